@@ -1,0 +1,36 @@
+# Two commands do all the set-up on a fresh machine with Python and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.filled
+
+.PHONY: help demo test check integration clean
+.DEFAULT_GOAL := help
+
+help:  ## Say what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[demo,uvloop]' --group test --group check
+	@touch $@
+
+demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects and the gallery of rules
+	$(BIN)/tornado-proxy demo
+
+test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
+	$(BIN)/python -m pytest -m 'not integration'
+
+check: $(STAMP)  ## Format, lint, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the tests that need them
+	tests/integration/install
+	$(BIN)/python -m pytest -m integration
+
+clean:  ## Remove what the other commands made
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""The configuration: YAML becomes frozen targets and settings, with a diagnostic for each mistake."""

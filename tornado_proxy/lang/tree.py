@@ -1,0 +1,120 @@
+"""The frozen syntax tree of one rule file, comments kept.
+
+Spans are part of every node and never take part in comparison: two documents are equal if they say the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tornado_proxy.lang.source import SourceFile, Span
+
+
+class Dialect(Enum):
+    """How a template is written."""
+
+    PLAIN = "plain"
+    JINJA = "jinja"
+    GO = "go"
+
+
+class Verdict(Enum):
+    """What a test may expect instead of a key."""
+
+    UNCHANGED = "unchanged"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment: its text from `#` to the end of the line, without trailing space."""
+
+    text: str
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A name or a string as written and as meant.
+
+    `offsets[i]` is the offset in the source file of the i-th code point of `value`, so that a mistake inside a
+    pattern or a template has its place in the file; it has one more entry than `value` has code points.
+    """
+
+    value: str
+    span: Span = field(compare=False, repr=False)
+    raw: bool = False
+    offsets: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def at(self, start: int, end: int | None = None) -> Span:
+        """The span in the file of a part of the value, by code-point offsets within it."""
+        if not self.offsets:
+            return self.span
+        last = len(self.offsets) - 1
+        first = self.offsets[min(start, last)]
+        return Span(self.span.source, first, max(first, self.offsets[min(start if end is None else end, last)]))
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteStatement:
+    """`rewrite [NAME] SOURCE -> [jinja|go] TEMPLATE`."""
+
+    name: Literal | None
+    source: Literal
+    dialect: Dialect
+    template: Literal
+    span: Span = field(compare=False, repr=False)
+    comments: tuple[Comment, ...] = ()  # on lines of their own, above
+    trailing: Comment | None = None  # at the end of the last line
+
+
+@dataclass(frozen=True, slots=True)
+class RequestClauses:
+    """What a test says of its request: `as`, `method`, `host`, `header` (repeated), `user-groups`, `email`."""
+
+    user: Literal | None = None
+    method: Literal | None = None
+    host: Literal | None = None
+    headers: tuple[tuple[Literal, Literal], ...] = ()
+    user_groups: Literal | None = None
+    email: Literal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestStatement:
+    """`test KEY [clauses] -> KEY | unchanged | error`."""
+
+    __test__ = False  # the name is the language's, not pytest's
+
+    key: Literal
+    clauses: RequestClauses
+    expected: Literal | Verdict
+    span: Span = field(compare=False, repr=False)
+    comments: tuple[Comment, ...] = ()
+    trailing: Comment | None = None
+
+
+Statement = RewriteStatement | TestStatement
+
+
+@dataclass(frozen=True, slots=True)
+class TargetBlock:
+    """`target NAME { … }`."""
+
+    name: Literal
+    statements: tuple[Statement, ...]
+    span: Span = field(compare=False, repr=False)
+    comments: tuple[Comment, ...] = ()  # above the block
+    opening: Comment | None = None  # behind `{`
+    closing: tuple[Comment, ...] = ()  # on lines of their own, above `}`
+    trailing: Comment | None = None  # behind `}`
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One rule file: its blocks in order, and the comments after the last."""
+
+    source: SourceFile = field(compare=False)
+    blocks: tuple[TargetBlock, ...] = ()
+    closing: tuple[Comment, ...] = ()

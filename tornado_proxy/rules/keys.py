@@ -1,0 +1,30 @@
+"""What a key is, and what no key may be: one check for requested paths and for the results of rewrites."""
+
+from __future__ import annotations
+
+import re
+from typing import NewType
+
+Key = NewType("Key", str)
+"""The path below the mount, starting with `/`, decoded; what rules see and produce."""
+
+LONGEST_OBJECT_KEY = 1024
+"""The most bytes of UTF-8 that S3 takes as a key (S3 API, PutObject)."""
+
+# The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def objection(text: str) -> str | None:
+    """Why a text cannot be a path or a key, as a fact without a full stop; None where it can."""
+    if _CONTROL.search(text):
+        return "contains a control character"
+    if _DOT_SEGMENT.search(text):
+        return "contains a `.` or `..` segment"
+    if _SURROGATE.search(text):
+        return "is not valid Unicode"
+    if len(text.encode()) > LONGEST_OBJECT_KEY + 1:
+        return f"is longer than {LONGEST_OBJECT_KEY} bytes"
+    return None

@@ -1,0 +1,129 @@
+"""The compiled form of rule files: rewrites, rule sets and their tests, all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequired
+from tornado_proxy.rules.keys import Key, objection
+from tornado_proxy.rules.matching import FirstMatch
+from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templating.errors import MissingUserError, RenderError
+from tornado_proxy.templating.template import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
+
+    number: int
+    name: str | None
+    pattern: Pattern
+    dialect: Dialect
+    template: Template
+    statement: RewriteStatement = field(repr=False, compare=False)
+
+    @property
+    def span(self) -> Span:
+        """Its place in the rule file."""
+        return self.statement.span
+
+    @property
+    def label(self) -> str:
+        """What logs, metrics and explain call it: its name, or its number."""
+        return self.name or f"#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What became of a key: the new key, and the rewrite that made it with its captures; None if none matched."""
+
+    key: Key
+    rewrite: Rewrite | None = None
+    captures: Captures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """A compiled `test` statement: a request's key and data, and what it must become."""
+
+    key: Key
+    method: str
+    user: User | None
+    host: str
+    headers: tuple[tuple[str, str], ...]
+    expected: str | Verdict
+    statement: TestStatement = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """All rewrites of one target in order, compiled; the first whose source matches decides, and is applied once."""
+
+    target: str
+    rewrites: tuple[Rewrite, ...] = ()
+    tests: tuple[RuleTest, ...] = ()
+    first_match: FirstMatch = field(default=FirstMatch(()), repr=False, compare=False)
+
+    def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
+        self,
+        key: str,
+        *,
+        user: User | str | None = None,
+        method: str = "GET",
+        host: str = "",
+        headers: tuple[tuple[str, str], ...] = (),
+        target: TargetData | None = None,
+    ) -> Rewritten:
+        """What becomes of a decoded key, for callers that have no request at hand; raises `RewriteError`."""
+        request = RequestData(method=method, host=host, path=key, headers=headers)
+        who = User(user) if isinstance(user, str) else user
+        return self.apply(TargetKeyRewriteData(key, who, request, target or TargetData(name=self.target)))
+
+    def apply(self, data: TargetKeyRewriteData) -> Rewritten:
+        """What becomes of `data.key`, checked: the first rewrite's result, or the key itself; raises `RewriteError`."""
+        found = self.render(data)
+        if found is None:
+            return Rewritten(Key(data.key))
+        rewrite, captures, text = found
+        return Rewritten(_checked(text, data, rewrite), rewrite, captures)
+
+    def render(self, data: TargetKeyRewriteData) -> tuple[Rewrite, Captures, str] | None:
+        """The first rewrite that matches, its captures and its raw result, unchecked; None where none matches."""
+        match = self.first_match.find(data.key)
+        if match is None:
+            return None
+        index, captures = match
+        rewrite = self.rewrites[index]
+        try:
+            return rewrite, captures, rewrite.template.render(captures, data)
+        except MissingUserError as error:
+            raise UserRequired(str(error), rewrite) from error
+        except RenderError as error:
+            raise TemplateFailed(str(error), rewrite) from error
+
+
+def _checked(text: str, data: TargetKeyRewriteData, rewrite: Rewrite) -> Key:
+    if not text:
+        raise RefusedResult("the result is empty", rewrite, text)
+    key = text if text.startswith("/") else f"/{text}"
+    # A directory stays one: the listing of `/a` would otherwise show `/a-secret/` too.
+    if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
+        key += "/"
+    reason = objection(key)
+    if reason is not None:
+        raise RefusedResult(f"the result {reason}", rewrite, key)
+    return Key(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """All rule sets by target name, in the order of their first blocks, and what is to be said about the files."""
+
+    rule_sets: Mapping[str, RuleSet]
+    diagnostics: tuple[Diagnostic, ...] = ()

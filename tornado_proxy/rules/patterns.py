@@ -1,0 +1,36 @@
+"""Regular expressions in Go's syntax, matched by RE2 in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tornado_proxy.templating.data import Captures
+
+
+class PatternError(Exception):
+    """A text that is no expression in Go's syntax; `offset` and `end` are code points in it."""
+
+    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:  # noqa: A002
+        super().__init__(message)
+        self.offset = offset
+        self.end = end
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled expression; `names` maps group names to numbers, `group_count` leaves out the whole match."""
+
+    text: str
+    names: Mapping[str, int] = field(compare=False, repr=False)
+    group_count: int = field(compare=False, repr=False)
+
+    def search(self, key: str) -> Captures | None:
+        """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
+        raise NotImplementedError
+
+
+def compile_pattern(text: str) -> Pattern:
+    """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
+    raise NotImplementedError

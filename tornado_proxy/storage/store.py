@@ -1,0 +1,131 @@
+"""The protocol of a bucket, and the values that cross it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """What S3 says of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
+
+    size: int
+    etag: str | None = None  # as S3 writes it, quotes included
+    last_modified: datetime | None = None
+    content_type: str | None = None
+    content_disposition: str | None = None
+    content_encoding: str | None = None
+    content_language: str | None = None
+    cache_control: str | None = None
+    expires: str | None = None  # as stored: S3 keeps whatever text it was given
+    checksums: tuple[Checksum, ...] = ()
+
+
+class Opened(Protocol):
+    """An object whose body can be read; close it, whatever happened."""
+
+    @property
+    def info(self) -> ObjectInfo:
+        """What S3 says of the object."""
+        ...
+
+    @property
+    def content_range(self) -> ContentRange | None:
+        """The part that the body is, if it is a part: the answer is then a 206."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece of at most 256 KiB; raises `StorageError` where it breaks off."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connection back, or drop it if the body was not read whole."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a listing: a name relative to the listed prefix, ending in `/` for a directory."""
+
+    name: str
+    size: int | None = None
+    last_modified: datetime | None = None
+    etag: str | None = None
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it stands for everything below it."""
+        return self.name.endswith("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A stretch of a listing in S3's order, and the token that continues it; None at the end.
+
+    `exists` tells an empty directory, whose marker object was found, from nothing at all.
+    """
+
+    entries: tuple[Entry, ...]
+    next_token: str | None = None
+    exists: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What S3 said of a finished write."""
+
+    etag: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """How an upload is to be stored; conditions are decided by S3, in the write itself."""
+
+    content_type: str | None = None
+    if_match: str | None = None  # an ETag, or `*`
+    if_none_match: str | None = None  # `*`: only if nothing is there
+    max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
+
+
+class Store(Protocol):
+    """A bucket; every method raises `StorageError` and nothing else.
+
+    Three real implementations obey one contract suite: S3, memory, cache.
+    """
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+        """The object's info and body, or the part of it that was asked for."""
+        ...
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        ...
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        ...
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
+        ...
+
+    async def remove(self, key: ObjectKey) -> None:
+        """Remove an object; a missing one is no error, as in S3."""
+        ...
+
+    async def sign(self, key: ObjectKey, expires: int) -> str:
+        """A URL that fetches the object for so many seconds; needs no network."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+        ...

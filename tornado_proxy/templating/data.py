@@ -1,0 +1,73 @@
+"""What a template may read: the request that asked, who asked, the target, the key, and what the groups captured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who is signed in; `kind` is how: BASIC, HEADER or OIDC, the names that s3-proxy's templates see as type."""
+
+    username: str
+    kind: str = "BASIC"
+    email: str = ""
+    groups: tuple[str, ...] = ()
+    name: str = ""
+    given_name: str = ""
+    family_name: str = ""
+    email_verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestData:
+    """The request as templates see it: `path` is decoded, `headers` and `query` keep order and repetition."""
+
+    method: str = "GET"
+    host: str = ""
+    path: str = "/"
+    raw_query: str = ""
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
+    remote_address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetData:
+    """The target as templates see it: nothing secret, nothing that changes."""
+
+    name: str = ""
+    bucket_name: str = ""
+    bucket_prefix: str = ""
+    bucket_region: str = ""
+    bucket_s3_endpoint: str = ""
+    bucket_list_max_keys: int = 1000
+    bucket_disable_ssl: bool = False
+    mount_host: str = ""
+    mount_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKeyRewriteData:
+    """The data about the incoming request that a target template can read, the connected user among it."""
+
+    key: str
+    user: User | None = None
+    request: RequestData = field(default_factory=RequestData)
+    target: TargetData = field(default_factory=TargetData)
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """What a source's groups took of a key: `groups[0]` is the whole match, None a group that took no part.
+
+    `names` maps each group's name to its number; where a name stands twice, Go takes the first that took part.
+    """
+
+    groups: tuple[str | None, ...]
+    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
