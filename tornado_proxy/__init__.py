@@ -1,1 +1,1 @@
-"""An HTTP front for S3 buckets whose rules are files: a request path becomes a key, rules may rewrite it, S3 is asked."""
+"""An HTTP front for S3 buckets: a request path becomes a key, rules in files may rewrite it, S3 is asked."""

@@ -1,9 +1,9 @@
 """What can go wrong when a rule set rewrites one key.
 
-    RewriteError
-    ├── RefusedResult      the result is no key: a dot segment, a control character, too long, empty   → 400
-    ├── UserRequired       the template reads from the user where nobody is signed in                  → 403
-    └── TemplateFailed     any other failure of the template                                           → 500
+RewriteError
+├── RefusedResult      the result is no key: a dot segment, a control character, too long, empty   → 400
+├── UserRequired       the template reads from the user where nobody is signed in                  → 403
+└── TemplateFailed     any other failure of the template                                           → 500
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RewriteError(Exception):
         self.rewrite = rewrite
 
 
-class RefusedResult(RewriteError):  # noqa: N818 - it reads as what it is
+class RefusedResult(RewriteError):
     """The template's result cannot be a key; `result` is the text that was refused."""
 
     def __init__(self, message: str, rewrite: Rewrite, result: str) -> None:
@@ -30,9 +30,9 @@ class RefusedResult(RewriteError):  # noqa: N818 - it reads as what it is
         self.result = result
 
 
-class UserRequired(RewriteError):  # noqa: N818 - it reads as what it is
+class UserRequired(RewriteError):
     """The template reads from the user where nobody is signed in."""
 
 
-class TemplateFailed(RewriteError):  # noqa: N818 - it reads as what it is
+class TemplateFailed(RewriteError):
     """The template failed: an undefined name, a limit, an error that it raised itself."""

@@ -1,18 +1,18 @@
 """What a store can fail with; `gateway.failures` turns each into an answer.
 
-    StorageError
-    ├── ObjectMissing        no such key                                          → 404
-    ├── BucketMissing        no such bucket                                       → 404
-    ├── AccessDenied         the store's credentials do not allow it              → 403
-    ├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
-    ├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
-    ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
-    ├── ObjectExists         a write that must not replace found an object        → 409
-    ├── TooLarge             more bytes than may be stored                        → 413
-    ├── Busy                 S3 asks to slow down (SlowDown, 503)                 → 503
-    ├── TimedOut             no answer in time                                    → 504
-    ├── Unreachable          no connection, or one that broke                     → 502
-    └── UpstreamError        any other answer, as it is not our client's fault    → 502
+StorageError
+├── ObjectMissing        no such key                                          → 404
+├── BucketMissing        no such bucket                                       → 404
+├── AccessDenied         the store's credentials do not allow it              → 403
+├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
+├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
+├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
+├── ObjectExists         a write that must not replace found an object        → 409
+├── TooLarge             more bytes than may be stored                        → 413
+├── Busy                 S3 asks to slow down (SlowDown, 503)                 → 503
+├── TimedOut             no answer in time                                    → 504
+├── Unreachable          no connection, or one that broke                     → 502
+└── UpstreamError        any other answer, as it is not our client's fault    → 502
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class StorageError(Exception):
     """A store did not do what was asked; the text is for the log, never for a client."""
 
 
-class ObjectMissing(StorageError):  # noqa: N818 - it reads as what it is; so do those below
+class ObjectMissing(StorageError):
     """There is no object of that key."""
 
 
-class BucketMissing(StorageError):  # noqa: N818
+class BucketMissing(StorageError):
     """There is no bucket of that name."""
 
 
-class AccessDenied(StorageError):  # noqa: N818
+class AccessDenied(StorageError):
     """The credentials do not allow it; S3 says so of a missing key too where listing is not allowed."""
 
 
-class NotModified(StorageError):  # noqa: N818
+class NotModified(StorageError):
     """The client's copy is current; `info` holds what a 304 must carry (RFC 9110 15.4.5), as far as S3 told."""
 
     def __init__(self, message: str, info: ObjectInfo | None = None) -> None:
@@ -47,11 +47,11 @@ class NotModified(StorageError):  # noqa: N818
         self.info = info
 
 
-class PreconditionFailed(StorageError):  # noqa: N818
+class PreconditionFailed(StorageError):
     """A condition of the client's does not hold."""
 
 
-class RangeUnsatisfiable(StorageError):  # noqa: N818
+class RangeUnsatisfiable(StorageError):
     """No byte of the range exists; `size` is the object's, in bytes, for `Content-Range: bytes */N`."""
 
     def __init__(self, message: str, size: int | None = None) -> None:
@@ -59,23 +59,23 @@ class RangeUnsatisfiable(StorageError):  # noqa: N818
         self.size = size
 
 
-class ObjectExists(StorageError):  # noqa: N818
+class ObjectExists(StorageError):
     """A write that must not replace found an object."""
 
 
-class TooLarge(StorageError):  # noqa: N818
+class TooLarge(StorageError):
     """More bytes than S3 or the target's configuration takes."""
 
 
-class Busy(StorageError):  # noqa: N818
+class Busy(StorageError):
     """S3 asks to slow down."""
 
 
-class TimedOut(StorageError):  # noqa: N818
+class TimedOut(StorageError):
     """S3 did not answer in time."""
 
 
-class Unreachable(StorageError):  # noqa: N818
+class Unreachable(StorageError):
     """No connection to S3, or one that broke."""
 
 

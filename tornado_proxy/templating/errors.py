@@ -1,10 +1,10 @@
 """What can be wrong with a template.
 
-    TemplateError
-    ├── TemplateMistake       found at load: the text is no template of its dialect, or names what does not exist
-    └── RenderError           found at rendering
-        ├── MissingUserError  it reads from the user where nobody is signed in
-        └── LimitError        it takes more work or makes more text than is allowed
+TemplateError
+├── TemplateMistake       found at load: the text is no template of its dialect, or names what does not exist
+└── RenderError           found at rendering
+    ├── MissingUserError  it reads from the user where nobody is signed in
+    └── LimitError        it takes more work or makes more text than is allowed
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ class TemplateError(Exception):
     """Something wrong with a template; the text is the fact, without a full stop."""
 
 
-class TemplateMistake(TemplateError):  # noqa: N818 - a mistake is found in a text, an error happens
+class TemplateMistake(TemplateError):
     """A template that cannot be compiled; `offset` and `end` are code points in its text."""
 
-    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:  # noqa: A002
+    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)
         self.offset = offset
         self.end = end

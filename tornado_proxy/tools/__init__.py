@@ -1,0 +1,1 @@
+"""Tools for the author of rules: tests, diff, conversion; neither S3 nor network nor Tornado."""
