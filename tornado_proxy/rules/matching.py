@@ -9,7 +9,7 @@ from tornado_proxy.templating.data import Captures
 
 
 class FirstMatch:
-    """The first of its patterns that matches a key: one pass of an `re2.Set`, or one by one where no set can be built."""
+    """The first of its patterns that matches a key: one pass of an `re2.Set`, or one by one where none can be built."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = tuple(patterns)
