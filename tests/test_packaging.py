@@ -1,0 +1,77 @@
+"""What is installed works: the wheel built from the sdist finds its grammar, its gallery and its pages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def _build(source: Path, kind: str, out: Path) -> Path:
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", str(out), str(source)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(out.glob("*.whl" if kind == "wheel" else "*.tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """A wheel built from an unpacked sdist."""
+    folder = tmp_path_factory.mktemp("packaging")
+    sdist = _build(ROOT, "sdist", folder / "sdist")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "source", filter="data")
+    return _build(next((folder / "source").iterdir()), "wheel", folder / "wheel")
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """The wheel unpacked, as an installer would; its dependencies are those of the tests."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tornado_proxy", *words]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "tornado_proxy/py.typed",
+        "tornado_proxy/grammar/rules.lark",
+        "tornado_proxy/gallery/site.rules",
+        "tornado_proxy/gallery/demo.yaml",
+        "tornado_proxy/service/sample/site/index.html",
+    ],
+)
+def test_the_wheel_carries_what_the_package_reads(wheel, member):
+    """Grammar, gallery, samples and types are in the wheel that is built from the sdist."""
+    with zipfile.ZipFile(wheel) as archive:
+        assert member in archive.namelist()
+
+
+def test_the_installed_package_is_the_one_that_runs(installed, tmp_path):
+    """The test runs the wheel's files, not the checkout's."""
+    command = [sys.executable, "-c", "import tornado_proxy; print(tornado_proxy.__file__)"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith(str(installed))
+
+
+def test_the_installed_command_explains_a_path(installed, tmp_path):
+    """The wheel parses rule files with the grammar that it carries."""
+    (tmp_path / "site.rules").write_text('target site { rewrite `^/old/(?P<rest>.*)$` -> "/new/$rest" }\n')
+    result = _run(installed, "explain", "/old/a.txt", "--rules", "site.rules", "--target", "site", folder=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "/new/a.txt" in result.stdout

@@ -1,0 +1,87 @@
+"""The entry of the command: finds the subcommand and imports no other, so that each starts fast."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NoReturn, Protocol, cast
+
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.lang.suggestion import did_you_mean
+
+COMMANDS = {
+    "serve": "serve the buckets that a configuration names",
+    "demo": "run everything on an S3 in the process, with sample objects",
+    "explain": "show which rewrite takes a path, and why",
+}
+"""The subcommands, each a module of this package, and what each does."""
+
+
+class Command(Protocol):
+    """What a subcommand's module offers."""
+
+    __doc__: str | None
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
+        ...
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the work; the result is an exit status."""
+        ...
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line `arguments` (default: the process's own) and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in COMMANDS:
+        return _run(words[0], words[1:])
+    parser = _top_parser()
+    parsed = parser.parse_args(words[:1])
+    if parsed.command is None:
+        parser.print_help()
+        return ExitStatus.CLEAN
+    _unknown(parser, parsed.command)
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    command = cast("Command", importlib.import_module(f"tornado_proxy.cli.{name}"))
+    summary = (command.__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(f"tornado-proxy {name}", description=summary)
+    command.add_arguments(parser)
+    try:
+        return command.run(parser.parse_args(words))
+    except BrokenPipeError:
+        # The reader has gone (`| head`); Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.FAILED
+    except KeyboardInterrupt:
+        return ExitStatus.FAILED
+    except Exception:  # noqa: BLE001 - status 1 means findings: a defect of the tool must not look like one
+        traceback.print_exc()
+        return ExitStatus.FAILED
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        "tornado-proxy",
+        usage="tornado-proxy COMMAND …",
+        description="An HTTP front for S3 buckets whose rules are files.",
+        epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` says more of each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tornado-proxy {version('tornado-proxy')}")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    return parser
+
+
+def _unknown(parser: argparse.ArgumentParser, name: str) -> NoReturn:
+    meant = did_you_mean(name, COMMANDS)
+    parser.error(f"there is no command `{name}`" + (f"; did you mean `{meant}`?" if meant else ""))
