@@ -115,7 +115,7 @@ class Bucket:
         with contextlib.closing(body):
             return body.read()
 
-    def keys(self) -> list[str]:
+    def all_keys(self) -> list[str]:
         """All keys."""
         return [entry["Key"] for entry in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
