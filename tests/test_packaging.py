@@ -52,7 +52,7 @@ def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProc
         "tornado_proxy/grammar/rules.lark",
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",
-        "tornado_proxy/service/sample/site/index.html",
+        "tornado_proxy/service/sample_objects/site/index.html",
     ],
 )
 def test_the_wheel_carries_what_the_package_reads(wheel, member):

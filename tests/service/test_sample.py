@@ -1,0 +1,32 @@
+"""The demo's objects, and the S3 that holds them."""
+
+from __future__ import annotations
+
+import http.client
+from urllib.parse import urlsplit
+
+from tornado_proxy.service.sample import BUCKET, sample_objects, sample_s3
+
+
+def test_the_samples_show_what_listings_must_cope_with():
+    """There are more nightly builds than a page of the demo holds, and names that need escaping."""
+    keys = [sample.key for sample in sample_objects()]
+    assert len([key for key in keys if key.startswith("releases/nightly/")]) > 200
+    assert {"releases/odd names/100% sure.txt", "releases/odd names/a+b.txt"} <= set(keys)
+
+
+def test_every_sample_has_a_type_that_a_browser_shows():
+    """Pages, styles and pictures are served as what they are."""
+    types = {sample.key: sample.content_type for sample in sample_objects()}
+    assert types["site/index.html"] == "text/html; charset=utf-8"
+    assert types["site/assets/site.css"] == "text/css; charset=utf-8"
+    assert types["site/assets/harbour.svg"] == "image/svg+xml"
+
+
+def test_the_sample_s3_answers_with_the_objects():
+    """The in-process S3 holds the samples under their keys."""
+    with sample_s3() as endpoint:
+        connection = http.client.HTTPConnection(urlsplit(endpoint).netloc, timeout=10)
+        connection.request("GET", f"/{BUCKET}/team/shared/agenda.txt")
+        assert connection.getresponse().read().startswith(b"Agenda")
+        connection.close()
