@@ -103,7 +103,13 @@ class Bucket:
             aws_secret_access_key="test",
             config=botocore.config.Config(s3={"addressing_style": "path"}),
         )
-        self.client.create_bucket(Bucket=name)
+
+    @classmethod
+    def create(cls, endpoint: str, name: str) -> Bucket:
+        """A new bucket."""
+        made = cls(endpoint, name)
+        made.client.create_bucket(Bucket=name)
+        return made
 
     def put(self, key: str, content: bytes = b"", **more: object) -> None:
         """Store an object."""

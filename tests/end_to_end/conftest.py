@@ -26,6 +26,6 @@ def s3_endpoint() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def bucket(s3_endpoint, request) -> Iterator[Bucket]:
     """A bucket of the module's own."""
-    made = Bucket(s3_endpoint, re.sub(r"[^a-z0-9]+", "-", request.module.__name__.rpartition(".")[2].lower()))
+    made = Bucket.create(s3_endpoint, re.sub(r"[^a-z0-9]+", "-", request.module.__name__.rpartition(".")[2].lower()))
     yield made
     made.client.close()

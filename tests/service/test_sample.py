@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
-from urllib.parse import urlsplit
+from running import Bucket
 
 from tornado_proxy.service.sample import BUCKET, sample_objects, sample_s3
 
@@ -26,7 +25,6 @@ def test_every_sample_has_a_type_that_a_browser_shows():
 def test_the_sample_s3_answers_with_the_objects():
     """The in-process S3 holds the samples under their keys."""
     with sample_s3() as endpoint:
-        connection = http.client.HTTPConnection(urlsplit(endpoint).netloc, timeout=10)
-        connection.request("GET", f"/{BUCKET}/team/shared/agenda.txt")
-        assert connection.getresponse().read().startswith(b"Agenda")
-        connection.close()
+        bucket = Bucket(endpoint, BUCKET)
+        assert bucket.get("team/shared/agenda.txt").startswith(b"Agenda")
+        bucket.client.close()
