@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+_LINE_END = re.compile("\n")
 
 
 class Position(NamedTuple):
@@ -23,7 +26,7 @@ class SourceFile:
     _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        starts = (0, *(index + 1 for index, character in enumerate(self.text) if character == "\n"))
+        starts = (0, *(end.end() for end in _LINE_END.finditer(self.text)))
         object.__setattr__(self, "_starts", starts)
 
     @property
