@@ -18,13 +18,19 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def objection(text: str) -> str | None:
-    """Why a text cannot be a path or a key, as a fact without a full stop; None where it can."""
+    """Why a text cannot be a key, as a fact without a full stop; None where it can."""
+    reason = path_objection(text)
+    if reason is None and len(text.encode()) > LONGEST_OBJECT_KEY + 1:
+        return f"is longer than {LONGEST_OBJECT_KEY} bytes"
+    return reason
+
+
+def path_objection(text: str) -> str | None:
+    """Why a text cannot be a path, as `objection` does; of any length, since the mount is no part of the key."""
     if _CONTROL.search(text):
         return "contains a control character"
     if _DOT_SEGMENT.search(text):
         return "contains a `.` or `..` segment"
     if _SURROGATE.search(text):
         return "is not valid Unicode"
-    if len(text.encode()) > LONGEST_OBJECT_KEY + 1:
-        return f"is longer than {LONGEST_OBJECT_KEY} bytes"
     return None
