@@ -1,0 +1,88 @@
+"""One line a request, whatever a client sends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tornado_proxy.telemetry.access_log import AccessLog, LogForm
+from tornado_proxy.telemetry.events import Asked, Refused, Retired, Served
+
+ASKED = Asked("4f2a", 1714566896.5, "127.0.0.1", "GET", "files.test", "/a.txt", 7, "site", "/b.txt", "home", "ann")
+
+
+def _line(event, form=LogForm.TEXT) -> str:
+    lines = []
+    AccessLog(form, lines.append)(event)
+    assert len(lines) == 1
+    return lines[0]
+
+
+def _path_line(path: str, form=LogForm.TEXT) -> str:
+    return _line(Served(Asked("i", 0.0, "c", "GET", "h", path, 1), 200, 0, 0, 0.0), form)
+
+
+def test_a_served_request_is_one_line_of_pairs():
+    """The text form names every field in a fixed order."""
+    assert _line(Served(ASKED, 200, 12, 0, 0.00325)) == (
+        "time=2024-05-01T12:34:56.500Z id=4f2a client=127.0.0.1 method=GET host=files.test path=/a.txt status=200"
+        " sent=12 received=0 ms=3.2 target=site key=/b.txt rule=home user=ann generation=7"
+    )
+
+
+def test_a_refusal_tells_the_operator_why():
+    """A refused request's line ends with the reason, quoted where it has spaces."""
+    asked = Asked("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
+    assert _line(Refused(asked, 400, 90, 0, 0.0, "contains a `.` segment")) == (
+        "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
+        ' sent=90 received=0 ms=0.0 generation=7 reason="contains a `.` segment"'
+    )
+
+
+def test_an_answer_that_broke_off_says_so():
+    """An incomplete answer has a field of its own."""
+    line = _line(Served(ASKED, 200, 5, 0, 0.0, complete=False, reason="the client went away"))
+    assert line.endswith('complete=false reason="the client went away"')
+
+
+def test_the_json_form_is_one_object_a_line():
+    """The JSON form holds the same fields with their types."""
+    line = json.loads(_line(Served(ASKED, 206, 12, 0, 0.00325), LogForm.JSON))
+    assert (line["status"], line["ms"], line["target"], line["generation"]) == (206, 3.2, "site", 7)
+
+
+@pytest.mark.parametrize("form", LogForm)
+@pytest.mark.parametrize("character", ["\n", "\r", "\x1b", "\x7f", "\x85", "\u2028", "\u202e", "\ud800"])
+def test_no_character_ends_a_line_or_steers_a_terminal(form, character):
+    """Characters that are not printable are escaped."""
+    line = _path_line(f"/a{character}b", form)
+    assert line.isprintable()
+    assert f"\\u{ord(character):04x}" in line or json.dumps(character)[1:-1] in line
+
+
+@pytest.mark.parametrize("path", ['/a" status=200', "/a b", "/a=b", "/a\\b", ""])
+def test_a_path_cannot_forge_a_field(path):
+    """A value with spaces, quotes, equals signs or backslashes is a quoted JSON string."""
+    line = _path_line(path)
+    assert line.count("status=") == 1 + path.count("status=")
+    assert f"path={json.dumps(path)}" in line or not path
+
+
+@pytest.mark.parametrize("path", ["/größe.txt", "/日本.txt", "/😀"])
+def test_scripts_stay_readable(path):
+    """Printable characters of any script are written as they are."""
+    assert f"path={path} " in _path_line(path)
+
+
+@pytest.mark.parametrize("path", ["/a\n\x7f\u2028😀\U000e0001", '/"\\'])
+def test_a_json_line_reads_back(path):
+    """Whatever the path, the JSON line gives it back."""
+    assert json.loads(_path_line(path, LogForm.JSON))["path"] == path
+
+
+def test_other_events_write_nothing():
+    """Only answered requests have a line."""
+    lines = []
+    AccessLog(write=lines.append)(Retired(1))
+    assert lines == []

@@ -1,0 +1,90 @@
+"""One line a request, as `key=value` pairs or as JSON; whatever a client sends, it stays one line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+
+from tornado_proxy.telemetry.events import Event, Refused, Served
+
+Field = str | int | float | bool | None
+
+_LOG = logging.getLogger("tornado_proxy.access")
+_BARE = re.compile(r'[^\s"=\\]+')
+
+
+class LogForm(Enum):
+    """How a line is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class AccessLog:
+    """The listener that writes a line for each request."""
+
+    def __init__(self, form: LogForm = LogForm.TEXT, write: Callable[[str], None] = _LOG.info) -> None:
+        self._render = _RENDERERS[form]
+        self._write = write
+
+    def __call__(self, event: Event) -> None:
+        """Write the line of a request that was answered."""
+        if isinstance(event, Served | Refused):
+            self._write(self._render(fields(event)))
+
+
+def fields(event: Served | Refused) -> dict[str, Field]:
+    """What a line tells, in order; what is not known is left out."""
+    asked = event.asked
+    known: dict[str, Field] = {
+        "time": datetime.fromtimestamp(asked.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "id": asked.request_id,
+        "client": asked.client,
+        "method": asked.method,
+        "host": asked.host,
+        "path": asked.path,
+        "status": event.status,
+        "sent": event.sent,
+        "received": event.received,
+        "ms": round(event.seconds * 1000, 1),
+        "target": asked.target,
+        "key": asked.key,
+        "rule": asked.rule,
+        "user": asked.user,
+        "generation": asked.generation,
+        "complete": event.complete if isinstance(event, Served) and not event.complete else None,
+        "reason": event.reason,
+    }
+    return {name: value for name, value in known.items() if value is not None and value != ""}
+
+
+def _text(line: Mapping[str, Field]) -> str:
+    return " ".join(f"{name}={_pair_value(value)}" for name, value in line.items())
+
+
+def _pair_value(value: Field) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value)
+    return value if _BARE.fullmatch(value) and value.isprintable() else _quoted(value)
+
+
+def _json(line: Mapping[str, Field]) -> str:
+    pairs = (f"{_quoted(name)}: {_quoted(v) if isinstance(v, str) else json.dumps(v)}" for name, v in line.items())
+    return "{" + ", ".join(pairs) + "}"
+
+
+def _quoted(text: str) -> str:
+    """A JSON string in which scripts stay readable and nothing can end a line or steer a terminal."""
+    return "".join(c if c.isprintable() else _escaped(c) for c in json.dumps(text, ensure_ascii=False))
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[index : index + 2].hex()}" for index in range(0, len(units), 2))
+
+
+_RENDERERS: dict[LogForm, Callable[[Mapping[str, Field]], str]] = {LogForm.TEXT: _text, LogForm.JSON: _json}

@@ -1,0 +1,88 @@
+"""What can happen, each told once: requests answered, requests refused, defects, reloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for what, and where it led, as far as it came.
+
+    `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one where it cannot be decoded;
+    it never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    """
+
+    request_id: str
+    at: float
+    client: str
+    method: str
+    host: str
+    path: str
+    generation: int
+    target: str | None = None
+    key: str | None = None
+    rule: str | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A request was done what it asked for; `complete` is false where the answer broke off after its first byte."""
+
+    asked: Asked
+    status: int
+    sent: int  # bytes of the body
+    received: int  # bytes of the request's body
+    seconds: float
+    complete: bool = True
+    reason: str | None = None  # why it broke off
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request got an error; `reason` is for the operator, never for the client."""
+
+    asked: Asked
+    status: int
+    sent: int
+    received: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A defect of ours answered 500, or would have; the error carries its traceback."""
+
+    asked: Asked
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """A new generation is in force; `seconds` is how long it took to build."""
+
+    generation: int
+    seconds: float
+    rewrites: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadRefused:
+    """An edit was bad: the generation before it stays in force."""
+
+    generation: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """The last request of a generation has left, and what only it held is closed."""
+
+    generation: int
+
+
+Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired

@@ -1,0 +1,26 @@
+"""What the operator must know of the service itself: defects with their traceback, reloads and what kept one back."""
+
+from __future__ import annotations
+
+import logging
+
+from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadRefused, Retired
+
+_LOG = logging.getLogger("tornado_proxy")
+
+
+def service_log(event: Event) -> None:
+    """The listener that logs events of the service; those of requests are the access log's."""
+    match event:
+        case Failed(asked, error):
+            _LOG.error("request `%s` met a defect", asked.request_id, exc_info=error)
+        case Reloaded(generation, seconds, rewrites):
+            _LOG.info("generation %d is in force: %d rewrites, built in %.3f s", generation, rewrites, seconds)
+        case ReloadRefused(generation, diagnostics):
+            _LOG.error("an edit was refused, generation %d stays in force", generation)
+            for each in diagnostics:
+                _LOG.error("%s%s", f"{each.place}: " if each.place else "", each.message)
+        case Retired(generation):
+            _LOG.debug("generation %d has retired", generation)
+        case _:
+            pass
