@@ -88,18 +88,22 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """How an upload is to be stored; conditions are decided by S3, in the write itself."""
+    """How an upload is to be stored; the conditions are decided by S3, in the write itself.
+
+    `replace` is the target's rule, `conditions` are the client's: an object in the way of the first raises
+    `ObjectExists`, one of the second that does not hold raises `PreconditionFailed`.
+    """
 
     content_type: str | None = None
-    if_match: str | None = None  # an ETag, or `*`
-    if_none_match: str | None = None  # `*`: only if nothing is there
+    replace: bool = True
+    conditions: Conditions = Conditions()
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
 
 
 class Store(Protocol):
     """A bucket; every method raises `StorageError` and nothing else.
 
-    Three real implementations obey one contract suite: S3, memory, cache.
+    Two real implementations obey one contract suite: S3 and memory.
     """
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
