@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from tornado_proxy.config.secrets import Secret
 
@@ -52,6 +53,8 @@ class GetAction:
     index_document: str = ""
     redirect_with_trailing_slash_for_not_found_file: bool = False
     disable_listing: bool = False
+    redirect_to_signed_url: bool = False
+    signed_url_expiration: int = 900  # seconds; S3 takes up to 7 days
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class Resource:
     """Who may use the request paths that a glob covers; the first that matches path and method decides."""
 
     path: str
-    methods: tuple[str, ...] = ("GET", "HEAD")
+    methods: tuple[str, ...] = ("GET", "HEAD")  # GET never without HEAD
     white_list: bool = False
     provider: str | None = None
     users: tuple[BasicUser, ...] = ()
@@ -133,7 +136,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where a server listens; port 0 is any free one."""
+    """Where a server listens; port 0 is any free one, an empty address every interface."""
 
     address: str = "127.0.0.1"
     port: int = 8080
@@ -158,6 +161,14 @@ class S3Pool:
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """How much the log says, and in which form."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """A whole configuration: everything that the service does, but for the rules."""
 
@@ -168,4 +179,6 @@ class Settings:
     basic_providers: tuple[BasicProvider, ...] = ()
     limits: Limits = field(default_factory=Limits)
     s3: S3Pool = field(default_factory=S3Pool)
+    log: Log = field(default_factory=Log)
+    grace_period: float = 30.0  # seconds in which running requests may end when the service stops
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
