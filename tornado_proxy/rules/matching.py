@@ -16,4 +16,8 @@ class FirstMatch:
 
     def find(self, key: str) -> tuple[int, Captures] | None:
         """The index of the first pattern that matches, and its captures; None where none does."""
-        raise NotImplementedError
+        for index, pattern in enumerate(self._patterns):
+            captures = pattern.search(key)
+            if captures is not None:
+                return index, captures
+        return None

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.templating.data import Captures
 
@@ -25,12 +29,24 @@ class Pattern:
     text: str
     names: Mapping[str, int] = field(compare=False, repr=False)
     group_count: int = field(compare=False, repr=False)
+    _expression: Any = field(compare=False, repr=False)
 
     def search(self, key: str) -> Captures | None:
         """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
-        raise NotImplementedError
+        found = self._expression.search(key.encode())
+        if found is None:
+            return None
+        groups = tuple(each if each is None else each.decode() for each in (found.group(), *found.groups()))
+        return Captures(groups, self.names)
 
 
 def compile_pattern(text: str) -> Pattern:
     """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
-    raise NotImplementedError
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        expression = re2.compile(text.encode(), options)
+    except re2.error as error:
+        raise PatternError(error.args[0].decode()) from error
+    names = {name.decode(): number for name, number in expression.groupindex.items()}
+    return Pattern(text, MappingProxyType(names), expression.groups, expression)

@@ -1,0 +1,86 @@
+"""`test` statements become rule tests: a request's key and data, and what must become of the key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verdict
+from tornado_proxy.rules.keys import Key, objection
+from tornado_proxy.rules.model import RuleTest
+from tornado_proxy.templating.data import User
+
+METHODS = ("GET", "HEAD", "PUT", "DELETE")
+"""The methods that act on objects; a test may name one of them."""
+
+
+def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
+    """The test of a statement, or its mistakes."""
+    mistakes = tuple(_mistakes(statement))
+    if mistakes:
+        return mistakes
+    clauses, expected = statement.clauses, statement.expected
+    return RuleTest(
+        key=Key(statement.key.value),
+        method=clauses.method.value if clauses.method else "GET",
+        user=_user(clauses),
+        host=clauses.host.value if clauses.host else "",
+        headers=tuple((name.value, value.value) for name, value in clauses.headers),
+        expected=expected if isinstance(expected, Verdict) else expected.value,
+        statement=statement,
+    )
+
+
+def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
+    yield from _key_mistakes(statement.key)
+    if isinstance(statement.expected, Literal):
+        yield from _key_mistakes(statement.expected, help="expect `error` where the result is refused")
+    clauses = statement.clauses
+    if clauses.method is not None:
+        yield from _method_mistakes(clauses.method, statement.key)
+    for clause, literal in (("user-groups", clauses.user_groups), ("email", clauses.email)):
+        if literal is not None and clauses.user is None:
+            yield Diagnostic(
+                "bad-test",
+                f"`{clause}` says something of a user, but nobody is signed in",
+                literal.span,
+                help='name the user with `as "…"`',
+            )
+
+
+def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
+    if not key.value.startswith("/"):
+        yield Diagnostic(
+            "bad-test",
+            f"the key `{key.value}` does not begin with `/`",
+            key.span,
+            help=f'write "/{key.value}": a key is the path below the mount, with its leading slash',
+        )
+    elif (reason := objection(key.value)) is not None:
+        yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
+
+
+def _method_mistakes(method: Literal, key: Literal) -> Iterator[Diagnostic]:
+    if method.value not in METHODS:
+        listed = ", ".join(f"`{each}`" for each in METHODS)
+        yield Diagnostic(
+            "bad-test", f"`{method.value}` is no method of this service", method.span, help=f"use {listed}"
+        )
+    elif method.value in ("PUT", "DELETE") and key.value.endswith("/"):
+        yield Diagnostic(
+            "bad-test",
+            f"the key of a `{method.value}` ends in the file's name, not in `/`",
+            key.span,
+            help="add the name of the file",
+        )
+
+
+def _user(clauses: RequestClauses) -> User | None:
+    """Who asks; one with an email or groups is what s3-proxy calls a header user."""
+    if clauses.user is None:
+        return None
+    if clauses.user_groups is None and clauses.email is None:
+        return User(clauses.user.value)
+    listed = clauses.user_groups.value if clauses.user_groups else ""
+    groups = tuple(group for each in listed.split(",") if (group := each.strip()))
+    return User(clauses.user.value, "HEADER", clauses.email.value if clauses.email else "", groups)
