@@ -1,0 +1,131 @@
+"""The pages, held by golden files; `UPDATE_GOLDEN=1` writes them anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from base64 import b64encode
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.pages.forms import Form
+from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.render import Failure, Pages, Upload
+
+GOLDEN = Path(__file__).parent / "golden"
+SUFFIXES = {Form.HTML: "html", Form.JSON: "json", Form.TEXT: "txt"}
+CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+
+LISTINGS = {
+    "listing": Listing(
+        "/files/a & b/",
+        "/files/",
+        (
+            Line("drafts/"),
+            Line("<script>alert(1)</script>.html", 99, CHANGED, '"a"'),
+            Line("Größe 日本.txt", 1536, CHANGED, '"b"'),
+            Line('quote" onmouseover="alert(1).txt', 0, CHANGED),
+            Line("two\nlines.txt", 1, CHANGED),
+            Line("../", None),
+        ),
+    ),
+    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), (("after", "dDE"),), first=False),
+    "listing_end": Listing("/a/", "/", (), first=False),
+    "listing_empty": Listing("/", "/", ()),
+}
+FAILURE = Failure(404, "There is nothing at this address <yet>", "4f2a9c")
+
+
+@pytest.fixture(scope="module")
+def pages() -> Pages:
+    """The pages, compiled once."""
+    return Pages()
+
+
+def _compare(name: str, body: bytes) -> None:
+    path = GOLDEN / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_bytes(body)
+    assert body.decode() == path.read_text(encoding="utf-8")
+
+
+def _header(rendering, name: str) -> str | None:
+    return dict(rendering.headers).get(name)
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("name", LISTINGS)
+def test_a_listing_looks_as_it_did(pages, name, form):
+    """Each listing in each form is the golden file's text."""
+    _compare(f"{name}.{SUFFIXES[form]}", pages.listing(LISTINGS[name], form).body)
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_failure_looks_as_it_did(pages, form):
+    """An error's page in each form is the golden file's text."""
+    _compare(f"failure.{SUFFIXES[form]}", pages.failure(FAILURE, form).body)
+
+
+@pytest.mark.parametrize("form", [Form.JSON, Form.TEXT])
+def test_an_uploads_answer_looks_as_it_did(pages, form):
+    """An upload's answer in both forms is the golden file's text."""
+    _compare(f"upload.{SUFFIXES[form]}", pages.upload(Upload("/a%20b/c.txt", 12, '"e"'), form).body)
+
+
+def test_the_policy_allows_the_style_and_nothing_else(pages):
+    """The hash in the Content-Security-Policy is that of the one inline sheet, and there is no script."""
+    rendering = pages.listing(LISTINGS["listing"], Form.HTML)
+    html = rendering.body.decode()
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = _header(rendering, "Content-Security-Policy")
+    assert f"style-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "<script" not in html
+    assert "style=" not in html
+
+
+@pytest.mark.parametrize("form", Form)
+def test_every_page_is_safe_to_be_sniffed_at(pages, form):
+    """Each form carries the headers that keep a browser from guessing and from telling others."""
+    rendering = pages.failure(FAILURE, form)
+    assert _header(rendering, "X-Content-Type-Options") == "nosniff"
+    assert _header(rendering, "Referrer-Policy") == "same-origin"
+    assert _header(rendering, "Vary") == "Accept"
+    assert _header(rendering, "Content-Type") == form.content_type
+
+
+def test_an_error_is_not_kept():
+    """No cache stores an error's page; a listing is asked for again each time."""
+    pages = Pages()
+    assert _header(pages.failure(FAILURE, Form.HTML), "Cache-Control") == "no-store"
+    assert _header(pages.listing(LISTINGS["listing"], Form.HTML), "Cache-Control") == "no-cache"
+
+
+@pytest.mark.parametrize("form", Form)
+def test_the_next_page_is_a_header_too(pages, form):
+    """A program finds the next page in any form (RFC 8288)."""
+    assert _header(pages.listing(LISTINGS["listing_page"], form), "Link") == '</?after=dDE>; rel="next"'
+
+
+def test_json_stays_readable(pages):
+    """Names of any script stand in JSON as they are."""
+    body = pages.listing(LISTINGS["listing"], Form.JSON).body
+    assert "Größe 日本.txt" in body.decode()
+    assert [entry["type"] for entry in json.loads(body)["entries"]][:2] == ["directory", "file"]
+
+
+def test_a_name_that_is_no_unicode_breaks_no_page(pages):
+    """A lone surrogate, which no encoding can write, is replaced."""
+    listing = Listing("/", "/", (Line("a\ud800", 1),))
+    assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
+
+
+@pytest.mark.parametrize(("status", "title"), [(404, "Not Found"), (599, "Error")])
+def test_a_status_has_a_title(status, title):
+    """A failure's title is its status in words."""
+    assert Failure(status, "", "").title == title

@@ -1,0 +1,36 @@
+"""Links made from request paths, and names made fit to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.semantics.percent import path_reference
+
+
+def link(path: str, query: Sequence[tuple[str, str]] = ()) -> str:
+    """The reference to a decoded request path, with a query if there is one."""
+    return path_reference(path) + (f"?{urlencode(query)}" if query else "")
+
+
+def link_to(directory: str, name: str) -> str | None:
+    """The reference to an entry of a directory; None where no request can name it."""
+    path = directory + name
+    return None if path_objection(path) else link(path)
+
+
+def visible(name: str) -> str:
+    """A name in which each control character of ASCII is shown by its picture, any other by a replacement."""
+    return "".join(_picture(character) for character in name)
+
+
+def _picture(character: str) -> str:
+    number = ord(character)
+    if number < 0x20:
+        return chr(0x2400 + number)
+    if number == 0x7F:
+        return "\N{SYMBOL FOR DELETE}"
+    if 0x80 <= number < 0xA0 or 0xD800 <= number < 0xE000:
+        return "\N{REPLACEMENT CHARACTER}"
+    return character

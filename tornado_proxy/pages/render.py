@@ -1,0 +1,160 @@
+"""The pages: templates compiled once, values in, bytes and their headers out."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from http.client import responses
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tornado_proxy.pages.forms import Form
+from tornado_proxy.pages.links import visible
+from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, timestamp
+from tornado_proxy.semantics.sizes import human_size
+
+LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
+UPLOAD_FORMS = (Form.JSON, Form.TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a client learns of an error; the message is a sentence without its full stop."""
+
+    status: int
+    message: str
+    request_id: str
+
+    @property
+    def title(self) -> str:
+        """The status in words."""
+        return responses.get(self.status, "Error")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a client learns of a stored upload; `location` is the file's link."""
+
+    location: str
+    size: int
+    etag: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A finished page: its bytes, and the headers that it needs."""
+
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+
+class Pages:
+    """Every page that the service makes; autoescaped, without scripts, styled by one inline sheet that CSP knows."""
+
+    def __init__(self) -> None:
+        environment = Environment(
+            loader=PackageLoader("tornado_proxy.pages"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            keep_trailing_newline=True,
+            auto_reload=False,
+        )
+        style = environment.loader.get_source(environment, "style.css")[0] if environment.loader else ""
+        environment.globals["style"] = Markup(style)  # noqa: S704 - our own sheet, from the package
+        self._listing = environment.get_template("listing.html")
+        self._failure = environment.get_template("failure.html")
+        self._html_headers = (("Content-Security-Policy", _policy(style)),)
+
+    def listing(self, listing: Listing, form: Form) -> Rendering:
+        """A page of a directory."""
+        writers: Mapping[Form, Callable[[], str]] = {
+            Form.HTML: lambda: self._listing.render(_listing_view(listing)),
+            Form.JSON: lambda: _json(as_json(listing)),
+            Form.TEXT: lambda: as_text(listing),
+        }
+        following = listing.next_href
+        more = (("Link", f'<{following}>; rel="next"'),) if following else ()
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more))
+
+    def failure(self, failure: Failure, form: Form) -> Rendering:
+        """The page of an error."""
+        fields = {"status": failure.status, "title": failure.title, "message": failure.message}
+        writers: Mapping[Form, Callable[[], str]] = {
+            Form.HTML: partial(self._failure.render, fields, request_id=failure.request_id),
+            Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
+            Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
+        }
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
+
+    def upload(self, upload: Upload, form: Form) -> Rendering:
+        """The answer to a stored upload."""
+        fields = {"location": upload.location, "size": upload.size, "etag": upload.etag}
+        return self._rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())
+
+    def _rendering(self, form: Form, text: str, more: tuple[tuple[str, str], ...]) -> Rendering:
+        headers = (
+            ("Content-Type", form.content_type),
+            ("Vary", "Accept"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "same-origin"),
+            *more,
+            *(self._html_headers if form is Form.HTML else ()),
+        )
+        return Rendering(text.encode("utf-8", "replace"), headers)
+
+
+def _policy(style: str) -> str:
+    """Nothing but our own sheet; `img-src data:` is the empty icon that keeps browsers from asking for one."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def _listing_view(listing: Listing) -> dict[str, object]:
+    *parents, here = listing.crumbs
+    return {
+        "here": here,
+        "parents": parents,
+        "rows": [_row(listing, line) for line in listing.lines],
+        "totals": _totals(listing),
+        "next": listing.next_href,
+        "first": listing.first,
+        "whole": listing.first and not listing.next_href,
+    }
+
+
+def _row(listing: Listing, line: Line) -> dict[str, object]:
+    return {
+        "name": visible(line.name),
+        "href": listing.href(line),
+        "kind": line.kind,
+        "bytes": line.size,
+        "size": None if line.size is None else human_size(line.size),
+        "timestamp": timestamp(line.last_modified),
+        "time": line.last_modified.strftime("%Y-%m-%d %H:%M") if line.last_modified else None,
+    }
+
+
+def _totals(listing: Listing) -> str:
+    files = [line for line in listing.lines if not line.is_directory]
+    counts = [_count(len(listing.lines) - len(files), "directory", "directories"), _count(len(files), "file", "files")]
+    size = human_size(sum(line.size or 0 for line in files)) if files else ""
+    whole = listing.first and not listing.next_href
+    said = ", ".join(part for part in (*counts, size) if part)
+    return said if whole or not said else f"{said} on this page"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""
