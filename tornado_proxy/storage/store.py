@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -96,7 +96,7 @@ class Write:
 
     content_type: str | None = None
     replace: bool = True
-    conditions: Conditions = Conditions()
+    conditions: Conditions = field(default_factory=Conditions)
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
 
 

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from tornado_proxy.semantics.accept import negotiate
+
+HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (None, HTML),
+        ("", HTML),
+        ("*/*", HTML),
+        ("application/json", JSON),
+        ("APPLICATION/JSON", JSON),
+        ("application/json; charset=utf-8", JSON),
+        ("text/plain", TEXT),
+        ("text/*", HTML),
+        ("application/*", JSON),
+        ("text/html;q=0.5, application/json;q=0.9", JSON),
+        ("text/html, application/json", HTML),
+        ("*/*;q=0.1, text/plain", TEXT),
+        ("text/*, text/html;q=0.1", TEXT),
+        ("text/html;q=0, */*", JSON),
+        ("text/html;level=1;q=0.3, application/json;q=0.2", HTML),
+        ('text/html;note="a, b;q=0";q=0.1, application/json', JSON),
+        ("application/json;Q=0.9, text/html;q=0.8", JSON),
+        ("text/html ; q=0.1 , application/json ; q=1.000", JSON),
+        ("image/png", HTML),
+        ("text/html;q=0, application/json;q=0, text/plain;q=0", HTML),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8", HTML),
+    ],
+)
+def test_the_best_offer_is_chosen(accept, expected):
+    """The highest weight wins, the most specific range gives it, and of equals the first offer stands."""
+    assert negotiate(accept, (HTML, JSON, TEXT)) == expected
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "json",
+        "text/html/x",
+        "text/plain;q=2",
+        "text/plain;q=high",
+        "text/plain;q=",
+        ";;",
+        '"',
+        "text/plain;q=0.1234",
+        "/",
+    ],
+)
+def test_a_broken_member_is_passed_over(broken):
+    """A member that is ill-formed says nothing; the others count."""
+    assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
+
+
+def test_long_runs_of_blanks_are_read_in_time():
+    """A header full of blanks, as large as a server takes, is passed over without trying every split of them."""
+    assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML

@@ -1,0 +1,17 @@
+"""Percent-encoding of decoded paths for links and Location (RFC 3986)."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+# What a segment may hold (RFC 3986 3.3) but for `&`, `'`, `+` and `;`, which may stand there too and are often misread.
+_AS_THEY_ARE = "/!$()*,:=@"
+
+
+def path_reference(path: str) -> str:
+    """A decoded absolute path as a reference to it, which decodes to that path and never begins with `//`.
+
+    A reference that began so would name another host (RFC 3986 4.2).
+    """
+    encoded = quote(path, safe=_AS_THEY_ARE)
+    return "/%2F" + encoded[2:] if encoded.startswith("//") else encoded
