@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.routing.globs import path_expression
 from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.rules.matching import FirstMatch
+from tornado_proxy.rules.patterns import Pattern, compile_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,15 @@ class SignedIn:
 
     provider: str
     users: tuple[BasicUser, ...]
+    _by_name: Mapping[str, BasicUser] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Of two users of one name the first stands, as everywhere else in a configuration.
+        object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users)})
+
+    def find(self, name: str) -> BasicUser | None:
+        """The user of a name; None where it is not listed."""
+        return self._by_name.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +42,50 @@ class Nobody:
 Guard = Anyone | SignedIn | Nobody
 
 
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """The resources that speak of one method, in order, and what each demands."""
+
+    first_match: FirstMatch
+    guards: tuple[Guard, ...]
+
+
 class Access:
     """A target's resources; a target without any is open to anyone."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
-        self._resources = tuple(resources)
+        self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
+        methods = {method for each in resources for method in _methods(each)}
+        self._rulings = {method: _ruling(self._speaking_of(method)) for method in methods}
 
     def guard(self, path: RequestPath, method: str) -> Guard:
         """Who may use a path with a method; HEAD goes with GET."""
-        raise NotImplementedError
+        if not self._resources:
+            return Anyone()
+        ruling = self._rulings.get(method)
+        found = ruling.first_match.find(path) if ruling else None
+        return ruling.guards[found[0]] if ruling and found else Nobody()
+
+    def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
+        """All resources that match, in order: the first decides, the others are explain's to show."""
+        return tuple(each for each, pattern in self._speaking_of(method) if pattern.search(path))
+
+    def _speaking_of(self, method: str) -> list[tuple[Resource, Pattern]]:
+        return [pair for pair in self._resources if method in _methods(pair[0])]
+
+
+def _methods(resource: Resource) -> frozenset[str]:
+    methods = frozenset(resource.methods)
+    return methods | {"HEAD"} if "GET" in methods else methods
+
+
+def _ruling(resources: Iterable[tuple[Resource, Pattern]]) -> _Ruling:
+    pairs = tuple(resources)
+    return _Ruling(FirstMatch([pattern for _, pattern in pairs]), tuple(_guard(each) for each, _ in pairs))
+
+
+def _guard(resource: Resource) -> Guard:
+    if resource.white_list:
+        return Anyone()
+    # A resource that names no way to sign in lets nobody pass: a gap in a configuration never opens a door.
+    return SignedIn(resource.provider, resource.users) if resource.provider else Nobody()

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.routing.access import Access
+from tornado_proxy.routing.data import target_data
+from tornado_proxy.routing.globs import host_expression
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templating.data import TargetData
+
+_ANY_HOST = ""
+
+_PORT = re.compile(r":[0-9]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +30,86 @@ class Site:
     target: Target
     rules: RuleSet
     access: Access = field(compare=False, repr=False)
+    data: TargetData = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", target_data(self.target))
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """Where a request led: the site, the mount path that matched (it ends in `/`), and the key below it."""
+    """Where a request led: the site, the mount path that matched (it ends in `/`), and the key below it.
+
+    A request for the mount path without its closing slash has the key `/` too: only its path tells the two apart.
+    """
 
     site: Site
     mount: str
     key: Key
 
 
+class _Entry(NamedTuple):
+    host: str
+    path: str
+    site: Site
+
+
 class Mounts:
     """All sites by host and path: exact host, then pattern, then any; then the longest path; then file order."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
-        self._sites = tuple(sites)
+        entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
+        self._patterns = _Patterns(each for each in entries if "*" in each.host)
+        by_host: dict[str, list[_Entry]] = {}
+        for each in (each for each in entries if "*" not in each.host):
+            by_host.setdefault(each.host, []).append(each)
+        self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
     def find(self, host: str, path: RequestPath) -> Routed | None:
         """The site that a host (no port, lower case) and a path lead to; None where there is none."""
-        raise NotImplementedError
+        # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
+        slashed = path if path.endswith("/") else f"{path}/"
+        entry = self._find(host, slashed) or self._patterns.find(host, slashed) or self._find(_ANY_HOST, slashed)
+        return Routed(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
+
+    def _find(self, host: str, slashed: str) -> _Entry | None:
+        paths = self._by_host.get(host)
+        return paths.find(slashed) if paths else None
+
+
+class _Paths:
+    """The mounts of one host by path: a look-up for each length that a mount path has, the longest first."""
+
+    def __init__(self, entries: Sequence[_Entry]) -> None:
+        # Of two mounts of one host and path, the first in the file stands.
+        self._entries = {each.path: each for each in reversed(entries)}
+        self._lengths = sorted({len(path) for path in self._entries}, reverse=True)
+
+    def find(self, slashed: str) -> _Entry | None:
+        return next((found for length in self._lengths if (found := self._entries.get(slashed[:length]))), None)
+
+
+class _Patterns:
+    """The mounts of host patterns: one pass over all, in the order in which they win."""
+
+    def __init__(self, entries: Iterable[_Entry]) -> None:
+        self._entries = sorted(entries, key=lambda each: -len(each.path))
+        expressions = (rf"\A{host_expression(each.host)} {re.escape(each.path)}" for each in self._entries)
+        self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
+
+    def find(self, host: str, slashed: str) -> _Entry | None:
+        found = self._first_match.find(f"{host} {slashed}")
+        return self._entries[found[0]] if found else None
+
+
+def _host_key(site: Site) -> str:
+    host = host_name(site.target.mount.host)
+    return _ANY_HOST if host == "*" else host
+
+
+def host_name(authority: str) -> str:
+    """The host of a Host header or an address: no port, no brackets of an IPv6 address, no final dot, lower case."""
+    # A second colon belongs to an IPv6 address: there a port can stand behind brackets only (RFC 3986 3.2.2).
+    bare = authority.count(":") > 1 and not authority.startswith("[")
+    host = authority if bare else _PORT.sub("", authority)
+    return host.removeprefix("[").removesuffix("]").removesuffix(".").lower()

@@ -50,10 +50,10 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Send the client to `location`, a path with its query; hand over if nothing lies below `below`."""
+    """Send the client to `location`, a path with its query; hand over if nothing lies below `below`, None: never."""
 
     location: str
-    below: ObjectKey
+    below: ObjectKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +68,4 @@ class Refuse:
 Attempt = Serve | Browse | Receive | Remove | Sign | Redirect | Refuse
 
 Plan = tuple[Attempt, ...]
-"""Attempts in order; the last is one that always answers."""
+"""Attempts in order; the last is one that always answers. Empty only for an upload whose file is yet to be named."""

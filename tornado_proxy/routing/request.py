@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 from tornado_proxy.routing.keys import RequestPath
 
@@ -24,3 +25,16 @@ class Facts:
     def is_directory(self) -> bool:
         """Whether a directory is asked for: the path ends in `/`."""
         return self.path.endswith("/")
+
+
+def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
+    """The names and values of a query, decoded, in order; `+` is a space here, and bytes that are no UTF-8 are U+FFFD.
+
+    Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`.
+    """
+    pairs = parse_qsl(raw_query, keep_blank_values=True, encoding="latin-1")
+    return tuple((_text(name), _text(value)) for name, value in pairs)
+
+
+def _text(sent: str) -> str:
+    return sent.encode("latin-1").decode(errors="replace")

@@ -1,0 +1,88 @@
+import pytest
+
+from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.keys import parse_request_path
+
+ANN = BasicUser("ann", Secret("value", "secret"))
+BEN = BasicUser("ben", Secret("value", "secret"))
+PUBLIC = Resource("/public/**", white_list=True)
+PRIVATE = Resource("/private/**", ("GET", "PUT"), provider="staff", users=(ANN,))
+REST = Resource("/**", provider="staff", users=(BEN,))
+
+
+def test_a_target_without_resources_is_open():
+    """Where a configuration says nothing of access, anyone may do what the target's actions allow."""
+    assert Access(()).guard(parse_request_path("/x"), "DELETE") == Anyone()
+
+
+def test_a_target_with_resources_is_closed_where_none_matches():
+    """A path that no resource covers is nobody's."""
+    assert Access([PUBLIC]).guard(parse_request_path("/other"), "GET") == Nobody()
+
+
+@pytest.mark.parametrize(
+    ("path", "guard"),
+    [
+        ("/public/a", Anyone()),
+        ("/private/a", SignedIn("staff", (ANN,))),
+        ("/a", SignedIn("staff", (BEN,))),
+        ("/", SignedIn("staff", (BEN,))),
+    ],
+)
+def test_the_first_resource_that_covers_the_path_decides(path, guard):
+    """Resources are tried in the order of the file, and no later one takes back what the first said."""
+    assert Access([PUBLIC, PRIVATE, REST]).guard(parse_request_path(path), "GET") == guard
+
+
+@pytest.mark.parametrize(
+    ("method", "guard"), [("PUT", SignedIn("staff", (ANN,))), ("DELETE", Nobody()), ("PATCH", Nobody())]
+)
+def test_a_resource_speaks_of_its_methods_only(method, guard):
+    """A resource that does not name the method is passed over; a method that none names is nobody's."""
+    assert Access([PRIVATE, REST]).guard(parse_request_path("/private/a"), method) == guard
+
+
+def test_head_goes_with_get():
+    """Who may GET may HEAD, though the resource names GET alone."""
+    assert Access([Resource("/**", ("GET",), white_list=True)]).guard(parse_request_path("/a"), "HEAD") == Anyone()
+
+
+def test_get_does_not_go_with_head():
+    """A resource for HEAD alone opens nothing to GET."""
+    assert Access([Resource("/**", ("HEAD",), white_list=True)]).guard(parse_request_path("/a"), "GET") == Nobody()
+
+
+@pytest.mark.parametrize("raw", ["/private/x", "/%70rivate/x", "/private%2Fx", "/privat%65/%78", "/private"])
+def test_an_escape_leads_past_no_guard(raw):
+    """Globs see the decoded path, so that `/%70rivate/x` is what `/private/**` covers, not what `/**` opens."""
+    access = Access([PRIVATE, Resource("/**", white_list=True)])
+    assert access.guard(parse_request_path(raw), "GET") == SignedIn("staff", (ANN,))
+
+
+def test_a_star_does_not_open_what_lies_deeper():
+    """`/files/*` covers the files of one directory; those below it are nobody's."""
+    access = Access([Resource("/files/*", white_list=True)])
+    assert access.guard(parse_request_path("/files/a"), "GET") == Anyone()
+    assert access.guard(parse_request_path("/files/secret/a"), "GET") == Nobody()
+
+
+def test_a_resource_that_names_no_way_in_lets_nobody_pass():
+    """A resource that is neither open nor has a provider closes its paths, later ones notwithstanding."""
+    access = Access([Resource("/x"), Resource("/**", white_list=True)])
+    assert access.guard(parse_request_path("/x"), "GET") == Nobody()
+
+
+def test_every_resource_that_covers_a_path_can_be_told():
+    """An overlap is silent at request time; `covering` lists all that match, the one that decides first."""
+    access = Access([PUBLIC, PRIVATE, REST])
+    assert access.covering(parse_request_path("/private/a"), "HEAD") == (PRIVATE, REST)
+
+
+def test_a_listed_user_is_found_by_name():
+    """A guard knows its users by name; of two of one name the first stands."""
+    again = BasicUser("ann", Secret("value", "another"))
+    guard = SignedIn("staff", (ANN, BEN, again))
+    assert (guard.find("ann"), guard.find("ben"), guard.find("eve")) == (ANN, BEN, None)
+    assert guard.find("ann") is ANN

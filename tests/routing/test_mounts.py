@@ -1,0 +1,155 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.config.model import Bucket, Mount, Target
+from tornado_proxy.routing.access import Access
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.mounts import Mounts, Site, host_name
+from tornado_proxy.rules.model import RuleSet
+
+
+def _site(name, host="", *paths):
+    return Site(Target(name, Mount(host, paths or ("/",)), Bucket(name)), RuleSet(name), Access(()))
+
+
+def _found(mounts, host, path):
+    routed = mounts.find(host, RequestPath(path))
+    return routed and (routed.site.target.name, routed.mount, routed.key)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/", ("root", "/", "/")),
+        ("/file", ("root", "/", "/file")),
+        ("/a/file", ("a", "/a/", "/file")),
+        ("/a/", ("a", "/a/", "/")),
+        ("/a//file", ("a", "/a/", "//file")),
+        ("/a/b/c/", ("ab", "/a/b/", "/c/")),
+        ("/ab", ("root", "/", "/ab")),
+        ("/abc/file", ("root", "/", "/abc/file")),
+        ("/other/file", ("a", "/other/", "/file")),
+        ("//a/file", ("root", "/", "//a/file")),
+        ("/A/file", ("root", "/", "/A/file")),
+    ],
+)
+def test_the_longest_mount_path_wins(path, found):
+    """A path leads to the longest mount that ends at one of its segments; the rest, slash included, is the key."""
+    mounts = Mounts([_site("root"), _site("a", "", "/a/", "/other/"), _site("ab", "", "/a/b/")])
+    assert _found(mounts, "any.example", path) == found
+
+
+def test_a_mount_path_without_its_slash_is_the_mount():
+    """`/m` leads to the mount `/m/` with the key `/`, and not to a file of the mount above."""
+    mounts = Mounts([_site("root"), _site("m", "", "/m/")])
+    assert _found(mounts, "", "/m") == ("m", "/m/", "/")
+
+
+def test_where_nothing_is_mounted_there_is_no_target():
+    """A path beside all mounts leads nowhere, and so does a host that no mount names."""
+    mounts = Mounts([_site("a", "a.example", "/a/")])
+    assert _found(mounts, "a.example", "/b") is None
+    assert _found(mounts, "b.example", "/a/") is None
+    assert _found(Mounts([]), "a.example", "/") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("www.example.com", "exact"), ("img.example.com", "pattern"), ("example.org", "any"), ("", "any")],
+)
+def test_an_exact_host_beats_a_pattern_beats_any(host, name):
+    """Who names the host most closely wins, wherever in the file it stands."""
+    mounts = Mounts([_site("any"), _site("pattern", "*.example.com"), _site("exact", "www.example.com")])
+    assert _found(mounts, host, "/x") == (name, "/", "/x")
+
+
+def test_the_host_weighs_more_than_the_path():
+    """A short mount of the exact host beats a longer one of a pattern, and that one a longer one of any host."""
+    mounts = Mounts([_site("any", "", "/a/b/c/"), _site("pattern", "*.com", "/a/b/"), _site("exact", "x.com", "/a/")])
+    assert _found(mounts, "x.com", "/a/b/c/d") == ("exact", "/a/", "/b/c/d")
+    assert _found(mounts, "y.com", "/a/b/c/d") == ("pattern", "/a/b/", "/c/d")
+
+
+def test_a_host_whose_mounts_do_not_cover_the_path_hands_over():
+    """Host and path must both match: what the exact host has no mount for goes on to patterns and to any host."""
+    mounts = Mounts([_site("any"), _site("pattern", "*.com", "/p/"), _site("exact", "x.com", "/e/")])
+    assert _found(mounts, "x.com", "/p/1") == ("pattern", "/p/", "/1")
+    assert _found(mounts, "x.com", "/1") == ("any", "/", "/1")
+
+
+def test_among_patterns_the_longest_mount_path_wins_then_the_first():
+    """Patterns are all alike; their mount paths decide, and then the order of the file."""
+    mounts = Mounts([_site("first", "*.com"), _site("second", "*.x.com"), _site("long", "*.com", "/a/")])
+    assert _found(mounts, "w.x.com", "/a/b") == ("long", "/a/", "/b")
+    assert _found(mounts, "w.x.com", "/b") == ("first", "/", "/b")
+
+
+@pytest.mark.parametrize("host", ["", "www.example.com", "*.example.com"])
+def test_of_two_mounts_alike_the_first_stands(host):
+    """Targets of one host and one path are in the order of the file."""
+    mounts = Mounts([_site("first", host), _site("second", host)])
+    assert _found(mounts, "www.example.com", "/")[0] == "first"
+
+
+def test_a_lone_star_is_any_host():
+    """`*` names every host, and is as weak as no host at all."""
+    mounts = Mounts([_site("star", "*"), _site("pattern", "*.example.com")])
+    assert _found(mounts, "", "/")[0] == "star"
+    assert _found(mounts, "www.example.com", "/")[0] == "pattern"
+
+
+@pytest.mark.parametrize("host", ["*.example.com", "a.example.com/x", "a/b.example.com", "", "example.com /"])
+def test_a_host_that_is_none_finds_no_pattern(host):
+    """What a hostile Host header holds is matched as a host, whole, never as a part of the path."""
+    found = _found(Mounts([_site("pattern", "a*.example.com")]), host, "/x")
+    assert found is None
+
+
+@pytest.mark.parametrize("configured", ["Example.COM", "example.com:8080", "example.com."])
+def test_a_configured_host_is_read_as_a_requested_one(configured):
+    """Case, port and final dot of a mount's host take no part, as they take none of a request's."""
+    assert _found(Mounts([_site("x", configured)]), "example.com", "/") is not None
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("example.com", "example.com"),
+        ("Example.COM:8080", "example.com"),
+        ("example.com:", "example.com"),
+        ("example.com.", "example.com"),
+        ("example.com.:80", "example.com"),
+        ("127.0.0.1:80", "127.0.0.1"),
+        ("[::1]:8080", "::1"),
+        ("[2001:DB8::1]", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("*.example.com", "*.example.com"),
+        ("", ""),
+    ],
+)
+def test_a_host_is_read_without_its_port(header, name):
+    """A Host header names a host in any case, with a port or without, IPv6 addresses in brackets."""
+    assert host_name(header) == name
+
+
+_PATHS = st.lists(st.sampled_from(["", "a", "b", "ab"]), max_size=4).map(lambda parts: "/" + "/".join(parts))
+_MOUNTS = st.tuples(st.sampled_from(["", "x.com", "y.com", "*.com", "*"]), _PATHS.map(lambda p: p.rstrip("/") + "/"))
+
+
+@given(st.lists(_MOUNTS, max_size=6), st.sampled_from(["x.com", "y.com", "z.com", "org"]), _PATHS)
+def test_the_tables_answer_as_the_definition_does(mounts, host, path):
+    """The compiled tables find what trying every mount by host, length and order finds."""
+    sites = [_site(str(number), host, path) for number, (host, path) in enumerate(mounts)]
+
+    def rank(number):
+        named, mount = mounts[number]
+        kind = (
+            0 if named == host else 1 if named == "*.com" and host.endswith(".com") else 2 if named in ("", "*") else 3
+        )
+        covers = path == mount.rstrip("/") or path.startswith(mount)
+        return (kind, -len(mount), number) if kind < 3 and covers else None
+
+    best = min((rank(number) for number in range(len(mounts)) if rank(number)), default=None)
+    found = _found(Mounts(sites), host, path)
+    assert found == (best and (str(best[2]), mounts[best[2]][1], path[len(mounts[best[2]][1]) - 1 :] or "/"))
