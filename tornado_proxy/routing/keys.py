@@ -25,9 +25,9 @@ def parse_request_path(raw: str) -> RequestPath:
     Each character of `raw` is one byte of the request line (latin-1), as Tornado hands it over; bytes beyond ASCII
     that a client left unescaped are read as the UTF-8 that they must be. `+` is a plus, `%2F` is a slash, `//` stays.
     """
-    path = _decoded(raw)
-    if not path.startswith("/"):
+    if not raw.startswith("/"):
         raise BadPath("the path does not begin with `/`")
+    path = _decoded(raw)
     reason = path_objection(path)
     if reason is not None:
         raise BadPath(f"the path {reason}")

@@ -1,0 +1,92 @@
+"""Sites made of pairs: a source expression and a plain template, or what a template is scripted to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, PutAction, Target
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
+from tornado_proxy.routing.access import Access
+from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.request import Facts
+from tornado_proxy.rules.matching import FirstMatch
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templating.plain import compile_template
+
+EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A template of any dialect that says one thing, makes it of the data, or fails."""
+
+    outcome: object
+    text: str = "scripted"
+    group_references: tuple = ()
+    reads_user: bool = False
+
+    def render(self, captures, data):
+        """What was scripted."""
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome(data) if callable(self.outcome) else self.outcome
+
+
+def _rewrite(number, source, target):
+    pattern = compile_pattern(source)
+    file = SourceFile("site.rules", f"rewrite `{source}` -> …")
+    span = Span(file, 0, len(file.text))
+    if isinstance(target, str):
+        template, dialect = compile_template(target, pattern.names, pattern.group_count), Dialect.PLAIN
+    else:
+        template, dialect = target, Dialect.JINJA
+    statement = RewriteStatement(None, Literal(source, span), dialect, Literal(template.text, span), span)
+    return Rewrite(number, None, pattern, dialect, template, statement)
+
+
+@pytest.fixture(scope="session")
+def scripted():
+    """A template that does what it is told."""
+    return Scripted
+
+
+@pytest.fixture(scope="session")
+def rule_set():
+    """A rule set of pairs."""
+
+    def build(*pairs):
+        rewrites = tuple(_rewrite(number, *pair) for number, pair in enumerate(pairs, 1))
+        return RuleSet("site", rewrites, (), FirstMatch([each.pattern for each in rewrites]))
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def site(rule_set):
+    """A site of rewrites and a configuration; every method is enabled unless `actions` say otherwise."""
+
+    def build(*pairs, bucket=None, mount="/", actions=EVERYTHING, resources=()):
+        target = Target("site", Mount("", (mount,)), bucket or Bucket("bucket"), actions, tuple(resources))
+        return Site(target, rule_set(*pairs), Access(target.resources))
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def asked():
+    """A request for a raw path and query, led to the site: what the planner takes."""
+
+    def ask(site, request, **facts):
+        method, address = request.split(" ", 1)
+        raw, _, query = address.partition("?")
+        facts = Facts(method, parse_request_path(raw), raw_query=query, **facts)
+        routed = Mounts([site]).find(facts.host, facts.path)
+        assert routed is not None
+        return routed, facts
+
+    return ask

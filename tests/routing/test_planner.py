@@ -1,0 +1,321 @@
+import pytest
+
+from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction, HeadAction, PutAction
+from tornado_proxy.routing.errors import BadFileName
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.planner import plan, plan_upload, upload_path
+from tornado_proxy.templating.data import User
+from tornado_proxy.templating.errors import LimitError, MissingUserError, RenderError
+
+NOTHING = Refuse(404, "nothing is there")
+INDEX = Actions(get=GetAction(index_document="index.html"))
+SLASHES = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
+FOLDER = Bucket("bucket", prefix="folder1/")
+DIRECTORY = "the rewritten key is that of a directory"
+
+
+@pytest.fixture(scope="session")
+def planned(asked):
+    """The plan of a request to a site."""
+    return lambda site, request, user=None: plan(*asked(site, request), user).plan
+
+
+@pytest.fixture(scope="session")
+def uploaded(asked):
+    """The plan of an upload to a site."""
+    return lambda site, request, name, user=None: plan_upload(*asked(site, request), user, name).plan
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_file_is_served_or_not_there(planned, site, method):
+    """A path that does not end in a slash is a file: served, else 404."""
+    assert planned(site(), f"{method} /file.html") == (Serve("file.html"), NOTHING)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_directory_is_browsed_or_not_there(planned, site, method):
+    """A path that ends in a slash is a directory: listed, else 404."""
+    assert planned(site(), f"{method} /dir/") == (Browse("dir/"), NOTHING)
+
+
+def test_the_root_of_a_mount_is_always_browsed(planned, site):
+    """An empty mount root is an empty listing, so its listing is told that it stands for the root."""
+    assert planned(site(mount="/m/"), "GET /m/") == (Browse("", root=True), NOTHING)
+
+
+def test_the_root_stays_the_root_when_it_is_rewritten(planned, site):
+    """What is the root is decided by the path that was asked for, as all else about directories is."""
+    assert planned(site(("^/$", "/site/")), "GET /") == (Browse("site/", root=True), NOTHING)
+    assert planned(site(("^/a/$", "/")), "GET /a/") == (Browse("", root=False), NOTHING)
+
+
+def test_an_index_document_is_tried_before_the_listing(planned, site):
+    """A configured index document is the directory's answer where it is there, the listing where it is not."""
+    plan = (Serve("dir/index.html", index=True), Browse("dir/"), NOTHING)
+    assert planned(site(actions=INDEX), "GET /dir/") == plan
+    assert planned(site(actions=INDEX), "HEAD /dir/") == plan
+
+
+def test_the_index_document_comes_after_the_rewrite(planned, site):
+    """A source never sees the index document's name; it is joined to the rewritten directory."""
+    pairs = (("index", "/wrong"), ("^/dir/$", "/other"))
+    assert planned(site(*pairs, actions=INDEX), "GET /dir/")[:2] == (
+        Serve("other/index.html", index=True),
+        Browse("other/"),
+    )
+
+
+def test_a_disabled_listing_is_forbidden(planned, site):
+    """With `disableListing` a directory is its index document, or 403."""
+    get = GetAction(index_document="index.html", disable_listing=True)
+    forbidden = Refuse(403, "listing is disabled")
+    assert planned(site(actions=Actions(get=get)), "GET /d/") == (Serve("d/index.html", index=True), forbidden)
+    assert planned(site(actions=Actions(get=GetAction(disable_listing=True))), "GET /d/") == (forbidden,)
+
+
+def test_an_index_document_that_no_key_can_name_is_not_looked_for(planned, site):
+    """A directory's key may be so long that S3 can hold no index document in it."""
+    directory = "d" * 1020 + "/"
+    assert planned(site(actions=INDEX), f"GET /{directory}") == (Browse(directory), NOTHING)
+
+
+def test_a_file_that_is_not_there_may_be_a_directory(planned, site):
+    """With `redirectWithTrailingSlashForNotFoundFile` a missing file leads to the directory, if there is one."""
+    redirect = Redirect("/dir/?a=1&b=%20+", below="dir/")
+    assert planned(site(actions=SLASHES), "GET /dir?a=1&b=%20+") == (Serve("dir"), redirect, NOTHING)
+
+
+def test_the_slash_redirect_comes_after_the_rewrite(planned, site):
+    """What lies below the rewritten key decides; the client is sent on from the path that it asked for."""
+    site = site(("^/old(.*)$", "/new$1"), bucket=FOLDER, actions=SLASHES, mount="/m/")
+    redirect = Redirect("/m/old/dir/", below="folder1/new/dir/")
+    assert planned(site, "GET /m/old/dir") == (Serve("folder1/new/dir"), redirect, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "location"),
+    [
+        ("GET //evil.example", "/%2Fevil.example/"),
+        ("GET /%2Fevil.example/x", "/%2Fevil.example/x/"),
+        ("GET /%5Cevil.example", "/%5Cevil.example/"),
+        ("GET /a%3Fb%23c%20d", "/a%3Fb%23c%20d/"),
+        ("GET /é?é", "/%C3%A9/?%C3%A9"),
+        ('GET /a?x="<#>', "/a/?x=%22%3C%23%3E"),
+        ("GET /a?x=%2e&y=[1]{2}|^`\\~", "/a/?x=%2e&y=[1]{2}|^`\\~"),
+    ],
+)
+def test_a_slash_redirect_stays_on_this_host(planned, site, request_line, location):
+    """A redirect is an absolute path, percent-encoded, that no browser reads as another host's; the query is kept."""
+    as_tornado_hands_it = request_line.encode().decode("latin-1")
+    redirect = planned(site(actions=SLASHES), as_tornado_hands_it)[1]
+    assert redirect.location == location
+
+
+def test_where_nothing_can_lie_below_no_redirect_is_tried(planned, site):
+    """A file whose key has 1024 bytes is no directory: its slash would be the 1025th."""
+    key = "k" * 1024
+    assert planned(site(actions=SLASHES), f"GET /{key}") == (Serve(key), NOTHING)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_mount_without_its_slash_is_sent_to_it(planned, site, method):
+    """`/m` of the mount `/m/` is its root, spelt without a slash: a redirect, whatever the actions say."""
+    site = site(("^/$", "/wrong"), mount="/m/")
+    assert planned(site, f"{method} /m?x=1") == (Redirect("/m/?x=1"),)
+
+
+def test_a_get_may_be_sent_to_a_signed_url(planned, site):
+    """With `redirectToSignedUrl` the client fetches the file from S3 itself; HEAD is answered here."""
+    actions = Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))
+    assert planned(site(actions=actions), "GET /a") == (Sign("a", 60), NOTHING)
+    assert planned(site(actions=actions), "HEAD /a") == (Serve("a"), NOTHING)
+
+
+@pytest.mark.parametrize(("method", "status"), [("GET", 404), ("HEAD", 404), ("PUT", 403), ("DELETE", 403)], ids=str)
+def test_a_file_that_becomes_a_directory_is_refused(planned, uploaded, site, method, status):
+    """A file's request whose rewritten key ends in a slash finds nothing, and writes and removes nothing."""
+    site = site(("^/f", "/dir/"), actions=Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True)))
+    found = uploaded(site, "PUT /", "f") if method == "PUT" else planned(site, f"{method} /f")
+    assert found == (Refuse(status, DIRECTORY),)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_directory_stays_one_when_its_template_forgets_the_slash(planned, site, method):
+    """The listing of `/other` would show `/other-secret/` too, so the closing slash is added."""
+    assert planned(site(("^/dir/$", "/other")), f"{method} /dir/") == (Browse("other/"), NOTHING)
+
+
+def test_a_rewrite_never_sees_the_prefix(planned, site):
+    """The prefix is joined in front of the rewritten key, and takes no part in matching."""
+    site = site(("^/folder1/", "/wrong"), (r"^/file\.html$", "/redirected/file.html"), bucket=FOLDER)
+    assert planned(site, "GET /file.html")[0] == Serve("folder1/redirected/file.html")
+
+
+def test_a_rewrite_never_sees_the_mount(planned, site):
+    """The mount path is taken off before the rules are asked."""
+    assert planned(site(("^/a$", "/b"), mount="/m/"), "GET /m/a")[0] == Serve("b")
+
+
+def test_what_was_escaped_twice_stays_escaped_once(planned, site):
+    """`%252e%252e` names a key with `%2e%2e` in it, below the prefix: no second decoding makes dots of it."""
+    assert planned(site(bucket=FOLDER), "GET /%252e%252e/x")[0] == Serve("folder1/%2e%2e/x")
+    assert planned(site(bucket=FOLDER), "GET /a%252Bb")[0] == Serve("folder1/a%2Bb")
+
+
+def test_a_file_is_removed(planned, site):
+    """DELETE of a file removes the object of its rewritten key."""
+    assert planned(site(("^/a$", "/b"), bucket=FOLDER), "DELETE /a") == (Remove("folder1/b"),)
+
+
+@pytest.mark.parametrize("path", ["/", "/dir/", "/m/", "/m"])
+def test_a_directory_is_never_removed(planned, site, path):
+    """DELETE of a directory is 403 before any rewrite could make a file of it."""
+    mount = "/m/" if path.startswith("/m") else "/"
+    found = planned(site((".*", "/file"), mount=mount), f"DELETE {path}")
+    assert found == (Refuse(403, "a directory is never removed"),)
+
+
+def test_an_upload_without_a_file_name_yet_is_not_refused(planned, site):
+    """Before its form is read, an upload to a directory has an empty plan: nothing speaks against it."""
+    assert planned(site((".*", "/../x")), "PUT /dir/") == ()
+
+
+@pytest.mark.parametrize("path", ["/dir", "/m"])
+def test_an_upload_to_a_file_is_refused(planned, uploaded, site, path):
+    """PUT goes to a directory; the same answer before and after the form was read."""
+    refused = (Refuse(400, "an upload is sent to a directory, `…/`"),)
+    site = site(mount="/m/" if path == "/m" else "/")
+    assert planned(site, f"PUT {path}") == refused
+    assert uploaded(site, f"PUT {path}", "a.txt") == refused
+
+
+def test_an_upload_is_received_under_its_name(uploaded, site):
+    """An upload's key is the directory's with the file's name; its location is the path to ask for it."""
+    found = uploaded(site(bucket=FOLDER, mount="/m/"), "PUT /m/dir/", "my file?.txt")
+    assert found == (Receive("folder1/dir/my file?.txt", "/m/dir/my%20file%3F.txt"),)
+
+
+def test_an_upload_is_rewritten_with_its_name(uploaded, site):
+    """A source sees the file's name; the location stays what the client can ask for, never the rewritten key."""
+    site = site((r"^/in/(?P<name>.+)\.txt$", "/archive/$name"), bucket=FOLDER)
+    assert uploaded(site, "PUT /in/", "a.txt") == (Receive("folder1/archive/a", "/in/a.txt"),)
+
+
+def test_an_upload_keeps_to_the_targets_limits(uploaded, site):
+    """Whether it may replace, and how much it may hold, come from the configuration."""
+    actions = Actions(put=PutAction(enabled=True, allow_override=True, max_size=5))
+    assert uploaded(site(actions=actions), "PUT /", "a") == (Receive("a", "/a", replace=True, max_size=5),)
+
+
+@pytest.mark.parametrize("name", ["", "a/", "/", ".", "..", "x/..", "a\nb", "a\x00", "\x9b", "a\x7f", "\ud800"])
+def test_a_hostile_file_name_is_refused(uploaded, site, name):
+    """A file's name that is empty, a dot segment or holds a control character is 400."""
+    (refused,) = uploaded(site(), "PUT /dir/", name)
+    assert (type(refused), refused.status) == (Refuse, 400)
+
+
+@pytest.mark.parametrize(
+    ("sent", "path"),
+    [
+        ("a.txt", "/d/a.txt"),
+        ("/etc/passwd", "/d/passwd"),
+        ("../../a.txt", "/d/a.txt"),
+        (r"C:\docs\a.txt", r"/d/C:\docs\a.txt"),
+        ("..a", "/d/..a"),
+        ("é %2e", "/d/é %2e"),
+    ],
+)
+def test_a_file_name_is_cut_after_its_last_slash(sent, path):
+    """Only the last part of what a browser sent is the file's name; a backslash is a character like any other."""
+    assert upload_path(RequestPath("/d/"), sent) == path
+
+
+def test_a_file_name_that_is_none_says_why():
+    """The reason is for the log."""
+    with pytest.raises(BadFileName, match="the file's name is empty"):
+        upload_path(RequestPath("/d/"), "a/")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "allow"),
+    [("PUT /a/", ("GET", "HEAD")), ("DELETE /a", ("GET", "HEAD")), ("POST /", ("GET", "HEAD"))],
+)
+def test_a_method_that_is_not_enabled_is_refused(planned, uploaded, site, request_line, allow):
+    """GET and HEAD are on, PUT and DELETE off, until the target says otherwise; Allow lists what is on."""
+    (refused,) = planned(site(actions=Actions()), request_line)
+    assert (refused.status, refused.allow) == (405, allow)
+    assert uploaded(site(actions=Actions()), request_line, "x") == (refused,)
+
+
+def test_head_can_be_switched_off(planned, site):
+    """Each method has its own switch."""
+    (refused,) = planned(site(actions=Actions(head=HeadAction(enabled=False))), "HEAD /a")
+    assert (refused.status, refused.allow) == (405, ("GET",))
+
+
+@pytest.mark.parametrize("request_line", ["GET /", "HEAD /", "DELETE /"])
+def test_a_key_that_is_too_long_is_refused(planned, site, request_line):
+    """A key of more than 1024 bytes, prefix included, is 400 and never asked for."""
+    (refused,) = planned(site(bucket=FOLDER), request_line + "k" * 1017)
+    assert (refused.status, refused.reason) == (400, "the object key is longer than 1024 bytes")
+
+
+def test_a_directory_or_an_upload_that_is_too_long_is_refused(planned, uploaded, site):
+    """The limit counts for a listing's prefix and for an upload's key as for a file."""
+    assert planned(site(bucket=FOLDER), f"GET /{'k' * 1020}/")[0].status == 400
+    assert uploaded(site(bucket=FOLDER), "PUT /d/", "k" * 1020)[0].status == 400
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        ("/../secret", 400),
+        ("/a\nb", 400),
+        ("", 400),
+        ("/" + "k" * 1025, 400),
+        (MissingUserError("nobody is signed in"), 403),
+        (RenderError("`nothing` is undefined"), 500),
+        (LimitError("too much text"), 500),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("request_line", ["GET /a", "HEAD /a/", "DELETE /a"])
+def test_a_rewrite_that_fails_is_refused_by_name(asked, scripted, site, request_line, outcome, status):
+    """A refused result is 400, a missing user 403, any other failure 500; the reason names the rewrite."""
+    found = plan(*asked(site(("x", "/x"), (".", scripted(outcome))), request_line), None)
+    (refused,) = found.plan
+    assert refused.status == status
+    assert refused.reason == f"rewrite `#2`: {found.failure}"
+    assert found.rewritten is None
+
+
+def test_a_template_reads_who_asks_and_what_is_asked(planned, scripted, site):
+    """The data of a template are the request's: its user, its method, its whole path, its target."""
+
+    def words(data):
+        return f"/{data.user.username}/{data.request.method}{data.request.path}:{data.key}@{data.target.name}"
+
+    found = planned(site((".", scripted(words)), mount="/m/"), "GET /m/a", User("ann"))
+    assert found[0] == Serve("ann/GET/m/a:/a@site")
+
+
+def test_an_upload_that_fails_says_so(asked, scripted, site):
+    """An upload's rewrite fails as any other, its plan a refusal."""
+    found = plan_upload(*asked(site((".", scripted("/.."))), "PUT /"), None, "a")
+    assert found.plan[0].status == 400
+    assert found.failure is not None
+
+
+def test_a_plan_knows_what_made_it(asked, site):
+    """What the rules made of the key goes with the plan, for the log: the rewrite, its captures, the new key."""
+    found = plan(*asked(site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a"), None)
+    assert found.rewritten.key == "/new/a"
+    assert found.rewritten.rewrite.label == "#1"
+    assert found.rewritten.captures.groups == ("/a", "a")
+
+
+def test_a_key_that_no_rewrite_matches_is_unchanged(asked, site):
+    """Where nothing matches, the key is the one that was asked for, and no rewrite is named."""
+    found = plan(*asked(site(("^/x$", "/y")), "GET /a"), None)
+    assert (found.rewritten.key, found.rewritten.rewrite, found.plan[0]) == ("/a", None, Serve("a"))
