@@ -1,10 +1,12 @@
 """The frozen syntax tree of one rule file, comments kept.
 
-Spans are part of every node and never take part in comparison: two documents are equal if they say the same.
+Spans, the form of strings and blank lines are part of the nodes and never take part in comparison: two documents
+are equal if they say the same. `blank_before` tells of a blank line directly above; a node's comments stand above it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -32,6 +34,7 @@ class Comment:
 
     text: str
     span: Span = field(compare=False, repr=False)
+    blank_before: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,8 @@ class Literal:
 
     value: str
     span: Span = field(compare=False, repr=False)
-    raw: bool = False
-    offsets: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    raw: bool = field(default=False, compare=False)  # written between backticks
+    offsets: Sequence[int] = field(default=(), compare=False, repr=False)
 
     def at(self, start: int, end: int | None = None) -> Span:
         """The span in the file of a part of the value, by code-point offsets within it."""
@@ -67,6 +70,7 @@ class RewriteStatement:
     span: Span = field(compare=False, repr=False)
     comments: tuple[Comment, ...] = ()  # on lines of their own, above
     trailing: Comment | None = None  # at the end of the last line
+    blank_before: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ class TestStatement:
     span: Span = field(compare=False, repr=False)
     comments: tuple[Comment, ...] = ()
     trailing: Comment | None = None
+    blank_before: bool = field(default=False, compare=False, repr=False)
 
 
 Statement = RewriteStatement | TestStatement
@@ -109,6 +114,7 @@ class TargetBlock:
     opening: Comment | None = None  # behind `{`
     closing: tuple[Comment, ...] = ()  # on lines of their own, above `}`
     trailing: Comment | None = None  # behind `}`
+    blank_before: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

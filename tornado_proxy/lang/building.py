@@ -1,0 +1,168 @@
+"""The parser's tree becomes a document: literals are read, comments put where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from lark import Token, Tree
+
+from tornado_proxy.lang.comments import Comments
+from tornado_proxy.lang.diagnostic import Diagnostic, Note
+from tornado_proxy.lang.literals import literal
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import (
+    Comment,
+    Dialect,
+    Document,
+    Literal,
+    RequestClauses,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    Verdict,
+)
+
+_DIALECTS = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}
+_VERDICTS = {"UNCHANGED": Verdict.UNCHANGED, "ERROR": Verdict.ERROR}
+_SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUPS": "user_groups", "EMAIL": "email"}
+
+
+_CONTENT = {"NAME", "STRING", "RAW"}
+
+
+def made_up(terminal: str, offset: int) -> Token:
+    """A token that recovery puts where one is missing; the statement or block that it names is left out."""
+    return Token(terminal, "", start_pos=offset, end_pos=offset)
+
+
+class _Setting(TypedDict):
+    """What every statement has: its span, the comments around it, whether a blank line is above."""
+
+    span: Span
+    comments: tuple[Comment, ...]
+    trailing: Comment | None
+    blank_before: bool
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds the nodes of one file in the order of its text, which is the order of its comments too.
+
+    Every rule of the grammar keeps all its tokens, so that a tree's children are the symbols of its rule.
+    """
+
+    source: SourceFile
+    comments: Comments
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def document(self, tree: Tree[Any]) -> Document:
+        """The document of a file, without what recovery had to make up."""
+        blocks = tuple(self._blocks(tree.children))
+        return Document(self.source, blocks, self.comments.before(len(self.source.text) + 1))
+
+    def _blocks(self, trees: Iterable[Tree[Any]]) -> Iterator[TargetBlock]:
+        for tree in trees:
+            block = self._block(*tree.children)
+            if _is_whole(tree):
+                yield block
+
+    def _block(self, *symbols: Any) -> TargetBlock:
+        keyword, name, brace, *inside, end_brace = symbols
+        start = _start(keyword)
+        above = self.comments.before(start)
+        blank = self.comments.blank_above(start)
+        above += self.comments.before(_start(brace))
+        opening = self.comments.behind(_end(brace))
+        statements = tuple(self._statements(inside))
+        closing = self.comments.before(_start(end_brace))
+        trailing = self.comments.behind(_end(end_brace))
+        span = Span(self.source, start, _end(end_brace))
+        return TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
+
+    def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
+        for tree in trees:
+            setting = self._setting(tree.children[0], tree.children[-1])
+            if _is_whole(tree):
+                yield _STATEMENTS[tree.data](self, setting, *tree.children)
+
+    def _setting(self, first: Token, last: Token) -> _Setting:
+        start, end = _start(first), _end(last)
+        above = self.comments.before(start)
+        blank = self.comments.blank_above(start)
+        above += self.comments.before(end)  # those between its tokens have no better place
+        trailing = self.comments.behind(end)
+        return _Setting(span=Span(self.source, start, end), comments=above, trailing=trailing, blank_before=blank)
+
+    def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
+        _, name, source, _, dialect, template = symbols
+        return RewriteStatement(
+            self._literal(name) if name else None,
+            self._literal(source),
+            _DIALECTS[dialect.type] if dialect else Dialect.PLAIN,
+            self._literal(template),
+            **setting,
+        )
+
+    def _test(self, setting: _Setting, *symbols: Any) -> TestStatement:
+        _, key, *clauses, _, expected = symbols
+        return TestStatement(
+            self._literal(key),
+            self._clauses(clauses),
+            _VERDICTS.get(expected.type) or self._literal(expected),
+            **setting,
+        )
+
+    def _clauses(self, clauses: Iterable[Any]) -> RequestClauses:
+        singles: dict[str, Literal] = {}
+        headers: list[tuple[Literal, Literal]] = []
+        for clause in clauses:
+            keyword, *values = clause.children
+            literals = [self._literal(value) for value in values]
+            if keyword.type == "HEADER":
+                headers.append((literals[0], literals[1]))
+                continue
+            name = _SINGLE_CLAUSES[keyword.type]
+            if name in singles:
+                self._report_repeated(keyword, singles[name])
+            singles[name] = literals[0]
+        return RequestClauses(headers=tuple(headers), **singles)
+
+    def _report_repeated(self, keyword: Token, first: Literal) -> None:
+        place = Span(self.source, _start(keyword), _end(keyword))
+        note = Note("the first one is here", first.span)
+        message = f"`{keyword}` is given twice"
+        self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
+
+    def _literal(self, token: Token) -> Literal:
+        found, mistake = literal(self.source, token)
+        if mistake:
+            self.diagnostics.append(mistake)
+        return found
+
+
+_STATEMENTS = {"rewrite": Builder._rewrite, "test": Builder._test}  # noqa: SLF001 - the table is the class's own
+
+
+def _is_whole(tree: Tree[Any]) -> bool:
+    """Whether nothing of a statement, or of a block's first line, is made up."""
+    return not any(child.type in _CONTENT and child == "" for child in _tokens(tree))
+
+
+def _tokens(tree: Any) -> Iterator[Token]:
+    """The tokens of a statement and of its clauses; of a block only its own."""
+    for child in tree.children:
+        if isinstance(child, Token):
+            yield child
+        elif child is not None and child.data == "clause":
+            yield from child.children
+
+
+def _start(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _end(token: Token) -> int:
+    return token.end_pos or 0

@@ -1,0 +1,101 @@
+"""Names and strings: from the token as written to the text that is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lark import Token
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import Literal
+
+# A pair of surrogates first: it is one character.
+_ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
+_MEANINGS = {"\\\\": "\\", '\\"': '"', "\\n": "\n", "\\t": "\t"}
+
+
+def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | None]:
+    """The literal of a NAME, STRING or RAW token; a string with a bad escape says what was probably meant."""
+    start = token.start_pos or 0
+    span = Span(source, start, start + len(token))
+    if token.type == "NAME":
+        return Literal(str(token), span, offsets=range(span.start, span.end + 1)), None
+    inner, raw = token[1:-1], token.type == "RAW"
+    if raw and "\r\n" in inner:
+        return _without_carriage_returns(inner, span), None
+    if not raw and "\\" in inner:
+        return _unescaped(inner, span), _bad_escape(inner, span)
+    return Literal(inner, span, raw, range(span.start + 1, span.end)), None
+
+
+def _without_carriage_returns(inner: str, span: Span) -> Literal:
+    """The same value whether the file has LF or CR LF ends, as Go's raw strings have it."""
+    kept = [index for index, character in enumerate(inner) if inner[index : index + 2] != "\r\n"]
+    offsets = (*(span.start + 1 + index for index in kept), span.end - 1)
+    return Literal("".join(inner[index] for index in kept), span, raw=True, offsets=offsets)
+
+
+def _unescaped(inner: str, span: Span) -> Literal:
+    value: list[str] = []
+    offsets: list[int] = []
+    for text, places in _pieces(inner):
+        value.append(text)
+        offsets.extend(span.start + 1 + place for place in places)
+    return Literal("".join(value), span, offsets=(*offsets, span.end - 1))
+
+
+def _pieces(inner: str) -> Iterator[tuple[str, Sequence[int]]]:
+    """The parts of a string, escapes replaced, with the offset of each character."""
+    end = 0
+    for escape in _ESCAPE.finditer(inner):
+        yield inner[end : escape.start()], range(end, escape.start())
+        meaning = _meaning(escape.group())
+        if meaning is None:
+            yield escape.group(), range(escape.start(), escape.end())
+        else:
+            yield meaning, (escape.start(),)
+        end = escape.end()
+    yield inner[end:], range(end, len(inner))
+
+
+def _meaning(escape: str) -> str | None:
+    r"""The character of an escape; None where it is none: `\.`, too few digits, half of a surrogate pair."""
+    if len(escape) == 2:
+        return _MEANINGS.get(escape)
+    units = bytes.fromhex(escape.replace("\\u", ""))
+    try:
+        return units.decode("utf-16-be")
+    except UnicodeDecodeError:
+        return None
+
+
+def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
+    """What to say of the first bad escape: its cure is one for the whole string."""
+    for escape in _ESCAPE.finditer(inner):
+        if _meaning(escape.group()) is None:
+            place = span.part(1 + escape.start(), 1 + escape.end())
+            return Diagnostic("bad-escape", _objection(escape.group()), place, help=_cure(escape.group(), inner))
+    return None
+
+
+def _objection(escape: str) -> str:
+    if escape == "\\u":
+        return "`\\u` needs four hexadecimal digits"
+    if len(escape) > 2:
+        return f"`{escape}` is half of a surrogate pair"
+    return f"`{escape}` is no escape"
+
+
+def _cure(escape: str, inner: str) -> str:
+    if escape.startswith("\\u"):
+        return "write the character itself, or `\\uXXXX`; above U+FFFF it takes a pair, as in `\\uD83D\\uDE00`"
+    if "`" in inner:
+        return f'write `\\{escape}`; a string knows `\\\\`, `\\"`, `\\n`, `\\t` and `\\uXXXX`'
+    return f"write the string between backticks, where a backslash stands for itself: `{_intended(inner)}`"
+
+
+def _intended(inner: str) -> str:
+    """The text for between backticks: a quote mark needs no escape there, and the rest stays."""
+    return inner.replace('\\"', '"')
