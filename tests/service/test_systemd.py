@@ -1,0 +1,121 @@
+"""The talk with the service manager, over a real datagram socket."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tornado_proxy.service.systemd import Notifier, inherited_sockets, watchdog_period
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """A service manager's end of NOTIFY_SOCKET."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.settimeout(2)
+        yield listening
+
+
+def _told(manager) -> list[str]:
+    return manager.recv(4096).decode().split("\n")
+
+
+def test_ready_is_told_with_a_status(manager):
+    """READY=1 comes with the line for `systemctl status`."""
+    Notifier(manager.getsockname()).ready("generation 1")
+    assert _told(manager) == ["READY=1", "STATUS=generation 1"]
+
+
+def test_a_reload_carries_the_time_it_began(manager):
+    """RELOADING=1 comes with MONOTONIC_USEC in the same message, as Type=notify-reload needs."""
+    before = time.monotonic_ns() // 1000
+    Notifier(manager.getsockname()).reloading()
+    first, second = _told(manager)
+    assert first == "RELOADING=1"
+    assert before <= int(second.removeprefix("MONOTONIC_USEC=")) <= time.monotonic_ns() // 1000
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [("stopping", ["STOPPING=1"]), ("alive", ["WATCHDOG=1"])],
+)
+def test_the_other_states_are_told(manager, method, told):
+    """Stopping and the watchdog have messages of their own."""
+    getattr(Notifier(manager.getsockname()), method)()
+    assert _told(manager) == told
+
+
+def test_a_status_stays_one_line(manager):
+    """Line ends in an error cannot smuggle in another field."""
+    Notifier(manager.getsockname()).status("bad\nREADY=1\n" + "x" * 1000)
+    (line,) = _told(manager)
+    assert line.startswith("STATUS=bad READY=1 xxx")
+    assert line.endswith("…")
+
+
+def test_abstract_addresses_are_understood():
+    """A NOTIFY_SOCKET that begins with `@` is in the abstract namespace."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(f"\0tornado-proxy-test-{os.getpid()}")
+        listening.settimeout(2)
+        Notifier(f"@tornado-proxy-test-{os.getpid()}").alive()
+        assert _told(listening) == ["WATCHDOG=1"]
+
+
+def test_without_a_manager_nothing_happens():
+    """A service started by hand has nobody to tell."""
+    Notifier.from_environment({}).ready("quiet")
+
+
+def test_a_manager_that_has_gone_is_no_reason_to_stop(tmp_path):
+    """A dead NOTIFY_SOCKET raises nothing."""
+    Notifier(str(tmp_path / "nobody")).ready()
+
+
+@pytest.mark.parametrize(
+    ("environment", "period"),
+    [
+        ({"WATCHDOG_USEC": "2000000"}, 2.0),
+        ({"WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "7"}, 2.0),
+        ({"WATCHDOG_USEC": "2000000", "WATCHDOG_PID": "8"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_watchdog_period_is_for_the_process_it_names(environment, period):
+    """WATCHDOG_USEC counts for WATCHDOG_PID only."""
+    assert watchdog_period(environment, pid=7) == period
+
+
+_CHILD = """
+import os, sys
+from tornado_proxy.service.systemd import inherited_sockets
+for number, given in enumerate(sys.argv[1:], start=3):
+    os.dup2(int(given), number)
+environment = {**os.environ, "LISTEN_PID": str(os.getpid())}
+for name, sockets in inherited_sockets(environment, os.getpid()).items():
+    print(name, [one.getsockname()[1] for one in sockets], [os.get_inheritable(one.fileno()) for one in sockets])
+"""
+
+
+def test_sockets_are_taken_over_by_name():
+    """Descriptors from 3 on become listening sockets under their names, and are not handed on."""
+    environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        given = [one.fileno(), other.fileno()]
+        command = [sys.executable, "-c", _CHILD, *map(str, given)]
+        result = subprocess.run(command, env=environment, pass_fds=given, capture_output=True, text=True, check=True)
+        ports = [one.getsockname()[1], other.getsockname()[1]]
+    assert result.stdout.splitlines() == [f"http [{ports[0]}] [False]", f"unknown [{ports[1]}] [False]"]
+
+
+def test_sockets_of_another_process_are_left_alone():
+    """LISTEN_FDS counts for LISTEN_PID only."""
+    assert inherited_sockets({"LISTEN_FDS": "1", "LISTEN_PID": "8"}, pid=7) == {}
