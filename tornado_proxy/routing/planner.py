@@ -10,12 +10,12 @@ from urllib.parse import quote
 from tornado_proxy.config.model import Actions
 from tornado_proxy.routing.data import request_data
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong
-from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
+from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key, segment_objection
 from tornado_proxy.routing.mounts import Routed
 from tornado_proxy.routing.plan import Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.errors import RefusedResult, RewriteError, TemplateFailed, UserRequired
-from tornado_proxy.rules.keys import Key, path_objection
+from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.model import Rewritten
 from tornado_proxy.semantics.percent import path_reference
 from tornado_proxy.templating.data import TargetKeyRewriteData, User
@@ -32,9 +32,13 @@ FAILURE_STATUS: Mapping[type[RewriteError], int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan and how it came to be: what the rules made of the key, or why they failed; neither if none was asked."""
+    """A plan and how it came to be: what the rules were asked, and what they made of it or why they failed.
+
+    A request that is refused before the rules are asked has none of the three.
+    """
 
     plan: Plan
+    data: TargetKeyRewriteData | None = None
     rewritten: Rewritten | None = None
     failure: RewriteError | None = None
 
@@ -100,7 +104,7 @@ def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
     It is what access is asked about once more, and what `Location` names. A `\` is a character like any other.
     """
     name = file_name.rpartition("/")[2]
-    reason = path_objection(name) if name else "is empty"
+    reason = segment_objection(name)
     if reason is not None:
         raise BadFileName(f"the file's name {reason}")
     return RequestPath(directory + name)
@@ -136,15 +140,16 @@ _Attempts = Callable[[_Asked, Key], Plan]
 def _rewritten(asked: _Asked, key: Key, attempts: _Attempts) -> Planned:
     """The plan that `attempts` makes of the rewritten key, or the refusal of a key that cannot be."""
     site = asked.routed.site
+    data = TargetKeyRewriteData(key, asked.user, request_data(asked.facts), site.data)
     try:
-        rewritten = site.rules.apply(TargetKeyRewriteData(key, asked.user, request_data(asked.facts), site.data))
+        rewritten = site.rules.apply(data)
     except RewriteError as error:
         reason = f"rewrite `{error.rewrite.label}`: {error}"
-        return Planned((Refuse(FAILURE_STATUS[type(error)], reason),), failure=error)
+        return Planned((Refuse(FAILURE_STATUS[type(error)], reason),), data, failure=error)
     try:
-        return Planned(attempts(asked, rewritten.key), rewritten)
+        return Planned(attempts(asked, rewritten.key), data, rewritten)
     except KeyTooLong as error:
-        return Planned((Refuse(error.status, str(error)),), rewritten)
+        return Planned((Refuse(error.status, str(error)),), data, rewritten)
 
 
 def _browse(asked: _Asked, key: Key) -> Plan:

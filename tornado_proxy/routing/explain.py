@@ -1,0 +1,159 @@
+"""Why a request ends where it does: each rewrite that was tried, who may, and the plan; made by what serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from tornado_proxy.config.model import Bucket, Resource
+from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.errors import BadFileName, KeyTooLong
+from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
+from tornado_proxy.routing.mounts import Mounts, Routed
+from tornado_proxy.routing.plan import Plan, Refuse
+from tornado_proxy.routing.planner import FAILURE_STATUS, Planned, plan, plan_upload, upload_path
+from tornado_proxy.routing.request import Facts
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.templating.data import Captures, TargetKeyRewriteData, User
+
+
+class Outcome(Enum):
+    """What became of a rewrite."""
+
+    MATCHED = "matched"
+    NO_MATCH = "no match"
+    NOT_TRIED = "not tried"  # an earlier one had matched
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A rewrite and what became of it; the captures are those of the one that matched."""
+
+    rewrite: Rewrite
+    outcome: Outcome
+    captures: Captures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no object key, and the status that answers so."""
+
+    status: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the rules make of one key: `result` is the template's, raw; a failure stands where the chain broke off."""
+
+    data: TargetKeyRewriteData
+    trials: tuple[Trial, ...]
+    result: str | None = None
+    rewritten: Key | None = None
+    object_key: ObjectKey | None = None
+    failure: Failure | None = None
+
+    @property
+    def decided(self) -> Trial | None:
+        """The trial that matched; None where the key stays as it is."""
+        return next((each for each in self.trials if each.outcome is Outcome.MATCHED), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Access to one path: every resource that covers it, of which the first decides, and whom that one lets pass."""
+
+    path: RequestPath
+    covering: tuple[Resource, ...]
+    guard: Guard
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The way of a request from its address to its plan, as far as it got; the plan says where it ended.
+
+    `user` is whom templates see: nobody signs in where anyone may come.
+    """
+
+    plan: Plan
+    facts: Facts | None = None
+    routed: Routed | None = None
+    checks: tuple[Check, ...] = ()
+    user: User | None = None
+    explanation: Explanation | None = None
+
+
+def explain(rules: RuleSet, bucket: Bucket, data: TargetKeyRewriteData) -> Explanation:
+    """What a rule set makes of a key, and where a bucket keeps it."""
+    trials = tuple(_trials(rules, data.key))
+    result = None
+    try:
+        found = rules.render(data)
+        result = found[2] if found else None
+        rewritten = rules.apply(data).key
+    except RewriteError as error:
+        return Explanation(data, trials, result, failure=Failure(FAILURE_STATUS[type(error)], str(error)))
+    try:
+        return Explanation(data, trials, result, rewritten, object_key(bucket, rewritten))
+    except KeyTooLong as error:
+        return Explanation(data, trials, result, rewritten, failure=Failure(error.status, str(error)))
+
+
+def _trials(rules: RuleSet, key: str) -> Iterator[Trial]:
+    decided = False
+    for rewrite in rules.rewrites:
+        captures = None if decided else rewrite.pattern.search(key)
+        if captures is not None:
+            yield Trial(rewrite, Outcome.MATCHED, captures)
+        else:
+            yield Trial(rewrite, Outcome.NOT_TRIED if decided else Outcome.NO_MATCH)
+        decided = decided or captures is not None
+
+
+def explain_request(mounts: Mounts, facts: Facts, user: User | None, file_name: str | None = None) -> Course:
+    """The course of a request; `user` is who would sign in, `file_name` what an upload's form calls its file."""
+    routed = mounts.find(facts.host, facts.path)
+    if routed is None:
+        return Course((Refuse(404, "no target is mounted there"),), facts)
+    checks = tuple(_check(routed, path, facts.method) for path in _guarded_paths(facts, file_name))
+    refused = next((refusal for each in checks if (refusal := _turned_away(each.guard, user))), None)
+    if refused is not None:
+        return Course((refused,), facts, routed, checks)
+    seen = user if any(isinstance(each.guard, SignedIn) for each in checks) else None
+    planned = plan(routed, facts, seen) if file_name is None else plan_upload(routed, facts, seen, file_name)
+    return Course(planned.plan, facts, routed, checks, seen, _explained(routed, planned))
+
+
+def _explained(routed: Routed, planned: Planned) -> Explanation | None:
+    site = routed.site
+    return explain(site.rules, site.target.bucket, planned.data) if planned.data else None
+
+
+def _guarded_paths(facts: Facts, file_name: str | None) -> Iterator[RequestPath]:
+    """What access is asked about: the path, and for an upload the path that it will have as well."""
+    yield facts.path
+    if file_name is not None:
+        try:
+            yield upload_path(facts.path, file_name)
+        except BadFileName:
+            return  # the plan says so
+
+
+def _check(routed: Routed, path: RequestPath, method: str) -> Check:
+    access = routed.site.access
+    return Check(path, access.covering(path, method), access.guard(path, method))
+
+
+def _turned_away(guard: Guard, user: User | None) -> Refuse | None:
+    match guard:
+        case Anyone():
+            return None
+        case Nobody():
+            return Refuse(403, "no resource lets anyone pass")
+        case SignedIn():
+            if user is None:
+                return Refuse(401, f"nobody is signed in with `{guard.provider}`")
+            return None if guard.find(user.username) else Refuse(401, f"`{user.username}` is not listed")
