@@ -1,0 +1,126 @@
+import asyncio
+from base64 import b64encode
+
+import bcrypt
+import pytest
+
+from tornado_proxy.auth.authenticator import AuthBusy, Challenge
+from tornado_proxy.auth.basic import BasicAuthenticator, basic_authenticators
+from tornado_proxy.auth.passwords import UnreadableHash
+from tornado_proxy.auth.verifier import Verifier, VerifierLimits
+from tornado_proxy.config.model import BasicProvider, BasicUser, Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.request import Facts
+from tornado_proxy.templating.data import User
+
+HASH = bcrypt.hashpw("wörd:2".encode(), bcrypt.gensalt(4)).decode()
+ANN = BasicUser("ann", Secret("the configuration file", "plain"))
+BEN = BasicUser("ben", Secret("the environment variable `BEN`", HASH))
+STAFF = SignedIn("staff", (ANN, BEN))
+ASK = 'Basic realm="Files", charset="UTF-8"'
+
+
+def _basic(credentials):
+    return "Basic " + b64encode(credentials.encode()).decode()
+
+
+def _asked(*headers, guard=STAFF, limits=None):
+    """The answer to a request with these Authorization headers."""
+
+    async def run():
+        verifier = Verifier(limits)
+        authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), [ANN, BEN], verifier)
+        facts = Facts("GET", parse_request_path("/x"), headers=tuple(("Authorization", each) for each in headers))
+        try:
+            return await authenticator.authenticate(facts, guard)
+        finally:
+            await verifier.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(("credentials", "name"), [("ann:plain", "ann"), ("ben:wörd:2", "ben")])
+def test_a_listed_user_with_the_right_password_signs_in(credentials, name):
+    """Passwords are plain or hashed, UTF-8, and may hold colons; a name may not."""
+    assert _asked(_basic(credentials)) == User(name)
+
+
+def test_the_scheme_is_read_in_any_case():
+    """`basic` and `BASIC` are the scheme's name too (RFC 9110 11.1)."""
+    assert _asked(_basic("ann:plain").replace("Basic", "bASIC")) == User("ann")
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ([], "no credentials were sent"),
+        (["Bearer abc"], "the credentials cannot be read"),
+        (["Basic"], "the credentials cannot be read"),
+        (["Basic %%%"], "the credentials cannot be read"),
+        (["Basic " + b64encode(b"\xff:x").decode()], "the credentials cannot be read"),
+        ([_basic("ann")], "the credentials cannot be read"),
+        ([_basic("ann:pl\nain")], "the credentials cannot be read"),
+        ([_basic("ann:plain"), _basic("ann:plain")], "the credentials cannot be read"),
+        ([_basic("ann:wrong")], "the password of `ann` is wrong"),
+        ([_basic("ben:wrong")], "the password of `ben` is wrong"),
+        ([_basic("ben:" + HASH)], "the password of `ben` is wrong"),
+        ([_basic("eve:plain")], "`eve` is not listed"),
+        ([_basic("Ann:plain")], "`Ann` is not listed"),
+        ([_basic(":plain")], "the user's name is empty"),
+        ([_basic("../ann:plain")], "the user's name contains a `/`"),
+        ([_basic("..:plain")], "the user's name contains a `.` or `..` segment"),
+        ([_basic(".:plain")], "the user's name contains a `.` or `..` segment"),
+        ([_basic("a\x9bnn:plain")], "the user's name contains a control character"),
+    ],
+)
+def test_anything_else_is_asked_for_credentials(headers, reason):
+    """Absent, malformed or wrong credentials, and names that are no single segment, are a 401 with a challenge."""
+    assert _asked(*headers) == Challenge(ASK, reason)
+
+
+def test_a_user_whom_the_guard_does_not_list_is_asked_again():
+    """Another resource's user does not pass: the challenge is the same as for a wrong password."""
+    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Challenge(ASK, "`ben` is not listed")
+
+
+def test_a_guard_without_users_lets_nobody_in():
+    """An empty list is a list: nobody is on it."""
+    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Challenge(ASK, "`ann` is not listed")
+
+
+@pytest.mark.parametrize("credentials", ["ben:plain", "eve:plain"])
+def test_a_name_that_is_not_listed_costs_what_a_listed_one_costs(credentials):
+    """Time does not tell who is listed: where no hash may be made, neither name can be answered."""
+    with pytest.raises(AuthBusy):
+        _asked(_basic(credentials), guard=SignedIn("staff", (BEN,)), limits=VerifierLimits(threads=1, waiting=-1))
+
+
+def test_a_hash_that_cannot_be_read_is_told_at_load():
+    """A broken hash keeps a configuration from being used, and the message says whose it is and where, not what."""
+    eve = BasicUser("eve", Secret("the environment variable `EVE`", "$2b$broken"))
+    with pytest.raises(UnreadableHash) as caught:
+        BasicAuthenticator(BasicProvider("staff", "Files"), [eve], Verifier())
+    assert str(caught.value).startswith("the password of `eve` in the environment variable `EVE`: ")
+    assert "broken" not in str(caught.value)
+
+
+def test_each_provider_has_its_authenticator():
+    """A provider knows the users of all resources that name it, in every target, and asks under its own realm."""
+    providers = (BasicProvider("staff", "Files"), BasicProvider("guests", "Guests"))
+    targets = tuple(
+        Target(user.user, Mount(), Bucket("b"), resources=(Resource("/**", provider="staff", users=(user,)),))
+        for user in (ANN, BEN)
+    )
+
+    async def run():
+        verifier = Verifier()
+        found = basic_authenticators(Settings(targets, basic_providers=providers), verifier)
+        path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
+        signed_in = await found["staff"].authenticate(Facts("GET", path, headers=(header,)), SignedIn("staff", (BEN,)))
+        asked = await found["guests"].authenticate(Facts("GET", path), SignedIn("guests", ()))
+        await verifier.close()
+        return signed_in, asked.header
+
+    assert asyncio.run(run()) == (User("ben"), 'Basic realm="Guests", charset="UTF-8"')

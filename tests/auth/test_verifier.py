@@ -1,0 +1,238 @@
+import asyncio
+import threading
+
+import pytest
+
+from tornado_proxy.auth.authenticator import AuthBusy
+from tornado_proxy.auth.passwords import HashedPassword, read_password
+from tornado_proxy.auth.verifier import Verifier, VerifierLimits
+
+ANN = ("staff", "ann")
+
+
+class Clock:
+    """Seconds that pass when told."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        """What the clock shows."""
+        return self.now
+
+
+class Slow:
+    """A hash of the password `right` that is checked when `go` is set, and counts how often it was."""
+
+    def __init__(self, text="hash", *, waiting=False):
+        self.go = threading.Event()
+        self.started = threading.Semaphore(0)
+        self.checks = 0
+        self.password = HashedPassword(text, self._verify)
+        if not waiting:
+            self.go.set()
+
+    def _verify(self, text, offered):
+        self.checks += 1
+        self.started.release()
+        assert self.go.wait(10)
+        return offered == "right"
+
+
+def _run(body, limits=None, clock=None):
+    """Run `body(verifier)` on an event loop of its own."""
+
+    async def run():
+        verifier = Verifier(limits, clock or Clock())
+        try:
+            return await body(verifier)
+        finally:
+            await verifier.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(("offered", "right"), [("right", True), ("wrong", False)])
+def test_hashes_and_plain_text_are_verified(offered, right):
+    """A password is right or wrong, whichever way it was configured."""
+
+    async def body(verifier):
+        return [await verifier.verify(ANN, each, offered) for each in (Slow().password, read_password("right"))]
+
+    assert _run(body) == [right, right]
+
+
+def test_the_event_loop_goes_on_while_a_hash_is_computed():
+    """Hashing happens on a thread: the loop that would release it must run meanwhile, or this never ends."""
+    slow = Slow(waiting=True)
+
+    async def body(verifier):
+        check = asyncio.ensure_future(verifier.verify(ANN, slow.password, "right"))
+        await asyncio.to_thread(slow.started.acquire)
+        slow.go.set()
+        return await check
+
+    assert _run(body)
+
+
+def test_a_success_is_remembered_for_a_while():
+    """The same user, password and hash are checked once a minute, however often they are sent."""
+    slow, clock = Slow(), Clock()
+
+    async def body(verifier):
+        counts = []
+        for seconds in (0, 30, 29.9, 0.1):
+            clock.now += seconds
+            assert await verifier.verify(ANN, slow.password, "right")
+            counts.append(slow.checks)
+        return counts
+
+    assert _run(body, clock=clock) == [1, 1, 1, 2]
+
+
+def test_a_failure_is_never_remembered():
+    """A wrong password costs its guesser a hash each time."""
+    slow = Slow()
+
+    async def body(verifier):
+        for _ in range(3):
+            assert not await verifier.verify(ANN, slow.password, "wrong")
+
+    _run(body)
+    assert slow.checks == 3
+
+
+@pytest.mark.parametrize(
+    ("who", "text", "offered"),
+    [
+        (("staff", "ben"), "hash", "right"),
+        (("other", "ann"), "hash", "right"),
+        (ANN, "changed", "right"),
+        (ANN, "hash", "wrong"),
+        (("staffa", "nn"), "hash", "right"),
+    ],
+)
+def test_what_is_remembered_is_good_for_nothing_else(who, text, offered):
+    """Another provider, user, hash or password is checked anew, even one that reads the same when run together."""
+    first, second = Slow(), Slow(text)
+
+    async def body(verifier):
+        await verifier.verify(ANN, first.password, "right")
+        await verifier.verify(who, second.password, offered)
+
+    _run(body)
+    assert second.checks == 1
+
+
+def test_the_memory_is_bounded():
+    """Only so many successes are remembered; the oldest is forgotten first."""
+    slow = Slow()
+
+    async def body(verifier):
+        for name in ("ann", "ben", "cat", "cat", "ben", "ann"):
+            await verifier.verify(("staff", name), slow.password, "right")
+
+    _run(body, VerifierLimits(remembered=2))
+    assert slow.checks == 4
+
+
+def test_requests_with_one_password_share_its_check():
+    """A page whose twenty images arrive at once makes one hash, not twenty."""
+    slow = Slow(waiting=True)
+
+    async def body(verifier):
+        checks = [asyncio.ensure_future(verifier.verify(ANN, slow.password, "right")) for _ in range(20)]
+        await asyncio.to_thread(slow.started.acquire)
+        slow.go.set()
+        return await asyncio.gather(*checks)
+
+    assert _run(body, VerifierLimits(threads=1, waiting=0)) == [True] * 20
+    assert slow.checks == 1
+
+
+def test_a_request_that_gives_up_takes_no_other_with_it():
+    """Cancelling one of two that wait for a check leaves the other its answer."""
+    slow = Slow(waiting=True)
+
+    async def body(verifier):
+        first, second = (asyncio.ensure_future(verifier.verify(ANN, slow.password, "right")) for _ in range(2))
+        await asyncio.to_thread(slow.started.acquire)
+        first.cancel()
+        slow.go.set()
+        return await asyncio.gather(first, second, return_exceptions=True)
+
+    first, second = _run(body)
+    assert isinstance(first, asyncio.CancelledError)
+    assert second is True
+
+
+def test_one_check_too_many_is_turned_away():
+    """Beyond those that run and those that may wait, a check is refused at once; afterwards there is room again."""
+    slow = Slow(waiting=True)
+
+    async def body(verifier):
+        checks = [asyncio.ensure_future(verifier.verify(ANN, slow.password, f"wrong {n}")) for n in range(3)]
+        await asyncio.to_thread(slow.started.acquire)
+        with pytest.raises(AuthBusy):
+            await verifier.verify(ANN, slow.password, "right")
+        with pytest.raises(AuthBusy):
+            await verifier.pretend(("staff", "eve"), slow.password, "wrong")
+        slow.go.set()
+        await asyncio.gather(*checks)
+        return await verifier.verify(ANN, slow.password, "right")
+
+    assert _run(body, VerifierLimits(threads=1, waiting=2))
+
+
+def test_a_check_for_nobody_takes_as_long_and_is_forgotten():
+    """Somebody who is not listed costs a hash each time, even with a password that another one has."""
+    slow = Slow()
+
+    async def body(verifier):
+        for _ in range(3):
+            await verifier.pretend(("staff", "eve"), slow.password, "right")
+        await verifier.pretend(("staff", "eve"), read_password("right"), "right")
+        return repr(verifier)
+
+    assert _run(body) == "<Verifier, 0 running, 0 remembered>"
+    assert slow.checks == 3
+
+
+def test_a_name_is_given_the_same_number_each_time():
+    """Which other's hash stands in for a name that is not listed never changes, as its own would not."""
+
+    async def body(verifier):
+        names = [("staff", f"user {number}") for number in range(50)]
+        first, second = ([verifier.pick(name, 3) for name in names] for _ in range(2))
+        assert first == second
+        return set(first)
+
+    assert _run(body) == {0, 1, 2}
+
+
+def test_nothing_that_was_offered_is_kept():
+    """What is remembered is made of digests: no attribute of the verifier holds a password or a name."""
+
+    async def body(verifier):
+        await verifier.verify(ANN, Slow().password, "right")
+        return {name: repr(value) for name, value in vars(verifier).items()}
+
+    held = _run(body)
+    assert all("right'" not in text and "ann" not in text for text in held.values())
+    assert len(held["_right_until"]) > len("OrderedDict()")
+
+
+def test_a_hash_that_breaks_is_not_remembered():
+    """An error while hashing reaches the request that waited, and the next one tries again."""
+    slow = Slow()
+
+    def broken(text, offered):
+        raise MemoryError
+
+    async def body(verifier):
+        with pytest.raises(MemoryError):
+            await verifier.verify(ANN, HashedPassword("hash", broken), "right")
+        return await verifier.verify(ANN, slow.password, "right")
+
+    assert _run(body)
+    assert slow.checks == 1

@@ -1,0 +1,92 @@
+"""Passwords as a configuration holds them: in plain text, or as a bcrypt or argon2 hash."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from hmac import compare_digest
+
+import argon2
+import bcrypt
+
+# The last character of the salt has four bits to spare, which the library wants to be none.
+_BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
+
+# The algorithm reads no more. The library refuses longer passwords, but the tools that make hashes cut them here.
+_LONGEST_FOR_BCRYPT = 72
+
+_ARGON2 = argon2.PasswordHasher()
+
+
+class UnreadableHash(ValueError):
+    """A text that begins as a hash does, but is none; it says which kind, never the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPassword:
+    """A password that was configured in plain text; only its digest is kept."""
+
+    _digest: bytes = field(repr=False)
+
+    def matches(self, offered: str) -> bool:
+        """Whether it is the password; takes the same time for every one that is not."""
+        return compare_digest(self._digest, sha256(offered.encode()).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPassword:
+    """A hash; `matches` takes as long as the hash was made to take."""
+
+    text: str = field(repr=False)
+    _verify: Callable[[str, str], bool] = field(repr=False)
+
+    def matches(self, offered: str) -> bool:
+        """Whether the hash is that of this password."""
+        return self._verify(self.text, offered)
+
+
+Password = PlainPassword | HashedPassword
+
+
+def read_password(text: str) -> Password:
+    """The password that a configuration's text means; raises `UnreadableHash`."""
+    for prefix, (is_readable, verify) in _SCHEMES.items():
+        if text.startswith(prefix):
+            if not is_readable(text):
+                raise UnreadableHash(f"it begins as a hash does, with `{prefix}`, but is none")
+            return HashedPassword(text, verify)
+    return PlainPassword(sha256(text.encode()).digest())
+
+
+def _is_bcrypt(text: str) -> bool:
+    return _BCRYPT.fullmatch(text) is not None
+
+
+def _verify_bcrypt(text: str, offered: str) -> bool:
+    return bcrypt.checkpw(offered.encode()[:_LONGEST_FOR_BCRYPT], text.encode())
+
+
+def _is_argon2(text: str) -> bool:
+    try:
+        argon2.extract_parameters(text)
+    except argon2.exceptions.InvalidHashError:
+        return False
+    return True
+
+
+def _verify_argon2(text: str, offered: str) -> bool:
+    try:
+        return _ARGON2.verify(text, offered)
+    except argon2.exceptions.VerificationError:
+        # A mismatch, or parameters that the library cannot work with: in either case nobody signs in.
+        return False
+
+
+_SCHEMES: dict[str, tuple[Callable[[str], bool], Callable[[str, str], bool]]] = {
+    "$2a$": (_is_bcrypt, _verify_bcrypt),
+    "$2b$": (_is_bcrypt, _verify_bcrypt),
+    "$2y$": (_is_bcrypt, _verify_bcrypt),
+    "$argon2": (_is_argon2, _verify_argon2),
+}
