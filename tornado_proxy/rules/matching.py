@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-from tornado_proxy.rules.patterns import Pattern, encoded, options
+from tornado_proxy.rules.engine import options
+from tornado_proxy.rules.patterns import Pattern, encoded
 from tornado_proxy.templating.data import Captures
 
 _SET_MEMORY = 128 << 20

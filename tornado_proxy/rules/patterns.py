@@ -8,73 +8,90 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
-
+from tornado_proxy.rules.engine import ProgramRefused, compile_program
+from tornado_proxy.rules.expressions.errors import PatternError
+from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.templating.data import Captures
 
+__all__ = ["Pattern", "PatternError", "compile_pattern", "encoded"]
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-_MEMORY = (8 << 20, 256 << 20, 4 << 30)
-"""Bytes for one pattern, the next where the one before is too small; only a large pattern takes what it may."""
-
-
-class PatternError(Exception):
-    """A text that is no expression in Go's syntax; `offset` and `end` are code points in it."""
-
-    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
-        super().__init__(message)
-        self.offset = offset
-        self.end = end
-        self.help = help
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled expression; `names` maps group names to numbers, `group_count` leaves out the whole match."""
+    """A compiled expression; `names` maps group names to numbers, `group_count` leaves out the whole match.
+
+    `program` is what RE2 reads instead of the text. Threads may share a pattern.
+    """
 
     text: str
     names: Mapping[str, int] = field(compare=False, repr=False)
     group_count: int = field(compare=False, repr=False)
     program: bytes = field(compare=False, repr=False)
-    _expression: Any = field(compare=False, repr=False)
+    _compiled: Any = field(compare=False, repr=False)
+    _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def program_size(self) -> int:
         """The number of RE2's instructions."""
-        size: int = self._expression.programsize
+        size: int = self._compiled.programsize
         return size
 
     def search(self, key: str) -> Captures | None:
         """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
-        found = self._expression.search(encoded(key))
+        try:
+            found = self._compiled.search(key.encode())
+        except UnicodeEncodeError:
+            return self._search_ill_formed(key)
         if found is None:
             return None
         groups = tuple(each if each is None else each.decode() for each in (found.group(), *found.groups()))
-        return Captures(groups, self.names)
+        return Captures(groups, self._names_of(groups))
+
+    def _search_ill_formed(self, key: str) -> Captures | None:
+        """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
+        read = encoded(key)
+        found = self._compiled.search(read)
+        if found is None:
+            return None
+        spans = (found.span(number) for number in range(self.group_count + 1))
+        groups = tuple(
+            None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
+        )
+        return Captures(groups, self._names_of(groups))
+
+    def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
+        """The numbers of the names; of namesakes, that which took part first (Go's Regexp.Expand)."""
+        if not self._namesakes:
+            return self.names
+        taking_part = {
+            name: next((number for number in numbers if groups[number] is not None), numbers[0])
+            for name, numbers in self._namesakes
+        }
+        return {**self.names, **taking_part}
 
 
 def encoded(key: str) -> bytes:
-    """The UTF-8 of a text, U+FFFD for what is not valid Unicode, as Go reads it."""
+    """The UTF-8 of a text, U+FFFD for what is not valid Unicode."""
     try:
         return key.encode()
     except UnicodeEncodeError:
         return _SURROGATE.sub("\ufffd", key).encode()
 
 
-def options(memory: int) -> re2.Options:
-    """RE2's options: silent, and with so many bytes of memory."""
-    chosen = re2.Options()
-    chosen.log_errors = False
-    chosen.max_mem = memory
-    return chosen
-
-
 def compile_pattern(text: str) -> Pattern:
     """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
-    program = text.encode()
+    expression = read_expression(text)
+    program = expression.program.encode()
     try:
-        expression = re2.compile(program, options(_MEMORY[0]))
-    except re2.error as error:
-        raise PatternError(error.args[0].decode()) from error
-    names = {name.decode(): number for name, number in expression.groupindex.items()}
-    return Pattern(text, MappingProxyType(names), expression.groups, program, expression)
+        compiled = compile_program(program)
+    except ProgramRefused as error:
+        raise PatternError(f"RE2 cannot match this: {error}") from error
+    numbers: dict[str, tuple[int, ...]] = {}
+    for number, name in enumerate(expression.names, start=1):
+        if name:
+            numbers[name] = (*numbers.get(name, ()), number)
+    names = MappingProxyType({name: each[0] for name, each in numbers.items()})
+    namesakes = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
+    return Pattern(text, names, len(expression.names), program, compiled, namesakes)

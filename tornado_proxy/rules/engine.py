@@ -1,0 +1,34 @@
+"""RE2 as this project uses it: silent, with memory by need, and its errors as texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+_MEMORY = (8 << 20, 256 << 20, 4 << 30)
+"""Bytes for one program, the next where the one before is too small; only a large program takes what it may."""
+
+
+class ProgramRefused(Exception):
+    """RE2 cannot compile a program; the text is its own message."""
+
+
+def options(memory: int) -> re2.Options:
+    """RE2's options: nothing on standard error, and at most so many bytes of memory."""
+    chosen = re2.Options()
+    chosen.log_errors = False
+    chosen.max_mem = memory
+    return chosen
+
+
+def compile_program(program: bytes) -> Any:
+    """RE2's compiled form of a program; raises `ProgramRefused`."""
+    for memory in _MEMORY:
+        try:
+            return re2.compile(program, options(memory))
+        except re2.error as error:
+            message = error.args[0].decode(errors="replace")
+            if "too large" not in message:
+                break
+    raise ProgramRefused(message)
