@@ -84,9 +84,10 @@ class Builder:
 
     def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
         for tree in trees:
-            setting = self._setting(tree.children[0], tree.children[-1])
+            symbols: list[Any] = tree.children
+            setting = self._setting(symbols[0], symbols[-1])
             if _is_whole(tree):
-                yield _STATEMENTS[tree.data](self, setting, *tree.children)
+                yield self._rewrite(setting, *symbols) if tree.data == "rewrite" else self._test(setting, *symbols)
 
     def _setting(self, first: Token, last: Token) -> _Setting:
         start, end = _start(first), _end(last)
@@ -141,9 +142,6 @@ class Builder:
         if mistake:
             self.diagnostics.append(mistake)
         return found
-
-
-_STATEMENTS = {"rewrite": Builder._rewrite, "test": Builder._test}  # noqa: SLF001 - the table is the class's own
 
 
 def _is_whole(tree: Tree[Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +13,14 @@ from lark.exceptions import UnexpectedToken
 from tornado_proxy.lang.building import Builder
 from tornado_proxy.lang.comments import Comments
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.expectation import shown
 from tornado_proxy.lang.reading import Reading
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.recovery import recover
+from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +32,38 @@ class Parsed:
 
 
 def parse(source: SourceFile) -> Parsed:
-    """The document of a rule file; what has a mistake is left out of it."""
-    reading = Reading(source, source.text)
+    """The document of a rule file; what has a mistake that leaves its meaning open is left out of it."""
+    reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
     tree = _tree(reading)
     builder = Builder(source, Comments(source, reading.comments))
     document = builder.document(tree)
-    found = sorted((*reading.diagnostics, *builder.diagnostics), key=_offset)
-    return Parsed(document, tuple(found))
+    found = (*reading.diagnostics, *builder.diagnostics, *_unfit_characters(reading))
+    return Parsed(document, tuple(sorted(found, key=_offset)))
+
+
+def _tree(reading: Reading) -> Tree[Any]:
+    while True:
+        try:
+            for token in reading.tokens():
+                reading.feed(token)
+            return reading.end()
+        except UnexpectedToken as error:
+            recover(reading, error.token)
+
+
+def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
+    """What the grammar does not see: characters in comments that nobody else sees, and what is no character at all."""
+    for comment in reading.comments:
+        found = _CONTROL.search(comment.rstrip())
+        if found:
+            start = (comment.start_pos or 0) + found.start()
+            yield Diagnostic(
+                "control-character", f"{shown(found.group())} stands in a comment", reading.span(start, start + 1)
+            )
+    for found in _SURROGATE.finditer(reading.source.text):
+        message = f"half of a surrogate pair, U+{ord(found.group()):04X}, is no character"
+        yield Diagnostic("not-utf-8", message, reading.span(*found.span()))
 
 
 def _offset(diagnostic: Diagnostic) -> int:
     return diagnostic.span.start if diagnostic.span else 0
-
-
-def _tree(reading: Reading) -> Tree[Any]:
-    try:
-        for token in reading.tokens():
-            reading.feed(token)
-        return reading.end()
-    except UnexpectedToken as error:
-        start = error.token.start_pos or 0
-        span = Span(reading.source, start, start + len(error.token))
-        reading.diagnostics.append(Diagnostic("syntax-error", f"found `{error.token}`", span))
-        return Tree("document", [])

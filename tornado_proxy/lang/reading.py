@@ -1,17 +1,20 @@
-"""One file being read: the parser's stacks, the lexer's place, the comments and what was said so far."""
+"""One file being read: the parser's stacks, the lexer's place, the comments, and what was said so far."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
 from contextvars import ContextVar
+from enum import Enum
 from typing import Any
 
 from lark import Lark, Token, Tree
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.building import made_up
+from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.grammar import grammar_text
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.source import SourceFile, Span
 
 # What is no token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
@@ -19,11 +22,11 @@ OPEN_STRING.-1 : /"[^\n]*/
 OPEN_RAW.-1    : /`[^`]*/
 QUOTED.-1      : /'[^'\n]*'|[“”„][^“”"\n]*[“”"]/
 SEMICOLON.-1   : /;+/
-INVISIBLE.-1   : /(?:[\x00-\x1f\x7f]|(?![ \t\n])\s)+/
+INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?![ \t\n])\s)+/
 BARE.-2        : /[^\s\x00-\x1f\x7f"`{}#;]+/
 """
 
-# Their terminals are lexed everywhere: a keyword is then never cut off the front of a longer word, and every mistake
+# Known to the lexer in every context: a keyword is then never cut off the front of a longer word, and every mistake
 # is a token that does not fit.
 _EVERYWHERE = (
     *("NAME", "STRING", "RAW", "ARROW", "LBRACE", "RBRACE"),
@@ -49,7 +52,7 @@ def _keep_comment(token: Token) -> Token:
 
 @functools.cache
 def rules_parser() -> Lark:
-    """The parser of rule files, built at the first use; it holds nothing of the files that it reads."""
+    """The parser of rule files, built at its first use; it holds nothing of the files that it reads."""
     return Lark(
         grammar_text("rules.lark") + _MISTAKES,
         start="document",
@@ -62,30 +65,118 @@ def rules_parser() -> Lark:
     )
 
 
+class Where(Enum):
+    """What the parser is in the middle of."""
+
+    FILE = "between blocks"
+    HEADER = "a block's first line"
+    BLOCK = "between statements"
+    REWRITE = "a rewrite"
+    TEST = "a test"
+
+
+_OPENERS = {
+    "RBRACE": Where.FILE,
+    "TARGET": Where.HEADER,
+    "LBRACE": Where.BLOCK,
+    "REWRITE": Where.REWRITE,
+    "TEST": Where.TEST,
+}
+
+
 class Reading:
-    """A file on its way through the parser."""
+    """A file on its way through the parser: tokens are fed one by one, and recovery may step in between."""
 
     def __init__(self, source: SourceFile, text: str) -> None:
         self.source = source
         self.text = text
         self.diagnostics: list[Diagnostic] = []
         self.comments: list[Token] = []
-        self.last: Token | None = None
+        self.last: Token | None = None  # what was fed last
+        self.owed_braces = 0  # closing ones whose blocks recovery has closed or never opened
         _comments.set(self.comments)
-        self._interactive = rules_parser().parse_interactive(text)
-        self._state = self._interactive.parser_state
+        self._parser: InteractiveParser = rules_parser().parse_interactive(text)
 
     def tokens(self) -> Iterator[Token]:
-        """The tokens from the lexer's place on; what each is depends on what was fed before."""
-        tokens: Iterator[Token] = self._interactive.lexer_thread.lex(self._state)  # type: ignore[no-untyped-call] # Lark's
+        """The tokens from the lexer's place on; what a word is depends on what was fed before it."""
+        tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
         return tokens
 
     def feed(self, token: Token) -> None:
-        """Shift a token; raises lark's UnexpectedToken if it does not fit."""
-        self._state.feed_token(token)
+        """Shift a token; raises Lark's UnexpectedToken if it does not fit."""
+        self._parser.parser_state.feed_token(token)
         self.last = token
 
     def end(self) -> Tree[Any]:
         """The tree of the whole text; raises UnexpectedToken if something is missing."""
-        tree: Tree[Any] = self._interactive.feed_eof(self.last)  # type: ignore[no-untyped-call] # Lark's
+        end = Token("$END", "", start_pos=len(self.text), end_pos=len(self.text))
+        tree: Tree[Any] = self._parser.parser_state.feed_token(end, is_end=True)
         return tree
+
+    def last_place(self) -> tuple[int, int]:
+        """Where the token that was fed last stands."""
+        return (self.last.start_pos or 0, self.last.end_pos or 0) if self.last else (0, 0)
+
+    @property
+    def last_end(self) -> int:
+        """Where the token that was fed last ends."""
+        return self.last_place()[1]
+
+    def accepts(self) -> frozenset[str]:
+        """The terminals that would fit now."""
+        return frozenset(self._parser.accepts())  # type: ignore[no-untyped-call] # Lark says no type
+
+    def where(self, accepts: frozenset[str]) -> Where:
+        """What the parser is in the middle of; a statement that may end here is done."""
+        opener = self._opener()
+        where = Where.FILE if opener is None else _OPENERS[self._values[opener].type]
+        return Where.BLOCK if where in {Where.REWRITE, Where.TEST} and "RBRACE" in accepts else where
+
+    def begun(self) -> list[Token]:
+        """The tokens of the statement or first line that is being read, without those of finished clauses."""
+        opener = self._opener()
+        return [] if opener is None else [value for value in self._values[opener:] if isinstance(value, Token)]
+
+    def opening_brace(self) -> Token | None:
+        """The brace that opened the block being read, unless recovery made it up."""
+        braces = [value for value in self._values if isinstance(value, Token) and value.type == "LBRACE"]
+        return braces[-1] if braces and braces[-1] else None
+
+    def cut_back(self) -> None:
+        """Forget the statement that is being read."""
+        opener = self._opener()
+        if opener is not None:
+            del self._values[opener:]
+            del self._parser.parser_state.state_stack[opener + 1 :]
+
+    def move_to(self, offset: int) -> None:
+        """Let the lexer go on from an offset; comments that it will read again are forgotten."""
+        state = self._parser.lexer_thread.state
+        assert state is not None
+        state.line_ctr.char_pos = offset
+        while self.comments and (self.comments[-1].start_pos or 0) >= offset:
+            self.comments.pop()
+
+    def insert(self, terminal: str) -> None:
+        """Feed a token that is missing, right after the last one."""
+        self.feed(made_up(terminal, self.last_end))
+
+    def report(self, code: str, message: str, place: tuple[int, int], help: str | None = None, *notes: Note) -> None:
+        """Say something about a stretch of the text."""
+        self.diagnostics.append(Diagnostic(code, message, self.span(*place), help, notes))
+
+    def span(self, start: int, end: int) -> Span:
+        """A span of the file being read."""
+        return Span(self.source, start, end)
+
+    @property
+    def _values(self) -> list[Any]:
+        return self._parser.parser_state.value_stack
+
+    def _opener(self) -> int | None:
+        """The index of the token that began what is being read."""
+        for index in range(len(self._values) - 1, -1, -1):
+            value = self._values[index]
+            if isinstance(value, Token) and value.type in _OPENERS:
+                return index
+        return None

@@ -1,0 +1,87 @@
+"""What to do at a token that does not fit, so that one run finds every mistake and invents none.
+
+Each *cure* knows one kind of mistake: it says what is wrong, brings parser and lexer to where reading can go on, and
+tells whether it did. Where none helps, reading goes on at the next thing that looks like a statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from tornado_proxy.lang import slips, structure
+from tornado_proxy.lang.landmarks import next_statement
+from tornado_proxy.lang.reading import Reading, Where
+from tornado_proxy.lang.trouble import Trouble
+
+# A file with more mistakes is no rule file. Since what does not report a mistake reads on, the limit also ends the
+# reading of any text.
+MOST_MISTAKES = 1000
+
+Cure = Callable[[Trouble], bool]
+
+# In order: what spoils all that follows, what is no token at all, what has lost its place, what is only misspelt.
+_CURES: tuple[Cure, ...] = (
+    slips.runaway_raw,
+    slips.swallowed_arrow,
+    slips.open_raw,
+    slips.open_string,
+    slips.other_quotes,
+    slips.other_comment,
+    slips.semicolon,
+    slips.invisible,
+    structure.unclosed_block,
+    structure.stray_brace,
+    structure.missing_target,
+    structure.outside_block,
+    structure.first_line,
+    structure.broken_off,
+    structure.missing_rewrite,
+    slips.misspelt,
+    slips.torn_name,
+    slips.instead_of_arrow,
+    slips.missing_arrow,
+    slips.second_arrow,
+    slips.missing_text,
+    slips.bare_text,
+    slips.unknown_clause,
+)
+
+_HELP = {
+    Where.FILE: "a rule file holds blocks: `target NAME { … }`",
+    Where.BLOCK: "a statement begins with `rewrite` or `test`",
+}
+
+
+def recover(reading: Reading, token: Token) -> None:
+    """Report a token that does not fit, and let reading go on behind it or, with the parser changed, at it."""
+    if len(reading.diagnostics) >= MOST_MISTAKES:
+        _abandon(reading, token)
+        return
+    trouble = Trouble.at(reading, token)
+    if not any(cure(trouble) for cure in _CURES):
+        _give_up(trouble)
+
+
+def _give_up(trouble: Trouble) -> None:
+    trouble.report_unexpected(_HELP.get(trouble.where))
+    reading = trouble.reading
+    offset = next_statement(reading.text, trouble.end)
+    if trouble.where in {Where.REWRITE, Where.TEST}:
+        reading.cut_back()
+    if trouble.where is Where.FILE:
+        skipped = reading.text[trouble.start : offset]
+        reading.owed_braces += max(0, skipped.count("{") - skipped.count("}"))
+    reading.move_to(offset)
+
+
+def _abandon(reading: Reading, token: Token) -> None:
+    start = token.start_pos or 0
+    message = f"the rest of the file is not read: it has more than {MOST_MISTAKES} mistakes"
+    reading.report("too-many-mistakes", message, (start, start))
+    if reading.where(reading.accepts()) is not Where.BLOCK:
+        reading.cut_back()
+    if reading.where(reading.accepts()) is Where.BLOCK:
+        reading.insert("RBRACE")
+    reading.move_to(len(reading.text))

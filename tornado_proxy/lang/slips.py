@@ -1,0 +1,236 @@
+"""Small mistakes within a statement that other languages teach: each is named, and read as what was meant."""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token
+
+from tornado_proxy.lang.expectation import CLAUSES, KEYWORDS, found, shown
+from tornado_proxy.lang.landmarks import next_statement, next_statement_line
+from tornado_proxy.lang.reading import Where
+from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.trouble import Trouble
+
+_ARROWS = {*("=>", "=", "==", "-->", "->>", "~>", "→", "⇒", ">", "-", ":", ":=", ",", "|"), *("to", "into", "becomes")}
+_QUOTES_HELP = 'a string stands between `"`, or between backticks, where a backslash stands for itself'
+_CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string, with its Jinja or Go actions
+_NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
+_TO_ARROW = re.compile(r"[^\n#]*?(?=->)")
+
+
+def runaway_raw(trouble: Trouble) -> bool:
+    """A raw string that took statements with it: its closing backtick is missing."""
+    reading = trouble.reading
+    for token in reading.begun():
+        if token.type == "RAW" and _takes_statements(reading.text, token):
+            start = token.start_pos or 0
+            _report_open_raw(trouble, start)
+            reading.cut_back()
+            reading.move_to(_line_end(reading.text, start))
+            return True
+    return False
+
+
+def _takes_statements(text: str, token: Token) -> bool:
+    end = token.end_pos or 0
+    line_end = _line_end(text, token.start_pos or 0)
+    return line_end < end and next_statement_line(text, line_end, end) < end
+
+
+def open_raw(trouble: Trouble) -> bool:
+    """A raw string that nothing closes: it is taken to end with its line."""
+    if trouble.token.type != "OPEN_RAW":
+        return False
+    _report_open_raw(trouble, trouble.start)
+    if "RAW" in trouble.accepts:
+        trouble.reading.insert("RAW")
+    trouble.reading.move_to(_line_end(trouble.reading.text, trouble.start))
+    return True
+
+
+def _report_open_raw(trouble: Trouble, start: int) -> None:
+    place = (start, _line_end(trouble.reading.text, start))
+    message = "the raw string has no closing backtick"
+    trouble.reading.report("unterminated-string", message, place, "close it with a backtick")
+
+
+def open_string(trouble: Trouble) -> bool:
+    """A string whose line ends before it does."""
+    if trouble.token.type != "OPEN_STRING":
+        return False
+    place = (trouble.start, trouble.start + len(trouble.token.rstrip()))
+    cure = 'a string ends on its line: close it with `"`'
+    trouble.reading.report("unterminated-string", "the string has no closing quote", place, cure)
+    if trouble.takes_text:
+        trouble.reading.insert("STRING")
+    trouble.reading.move_to(trouble.end)
+    return True
+
+
+def swallowed_arrow(trouble: Trouble) -> bool:
+    """A string that ends only where the next one should begin, arrow included."""
+    last = trouble.reading.last
+    if last is None or last.type not in {"STRING", "RAW"} or "->" not in last or "ARROW" not in trouble.accepts:
+        return False
+    mark = "backtick" if last.type == "RAW" else "quote"
+    message = f"{found(last)} has no closing {mark} before `->`"
+    cure = f"it runs on to the {mark} that should open the next string"
+    reading = trouble.reading
+    reading.report("unterminated-string", message, reading.last_place(), cure)
+    reading.cut_back()
+    reading.move_to(next_statement(reading.text, trouble.end))
+    return True
+
+
+def other_quotes(trouble: Trouble) -> bool:
+    """A string between single or typographic quotes: read as a raw one."""
+    if trouble.token.type != "QUOTED":
+        return False
+    kind = "single" if trouble.token[0] == "'" else "typographic"
+    trouble.report("syntax-error", f"{kind} quotes enclose no string", _QUOTES_HELP)
+    if trouble.takes_text:
+        trouble.replace("RAW" if "RAW" in trouble.accepts else "STRING")
+    return True
+
+
+def other_comment(trouble: Trouble) -> bool:
+    """A comment as other languages write it."""
+    mark = trouble.token[:2]
+    if trouble.token.type != "BARE" or mark not in {"//", "/*", "--"} or not trouble.accepts.isdisjoint(_TEXT_OR_ARROW):
+        return False
+    text = trouble.reading.text
+    close = text.find("*/", trouble.end - 2) if mark == "/*" else -1
+    cure = "a comment begins with `#` and runs to the end of its line"
+    trouble.reading.report("syntax-error", f"`{mark}` begins no comment", (trouble.start, trouble.start + 2), cure)
+    trouble.reading.move_to(close + 2 if close >= 0 else _line_end(text, trouble.start))
+    return True
+
+
+_TEXT_OR_ARROW = {"STRING", "ARROW"}
+
+
+def semicolon(trouble: Trouble) -> bool:
+    """A terminator that no statement needs."""
+    if trouble.token.type != "SEMICOLON":
+        return False
+    trouble.report("syntax-error", "`;` ends no statement", "leave it out: a statement ends where its shape ends")
+    return True
+
+
+def invisible(trouble: Trouble) -> bool:
+    """A character that nobody can see, outside of strings."""
+    if trouble.token.type != "INVISIBLE":
+        return False
+    message = f"{shown(trouble.token)} stands outside of strings"
+    trouble.report("control-character", message, "only spaces, tabs and line ends may stand between words")
+    return True
+
+
+def misspelt(trouble: Trouble) -> bool:
+    """A word close to a keyword that would fit."""
+    if trouble.token.type != "NAME":
+        return False
+    keywords = {word: terminal for terminal, word in KEYWORDS.items() if terminal in trouble.accepts}
+    meant = did_you_mean(trouble.token, keywords)
+    if meant is None:
+        return False
+    trouble.report_unexpected(f"did you mean `{meant}`?")
+    trouble.replace(keywords[meant])
+    return True
+
+
+def instead_of_arrow(trouble: Trouble) -> bool:
+    """Something else where the arrow belongs."""
+    if "ARROW" not in trouble.accepts or trouble.token not in _ARROWS:
+        return False
+    trouble.report_unexpected("write `->`")
+    trouble.replace("ARROW")
+    return True
+
+
+def missing_arrow(trouble: Trouble) -> bool:
+    """No arrow before what can only stand behind one."""
+    verdict = (
+        trouble.token in {"unchanged", "error"} if trouble.where is Where.TEST else trouble.token in {"jinja", "go"}
+    )
+    if "ARROW" not in trouble.accepts or not (verdict or trouble.token.type in {"STRING", "RAW"}):
+        return False
+    trouble.report_unexpected("write `->` before it")
+    trouble.insert("ARROW")
+    return True
+
+
+def second_arrow(trouble: Trouble) -> bool:
+    """An arrow behind an arrow."""
+    last = trouble.reading.last
+    if trouble.token.type != "ARROW" or last is None or last.type != "ARROW":
+        return False
+    trouble.report_unexpected("one `->` is enough")
+    return True
+
+
+def missing_text(trouble: Trouble) -> bool:
+    """An arrow without the string that belongs before it."""
+    if trouble.token.type != "ARROW" or not trouble.takes_text:
+        return False
+    last = trouble.reading.last
+    named = trouble.where is Where.REWRITE and last is not None and last.type == "NAME"
+    trouble.report_unexpected(f"`{last}` is read as the rewrite's name" if named else None)
+    trouble.insert("STRING")
+    return True
+
+
+def torn_name(trouble: Trouble) -> bool:
+    """A value that has characters which no name has, such as an e-mail address without quotes."""
+    last = trouble.reading.last
+    if last is None or last.type != "NAME" or trouble.token.type != "BARE" or trouble.reading.last_end != trouble.start:
+        return False
+    start = last.start_pos or 0
+    chunk = _NAME_CHUNK.match(trouble.reading.text, start)
+    assert chunk is not None  # a name is part of it
+    cure = f'put it between quotes: `"{chunk.group()}"`'
+    trouble.reading.report("syntax-error", f"{shown(chunk.group())} is no name", chunk.span(), cure)
+    trouble.reading.move_to(chunk.end())
+    return True
+
+
+def bare_text(trouble: Trouble) -> bool:
+    """A pattern, a template or a key without quotes."""
+    if not trouble.takes_text or trouble.token.type not in {"NAME", "BARE", "LBRACE"}:
+        return False
+    chunk = _CHUNK.match(trouble.reading.text, trouble.start)
+    assert chunk is not None  # the token is part of it
+    trouble.report_unexpected(_quoting(trouble, chunk.group().strip("`'\"")), end=chunk.end())
+    trouble.reading.insert("STRING")
+    trouble.reading.move_to(chunk.end())
+    return True
+
+
+def _quoting(trouble: Trouble, text: str) -> str:
+    """How to write a text as a string: a pattern between backticks, all else between quotes if it can be."""
+    pattern = trouble.where is Where.REWRITE and not trouble.accepts & {"JINJA", "GO"}
+    if "`" in text or not text.isprintable():
+        return "put it between quotes"
+    if pattern or "\\" in text or '"' in text:
+        return f"put it between backticks: `{text}`"
+    return f'put it between quotes: `"{text}"`'
+
+
+def unknown_clause(trouble: Trouble) -> bool:
+    """A word where a test may have a clause, and nothing close to one."""
+    if trouble.where is not Where.TEST or "AS" not in trouble.accepts or trouble.token.type != "NAME":
+        return False
+    trouble.report_unexpected(f"a test's clauses are {', '.join(f'`{word}`' for word in CLAUSES)}")
+    to_arrow = _TO_ARROW.match(trouble.reading.text, trouble.end)
+    if to_arrow:
+        trouble.reading.move_to(to_arrow.end())
+    else:
+        trouble.reading.cut_back()
+        trouble.reading.move_to(next_statement(trouble.reading.text, trouble.end))
+    return True
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
