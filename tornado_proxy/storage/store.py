@@ -115,7 +115,10 @@ class Store(Protocol):
         ...
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out.
+
+        A token that no page gave, or after which nothing lies, leads to the first page.
+        """
         ...
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:

@@ -1,0 +1,157 @@
+"""A store in memory: for tests, the demo and whoever wants to try rules without a bucket."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import Conditions, Outcome
+from tornado_proxy.semantics.percent import path_reference
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.storage.cursor import from_token, to_token
+from tornado_proxy.storage.errors import (
+    NotModified,
+    ObjectExists,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    TooLarge,
+)
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, Write
+
+_CHUNK = 64 * 1024
+
+# What S3 says of an object that was stored without a type.
+_UNTYPED = "binary/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryObject:
+    """An object opened: bytes that stay what they are, whatever happens to the store."""
+
+    info: ObjectInfo
+    content_range: ContentRange | None
+    _body: bytes
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece."""
+        for start in range(0, len(self._body), _CHUNK):
+            yield self._body[start : start + _CHUNK]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class MemoryStore:
+    """A bucket in memory that answers as S3 does; of one event loop, and gone with the process."""
+
+    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self._objects: dict[str, tuple[ObjectInfo, bytes]] = {}
+
+    def __repr__(self) -> str:
+        return f"<MemoryStore of {len(self._objects)} objects>"
+
+    def add(self, key: str, body: bytes, info: ObjectInfo | None = None) -> ObjectInfo:
+        """Store an object at once; size, ETag and date are filled in where `info` leaves them out."""
+        said = info or ObjectInfo(size=len(body))
+        etag = hashlib.md5(body, usedforsecurity=False).hexdigest()
+        stored = replace(
+            said,
+            size=len(body),
+            etag=said.etag or f'"{etag}"',
+            last_modified=said.last_modified or self._clock().replace(microsecond=0),
+            content_type=said.content_type or _UNTYPED,
+        )
+        self._objects[key] = (stored, body)
+        return stored
+
+    def keys(self) -> tuple[str, ...]:
+        """All keys, in S3's order."""
+        return tuple(sorted(self._objects))
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> MemoryObject:
+        """The object's info and body, or the part of it that was asked for."""
+        info, body = self._find(key, conditions)
+        found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
+        match found:
+            case None:
+                return MemoryObject(info, None, body)
+            case ContentRange(first=int(first), last=int(last)):
+                return MemoryObject(info, found, body[first : last + 1])
+            case _:
+                raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        info, _ = self._find(key, conditions)
+        return info
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        below = [key for key in self._objects if key.startswith(prefix)]
+        entries = {entry.name: entry for entry in self._entries(prefix, below)}
+        names = sorted(entries)
+        start = bisect_right(names, from_token(token)) % (len(names) or 1)
+        shown = names[start : start + limit]
+        more = start + limit < len(names)
+        return Page(tuple(entries[name] for name in shown), to_token(shown[-1]) if more else None, exists=bool(below))
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
+        self._admit(key, write)
+        body = bytearray()
+        async for chunk in chunks:
+            body += chunk
+            if write.max_size is not None and len(body) > write.max_size:
+                raise TooLarge(f"`{key}` would have more than {write.max_size} bytes")
+        # Others may have written while the chunks came; from here on nobody can.
+        self._admit(key, write)
+        return Stored(self.add(key, bytes(body), ObjectInfo(len(body), content_type=write.content_type)).etag)
+
+    async def remove(self, key: ObjectKey) -> None:
+        """Remove an object; a missing one is no error, as in S3."""
+        self._objects.pop(key, None)
+
+    async def sign(self, key: ObjectKey, expires: int) -> str:
+        """A URL of the right shape, which leads nowhere."""
+        return f"https://memory.invalid{path_reference(f'/{key}')}?X-Amz-Expires={expires}"
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _find(self, key: str, conditions: Conditions) -> tuple[ObjectInfo, bytes]:
+        """An object that the conditions hold for."""
+        if key not in self._objects:
+            raise ObjectMissing(f"`{key}` is missing")
+        info, body = self._objects[key]
+        match conditions.decide(info.etag, info.last_modified):
+            case Outcome.NOT_MODIFIED:
+                raise NotModified(f"`{key}` is what the client has", info)
+            case Outcome.PRECONDITION_FAILED:
+                raise PreconditionFailed(f"`{key}` is not what the client expects")
+            case Outcome.PROCEED:
+                return info, body
+
+    def _admit(self, key: str, write: Write) -> None:
+        """Raise what stands against a write."""
+        info, _ = self._objects.get(key, (ObjectInfo(0), b""))
+        exists = key in self._objects
+        if exists and not write.replace and write.conditions.if_none_match != ("*",):
+            raise ObjectExists(f"`{key}` exists")
+        if not write.conditions.allow_write(info.etag, info.last_modified, exists=exists):
+            raise PreconditionFailed(f"`{key}` is not what the client expects")
+
+    def _entries(self, prefix: str, keys: list[str]) -> Iterator[Entry]:
+        """What the keys are, seen from a prefix: files, and directories once for each key in them."""
+        for key in keys:
+            name, slash, _ = key.removeprefix(prefix).partition("/")
+            if slash:
+                yield Entry(f"{name}/")
+            elif name:
+                info, _ = self._objects[key]
+                yield Entry(name, info.size, info.last_modified, info.etag)
