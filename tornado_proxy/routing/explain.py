@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import assert_never
 
 from tornado_proxy.config.model import Bucket, Resource
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong
 from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
-from tornado_proxy.routing.mounts import Mounts, Routed
+from tornado_proxy.routing.mounts import Mounts, Routed, Site
 from tornado_proxy.routing.plan import Plan, Refuse
 from tornado_proxy.routing.planner import FAILURE_STATUS, Planned, plan, plan_upload, upload_path
 from tornado_proxy.routing.request import Facts
@@ -79,7 +80,7 @@ class Course:
     """
 
     plan: Plan
-    facts: Facts | None = None
+    facts: Facts
     routed: Routed | None = None
     checks: tuple[Check, ...] = ()
     user: User | None = None
@@ -114,37 +115,41 @@ def _trials(rules: RuleSet, key: str) -> Iterator[Trial]:
 
 
 def explain_request(mounts: Mounts, facts: Facts, user: User | None, file_name: str | None = None) -> Course:
-    """The course of a request; `user` is who would sign in, `file_name` what an upload's form calls its file."""
+    """The course of a request; `user` is who would sign in, `file_name` what an upload's form calls its file.
+
+    It takes the steps of a served request: a method is refused before anybody is asked to sign in, and access to an
+    upload is asked for twice.
+    """
     routed = mounts.find(facts.host, facts.path)
     if routed is None:
         return Course((Refuse(404, "no target is mounted there"),), facts)
-    checks = tuple(_check(routed, path, facts.method) for path in _guarded_paths(facts, file_name))
-    refused = next((refusal for each in checks if (refusal := _turned_away(each.guard, user))), None)
+    start = Course((), facts, routed)
+    if facts.method not in routed.site.target.actions.methods:
+        return replace(start, plan=plan(routed, facts, None).plan)
+    course = _admitted(start, routed.site, facts.path, user, lambda seen: plan(routed, facts, seen))
+    if course.plan or file_name is None:
+        return course
+    try:
+        path = upload_path(facts.path, file_name)
+    except BadFileName as error:
+        return replace(course, plan=(Refuse(error.status, str(error)),))
+    return _admitted(course, routed.site, path, user, lambda seen: plan_upload(routed, facts, seen, file_name))
+
+
+def _admitted(
+    course: Course, site: Site, path: RequestPath, user: User | None, planner: Callable[[User | None], Planned]
+) -> Course:
+    """The course with one check of access more, and what is planned for those who pass it."""
+    guard = site.access.guard(path, course.facts.method)
+    check = Check(path, site.access.covering(path, course.facts.method), guard)
+    course = replace(course, checks=(*course.checks, check))
+    refused = _turned_away(guard, user)
     if refused is not None:
-        return Course((refused,), facts, routed, checks)
-    seen = user if any(isinstance(each.guard, SignedIn) for each in checks) else None
-    planned = plan(routed, facts, seen) if file_name is None else plan_upload(routed, facts, seen, file_name)
-    return Course(planned.plan, facts, routed, checks, seen, _explained(routed, planned))
-
-
-def _explained(routed: Routed, planned: Planned) -> Explanation | None:
-    site = routed.site
-    return explain(site.rules, site.target.bucket, planned.data) if planned.data else None
-
-
-def _guarded_paths(facts: Facts, file_name: str | None) -> Iterator[RequestPath]:
-    """What access is asked about: the path, and for an upload the path that it will have as well."""
-    yield facts.path
-    if file_name is not None:
-        try:
-            yield upload_path(facts.path, file_name)
-        except BadFileName:
-            return  # the plan says so
-
-
-def _check(routed: Routed, path: RequestPath, method: str) -> Check:
-    access = routed.site.access
-    return Check(path, access.covering(path, method), access.guard(path, method))
+        return replace(course, plan=(refused,))
+    seen = user if isinstance(guard, SignedIn) else course.user
+    planned = planner(seen)
+    explanation = explain(site.rules, site.target.bucket, planned.data) if planned.data else None
+    return replace(course, plan=planned.plan, user=seen, explanation=explanation)
 
 
 def _turned_away(guard: Guard, user: User | None) -> Refuse | None:
@@ -152,8 +157,10 @@ def _turned_away(guard: Guard, user: User | None) -> Refuse | None:
         case Anyone():
             return None
         case Nobody():
-            return Refuse(403, "no resource lets anyone pass")
+            return Refuse(403, "no resource of the target covers the request")
         case SignedIn():
             if user is None:
                 return Refuse(401, f"nobody is signed in with `{guard.provider}`")
             return None if guard.find(user.username) else Refuse(401, f"`{user.username}` is not listed")
+        case _:
+            assert_never(guard)
