@@ -1,0 +1,179 @@
+"""A body is delivered at the pace at which it is taken."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tornado_proxy.gateway.body import Body
+from tornado_proxy.gateway.errors import BodyTimeout, Departed
+
+
+async def _deliver(body: Body, *chunks: bytes) -> None:
+    for chunk in chunks:
+        await body.deliver(chunk)
+    body.end()
+
+
+async def _settle() -> None:
+    """Let every task run until it waits."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_what_is_delivered_is_what_is_read():
+    """The reader gets the chunks in order, and the end after the last."""
+
+    async def story():
+        body = Body(60, present=True)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_deliver(body, b"a", b"b", b"c"))
+            return [chunk async for chunk in body], body.received
+
+    assert asyncio.run(story()) == ([b"a", b"b", b"c"], 3)
+
+
+def test_a_slow_reader_holds_the_sender_back():
+    """One chunk waits at most: the next delivery waits until it was taken."""
+
+    async def story():
+        body = Body(60, present=True)
+        await body.deliver(b"a")
+        async with asyncio.TaskGroup() as group:
+            second = group.create_task(body.deliver(b"b"))
+            await _settle()
+            waiting = not second.done()
+            taken = await anext(body)
+            await _settle()
+            return waiting, taken, second.done()
+
+    assert asyncio.run(story()) == (True, b"a", True)
+
+
+def test_a_body_is_wanted_once_someone_reads():
+    """The server may wait with the body until it is asked for."""
+
+    async def story():
+        body = Body(60, present=True)
+        before = body.wanted.is_set()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_deliver(body, b"a"))
+            await anext(body)
+        return before, body.wanted.is_set()
+
+    assert asyncio.run(story()) == (False, True)
+
+
+def test_a_request_without_a_body_has_ended():
+    """Where none was announced there is nothing to wait for."""
+
+    async def story():
+        body = Body(60, present=False)
+        return body.ended, [chunk async for chunk in body]
+
+    assert asyncio.run(story()) == (True, [])
+
+
+def test_a_client_that_goes_away_breaks_the_body_off():
+    """The reader gets what came before, then the error, every time it asks."""
+
+    async def story():
+        body = Body(60, present=True)
+        await body.deliver(b"a")
+        body.break_off(Departed("gone"))
+        first = await anext(body)
+        for _ in range(2):
+            with pytest.raises(Departed):
+                await anext(body)
+        return first
+
+    assert asyncio.run(story()) == b"a"
+
+
+def test_a_complete_body_cannot_be_broken_off():
+    """A client that leaves after its last byte has sent everything."""
+
+    async def story():
+        body = Body(60, present=True)
+        body.end()
+        body.break_off(Departed("gone"))
+        return [chunk async for chunk in body]
+
+    assert asyncio.run(story()) == []
+
+
+def test_a_client_that_stops_sending_is_not_waited_for():
+    """The reader gets an error when no byte comes for the idle time."""
+
+    async def story():
+        await anext(Body(0.01, present=True))
+
+    with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
+        asyncio.run(story())
+
+
+def test_what_is_discarded_holds_nobody_back():
+    """After `discard` a delivery returns at once, and what waited is dropped."""
+
+    async def story():
+        body = Body(60, present=True)
+        await body.deliver(b"a")
+        body.discard()
+        await body.deliver(b"b")
+        await body.deliver(b"c")
+        return body.received, body.wanted.is_set()
+
+    assert asyncio.run(story()) == (3, True)
+
+
+def test_a_discarded_body_is_drained_to_its_end():
+    """Draining ends with the body."""
+
+    async def story():
+        body = Body(60, present=True)
+        body.discard()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_deliver(body, b"a", b"b"))
+            await body.drained(60, 60)
+        return body.ended
+
+    assert asyncio.run(story())
+
+
+@pytest.mark.parametrize(("idle", "total"), [(0.01, 60), (60, 0.01)])
+def test_draining_is_bounded(idle, total):
+    """A client that sends nothing, or goes on for too long, is not waited for."""
+
+    async def story():
+        body = Body(60, present=True)
+        body.discard()
+        await body.drained(idle, total)
+        return body.ended
+
+    assert not asyncio.run(story())
+
+
+def test_draining_goes_on_while_bytes_come():
+    """A client that still sends is waited for longer than the idle time."""
+
+    async def story():
+        body = Body(60, present=True)
+        body.discard()
+        loop = asyncio.get_running_loop()
+        for step in range(1, 4):
+            loop.call_later(step * 0.02, lambda: setattr(body, "received", body.received + 1))
+        loop.call_later(0.08, body.end)
+        await body.drained(0.04, 60)
+        return body.ended
+
+    assert asyncio.run(story())
+
+
+def test_a_body_shows_its_state():
+    """A body's `repr` tells how much came and whether more may."""
+
+    async def story():
+        return repr(Body(60, present=True)), repr(Body(60, present=False))
+
+    assert asyncio.run(story()) == ("<Body 0 bytes, open>", "<Body 0 bytes, ended>")

@@ -1,0 +1,91 @@
+"""One table from what went wrong to what a client is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tornado_proxy.auth.authenticator import AuthBusy, Challenge
+from tornado_proxy.gateway.errors import NotAForm
+from tornado_proxy.gateway.failures import STORAGE, Refusal, refusal, refusal_by, refusal_of
+from tornado_proxy.routing.errors import BadPath
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.storage import errors
+
+RETRY = (("Retry-After", "2"),)
+
+TABLE = [
+    (BadPath("secret"), 400, ()),
+    (NotAForm("secret"), 415, ()),
+    (errors.ObjectMissing("secret"), 404, ()),
+    (errors.BucketMissing("secret"), 404, ()),
+    (errors.AccessDenied("secret"), 403, ()),
+    (errors.PreconditionFailed("secret"), 412, ()),
+    (errors.RangeUnsatisfiable("secret", 12), 416, (("Content-Range", "bytes */12"),)),
+    (errors.RangeUnsatisfiable("secret"), 416, ()),
+    (errors.ObjectExists("secret"), 409, ()),
+    (errors.TooLarge("secret"), 413, ()),
+    (errors.Busy("secret"), 503, RETRY),
+    (errors.TimedOut("secret"), 504, ()),
+    (errors.Unreachable("secret"), 502, ()),
+    (errors.UpstreamError("secret"), 502, ()),
+    (AuthBusy("secret"), 503, RETRY),
+    (ZeroDivisionError("secret"), 500, ()),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_each_error_has_its_answer(error, status, headers):
+    """The table gives the status and the headers."""
+    refused = refusal(error)
+    assert (refused.status, refused.headers) == (status, headers)
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_no_client_learns_what_an_error_says(error, status, headers):
+    """The message is the status in a sentence: neither the error's text nor its name stands in it."""
+    message = refusal(error).message
+    assert "secret" not in message
+    assert type(error).__name__ not in message
+
+
+def test_only_what_no_row_knows_is_a_defect():
+    """An exception of no known tree is ours to mend; the store's and the client's are not."""
+    assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
+
+
+def test_every_error_of_a_store_has_a_row():
+    """The tree of `storage.errors` and the table have the same leaves."""
+    assert set(STORAGE) == set(errors.StorageError.__subclasses__())
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (errors.Busy("SlowDown"), "Busy: SlowDown"),
+        (errors.Busy(), "Busy"),
+        (BadPath("the path is bad"), "the path is bad"),
+        (KeyError("x"), "`KeyError` was raised"),
+    ],
+)
+def test_the_operator_learns_what_happened(error, reason):
+    """The reason names the error."""
+    assert refusal(error).reason == reason
+
+
+def test_a_refused_method_tells_what_is_allowed():
+    """A 405 carries Allow, even an empty one; no other status does."""
+    assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
+    assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
+    assert refusal_of(Refuse(403, "no")).headers == ()
+
+
+def test_a_challenge_asks_for_credentials():
+    """A 401 carries WWW-Authenticate, and the reason stays in the log."""
+    refused = refusal_by(Challenge('Basic realm="x"', "wrong password"))
+    assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
+    assert "password" not in refused.message
+
+
+def test_an_unknown_status_has_a_message_too():
+    """A status without a row is told in words that fit any."""
+    assert Refusal(418, "teapot").message == "The request could not be answered"

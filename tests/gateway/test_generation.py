@@ -1,0 +1,123 @@
+"""A generation lives as long as a request holds it, and what it shares lives as long as a generation does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tornado_proxy.config.model import Settings
+from tornado_proxy.gateway.generation import Generation, Parts, Shared
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.mounts import Mounts
+
+PAGES = Pages()
+
+
+class _Store:
+    """A store that can only be closed, and counts how often."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.closed = 0
+        self._error = error
+
+    def __repr__(self) -> str:
+        return "<a store>"
+
+    async def close(self) -> None:
+        self.closed += 1
+        if self._error:
+            raise self._error
+
+
+def _generation(number: int = 1, **stores: Shared) -> Generation:
+    return Generation(number, Parts(Settings(), Mounts(()), PAGES, stores))
+
+
+async def _settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_a_retired_generation_closes_its_stores():
+    """Without requests, retirement closes at once."""
+
+    async def story():
+        store = _Store()
+        await _generation(site=Shared(store)).retire()
+        return store.closed
+
+    assert asyncio.run(story()) == 1
+
+
+def test_the_last_request_to_leave_closes():
+    """Retirement waits for every request that holds the generation."""
+
+    async def story():
+        store = _Store()
+        generation = _generation(site=Shared(store))
+        closed = []
+        async with asyncio.TaskGroup() as group:
+            with generation.pin():
+                with generation.pin():
+                    group.create_task(generation.retire())
+                    await _settle()
+                    closed.append(store.closed)
+                await _settle()
+                closed.append(store.closed)
+        return [*closed, store.closed]
+
+    assert asyncio.run(story()) == [0, 0, 1]
+
+
+def test_a_request_that_fails_leaves_too():
+    """An exception lets go as a normal end does."""
+
+    async def story():
+        generation = _generation()
+        with pytest.raises(ZeroDivisionError), generation.pin():
+            raise ZeroDivisionError
+        await generation.retire()
+        return repr(generation)
+
+    assert asyncio.run(story()) == "<Generation 1, 0 requests>"
+
+
+def test_a_store_that_is_carried_over_stays_open():
+    """The next generation holds the same store, and only its own retirement closes it."""
+
+    async def story():
+        store = _Store()
+        shared = Shared(store)
+        old, new = _generation(1, site=shared), _generation(2, site=shared)
+        await old.retire()
+        between = store.closed
+        await new.retire()
+        return between, store.closed
+
+    assert asyncio.run(story()) == (0, 1)
+
+
+def test_a_store_of_two_targets_is_held_once():
+    """Two targets with equal buckets share a store within a generation."""
+
+    async def story():
+        shared = Shared(_Store())
+        generation = _generation(one=shared, two=shared)
+        held = repr(shared)
+        await generation.retire()
+        return held, generation.store("one") is generation.store("two"), shared.thing.closed
+
+    assert asyncio.run(story()) == ("<Shared <a store>, 1 holders>", True, 1)
+
+
+def test_one_that_cannot_be_closed_keeps_no_other_open():
+    """Every store is closed, and the failure is told."""
+
+    async def story():
+        first, second = _Store(), _Store(OSError("broken"))
+        with pytest.raises(OSError, match="broken"):
+            await _generation(one=Shared(first), two=Shared(second)).retire()
+        return first.closed, second.closed
+
+    assert asyncio.run(story()) == (1, 1)

@@ -1,0 +1,119 @@
+"""One client's connection: Tornado's HTTP/1, but for what it would answer without us.
+
+Tornado writes a bare status line for a head that it cannot parse, and closes without a word when a head is too long.
+Here such a head is handed on with its mistake, to be answered, counted and logged as any other request. The two
+private methods that this takes are pinned by tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters, is_transfer_encoding_chunked
+from tornado.httputil import HTTPHeaders, HTTPInputError, HTTPServerConnectionDelegate, parse_request_start_line
+from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, UnsatisfiableReadError
+
+from tornado_proxy.config.model import Limits
+from tornado_proxy.gateway.errors import HeadTooLarge, MalformedMessage
+from tornado_proxy.routing.errors import RequestError
+
+# What stands in for a head with a mistake: a version without keep-alive and without Host, so that the connection ends.
+STAND_IN = "GET / HTTP/1.0"
+
+_LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
+_NO_LIMIT = 2**63 - 1  # bytes; uploads are bounded as they arrive, by what their target allows
+_LENGTH = re.compile(r"([0-9]{1,18})(?:,[ \t]*\1)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end, in the words that Tornado's request asks its connection for."""
+
+    remote_ip: str
+    protocol: str
+
+
+class Connection(HTTP1Connection):
+    """One request and its answer on a connection that may carry more."""
+
+    def __init__(self, stream: IOStream, peer: Peer, limits: Limits) -> None:
+        parameters = HTTP1ConnectionParameters(
+            max_header_size=max(_LONGEST_HEAD, limits.max_header_size),
+            header_timeout=limits.idle_timeout,
+            max_body_size=_NO_LIMIT,
+        )
+        super().__init__(stream, is_client=False, params=parameters, context=peer)
+        self.mistake: RequestError | None = None
+        self.started = False  # whether a head has arrived
+        self._limit = limits.max_header_size
+
+    def close_after_answer(self) -> None:
+        """Take no more requests: the answer says `Connection: close`, unless its head is under way already."""
+        self._disconnect_on_finish = True
+
+    def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
+        self.started = True
+        try:
+            return self._checked(data)
+        except RequestError as error:
+            self.mistake = error
+        except HTTPInputError as error:
+            self.mistake = MalformedMessage(str(error))
+        return STAND_IN, HTTPHeaders()
+
+    def _checked(self, data: bytes) -> tuple[str, HTTPHeaders]:
+        if len(data) > self._limit:
+            raise HeadTooLarge(f"the head is longer than {self._limit} bytes")
+        start_line, headers = super()._parse_headers(data)
+        parse_request_start_line(start_line)
+        # RFC 9112 6: Tornado looks at the framing only once the request has begun.
+        is_transfer_encoding_chunked(headers)
+        if "Content-Length" in headers and not _LENGTH.fullmatch(headers["Content-Length"]):
+            raise MalformedMessage("the Content-Length is no number")
+        return start_line, headers
+
+
+class ServerConnection:
+    """A client's connection, served request by request until one side closes it."""
+
+    def __init__(self, stream: IOStream, address: object, limits: Limits) -> None:
+        self._stream = stream
+        self._limits = limits
+        self._peer = Peer(_ip(address), "https" if isinstance(stream, SSLIOStream) else "http")
+        self._current: Connection | None = None
+        self._closing = False
+
+    async def serve(self, delegate: HTTPServerConnectionDelegate) -> None:
+        """Serve requests; `delegate` is asked to start each."""
+        try:
+            while await self._serve_one(delegate):
+                if self._closing:
+                    break
+                await asyncio.sleep(0)  # a client that pipelines must not keep the others waiting
+        except (StreamClosedError, UnsatisfiableReadError):
+            pass
+        finally:
+            self._stream.close()
+
+    async def _serve_one(self, delegate: HTTPServerConnectionDelegate) -> bool:
+        self._current = Connection(self._stream, self._peer, self._limits)
+        return await self._current.read_response(delegate.start_request(self, self._current))
+
+    def wind_down(self) -> None:
+        """Close at once if idle, else after the answer under way."""
+        self._closing = True
+        if self._current is not None and self._current.started:
+            self._current.close_after_answer()
+        else:
+            self._stream.close()
+
+    def cut(self) -> None:
+        """Close at once, whatever is under way."""
+        self._stream.close()
+
+
+def _ip(address: object) -> str:
+    """The IP address of a socket's peer; nothing for a Unix socket, whose peers have none."""
+    return str(address[0]) if isinstance(address, tuple) and address else ""

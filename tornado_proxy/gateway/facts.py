@@ -1,0 +1,33 @@
+"""The one place that reads a request's address: Tornado's own readings of it decode too much or too little."""
+
+from __future__ import annotations
+
+from tornado.httputil import HTTPServerRequest
+
+from tornado_proxy.routing.address import read_address
+from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.mounts import host_name
+from tornado_proxy.routing.request import Facts, query_pairs
+
+
+def read_facts(request: HTTPServerRequest, method: str) -> Facts:
+    """What a request says; raises `RequestError` where its address cannot be understood.
+
+    `method` is the one that was sent: the request's own may stand in for one that Tornado does not know.
+    """
+    address = read_address(request.uri or "")
+    return Facts(
+        method=method,
+        path=parse_request_path(address.path),
+        host=host_name(address.authority or request.headers.get("Host", "")),
+        raw_query=address.query,
+        query=query_pairs(address.query),
+        headers=tuple(request.headers.get_all()),
+        scheme=request.protocol,
+        remote_address=request.remote_ip or "",
+    )
+
+
+def shown_path(request: HTTPServerRequest) -> str:
+    """The address as sent, without its query, for the log of a request whose path cannot be decoded."""
+    return (request.uri or "").partition("?")[0]

@@ -1,0 +1,109 @@
+"""A generation: configuration and rules and everything live made of them, at one moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from tornado_proxy.auth.authenticator import Authenticator
+from tornado_proxy.config.model import Settings
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.storage.store import Store
+
+
+class Closable(Protocol):
+    """Something live that must be let go of."""
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+_Thing = TypeVar("_Thing", bound=Closable)
+
+
+class Shared(Generic[_Thing]):
+    """A live thing that generations pass on: each that uses it holds it, and the last to let go closes it.
+
+    Whoever makes one and never hands it to a generation closes the thing itself.
+    """
+
+    def __init__(self, thing: _Thing) -> None:
+        self.thing = thing
+        self._holders = 0
+
+    def __repr__(self) -> str:
+        return f"<Shared {self.thing!r}, {self._holders} holders>"
+
+    def hold(self) -> None:
+        """Count one more holder."""
+        self._holders += 1
+
+    async def let_go(self) -> None:
+        """Count one less, and close the thing if that was the last."""
+        self._holders -= 1
+        if self._holders == 0:
+            await self.thing.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a generation is made of; stores by target name, authenticators by provider name.
+
+    A store or an authenticator that did not change is taken over from the generation before: the same `Shared`.
+    """
+
+    settings: Settings
+    mounts: Mounts
+    pages: Pages
+    stores: Mapping[str, Shared[Store]] = field(default_factory=dict)
+    authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
+
+
+class Generation:
+    """The parts in force under one number, and a count of the requests that hold them."""
+
+    def __init__(self, number: int, parts: Parts) -> None:
+        self.number = number
+        self.parts = parts
+        self._pins = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        # One store may serve several targets; it is held once.
+        self._held = {id(shared): shared for shared in parts.stores.values()}.values()
+        for shared in self._held:
+            shared.hold()
+
+    def __repr__(self) -> str:
+        return f"<Generation {self.number}, {self._pins} requests>"
+
+    def store(self, target: str) -> Store:
+        """The store of a target."""
+        return self.parts.stores[target].thing
+
+    @contextmanager
+    def pin(self) -> Iterator[Generation]:
+        """Keep the generation alive for a request, from its start to its end."""
+        self._pins += 1
+        self._idle.clear()
+        try:
+            yield self
+        finally:
+            self._pins -= 1
+            if self._pins == 0:
+                self._idle.set()
+
+    async def retire(self) -> None:
+        """Wait for the last request to leave, then let go of what the generation held.
+
+        Call it once, when no new request can find the generation any more.
+        """
+        await self._idle.wait()
+        # A stack, so that one that cannot be closed keeps no other open.
+        async with AsyncExitStack() as stack:
+            for shared in self._held:
+                stack.push_async_callback(shared.let_go)
