@@ -1,0 +1,46 @@
+"""The language of a source: the real keys in which its expression is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tornado_proxy.lint.automata.automaton import Automaton, automaton
+from tornado_proxy.lint.automata.gaps import gaps
+from tornado_proxy.lint.automata.parser import parse
+from tornado_proxy.lint.automata.syntax import Node, Unsupported
+
+
+@dataclass(frozen=True)  # no slots: the automaton is made when first asked for, since most answers need none
+class Language:
+    """The real keys in which an expression is found; `reason` says why nothing can be proved of it, if so."""
+
+    text: str
+    tree: Node | None = field(compare=False, repr=False)
+    reason: str | None = field(compare=False, repr=False)
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """What finds its keys; raises `Unsupported`."""
+        if self.tree is None:
+            raise Unsupported(self.reason)
+        return automaton(self.tree)
+
+    def finds(self, key: str) -> bool:
+        """Whether a text of characters that keys may hold belongs to it; raises `Unsupported`."""
+        held = 0
+        for holding, character in gaps(key):
+            table = self.automaton.table(holding)
+            if table.stages[-1].ended(held):
+                return True
+            if character:
+                held = table.heading(held) & self.automaton.readers(character)
+        return False
+
+
+def language(text: str) -> Language:
+    """The language of an expression in Go's syntax, which RE2 accepts."""
+    try:
+        return Language(text, parse(text), None)
+    except Unsupported as error:
+        return Language(text, None, str(error))

@@ -1,0 +1,118 @@
+"""Which rewrites of an ordered list can ever be reached, where the first source that is found decides.
+
+A proof looks for a key that the later source finds and some earlier ones do not, beginning with none of them. Whoever
+takes the key that turns up joins them, until nobody does (the key reaches the later one) or no such key is left (it is
+covered by those who joined). So a proof only ever deals with the few rewrites that matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget, Exhausted
+from tornado_proxy.lint.automata.guess import guess
+from tornado_proxy.lint.automata.language import Language
+from tornado_proxy.lint.automata.proofs import Answer, Example, NoKey, Unknown
+from tornado_proxy.lint.automata.search import shortest
+from tornado_proxy.lint.automata.syntax import Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """Every real key in which the source is found is taken by an earlier one; `by` are their indices, all needed."""
+
+    by: tuple[int, ...]
+
+
+Reach = Covered | Answer
+"""A key that reaches a rewrite, the earlier ones that take all its keys, no key at all, or nothing proved."""
+
+
+def covered(earlier: Sequence[Language], later: Language, budget: Budget | None = None) -> Reach:
+    """Whether earlier sources, one or several together, take every real key that a later one could."""
+    treatable = {index: each for index, each in enumerate(earlier) if _treatable(each)}
+
+    def taker(key: str) -> int | None:
+        found = next((index for index, each in treatable.items() if each.finds(key)), None)
+        if found is None and len(treatable) < len(earlier):
+            raise Unsupported("an earlier expression cannot be treated exactly")
+        return found
+
+    return _reach(earlier, later, taker, budget or Budget())
+
+
+def reachability(
+    languages: Sequence[Language], first: Callable[[str], int | None], budget: Budget | None = None
+) -> tuple[Reach, ...]:
+    """For each source of an ordered list, whether a key reaches it.
+
+    `first` is the matcher that will run: the index of the first source found in a key, None for none. It judges every
+    example, so that none is wrong, and a list of which little is unreachable costs little more than its parsing.
+    """
+    whole = budget or Budget(LIST)
+    return tuple(_reached(languages, index, first, whole) for index in range(len(languages)))
+
+
+def _reached(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
+    later = languages[index]
+    guessed = guess(later.tree) if later.tree else None
+    found = None if guessed is None else first(guessed)
+    if found == index and guessed is not None:
+        return Example(guessed)
+
+    def taker(key: str) -> int | None:
+        taken = first(key)
+        if taken is None or taken > index:
+            raise Unsupported("the matcher does not find what the automaton finds")
+        return None if taken == index else taken
+
+    suspect = () if found is None or found > index else (found,)
+    return _reach(languages, later, taker, whole.portion(QUESTION), suspect)
+
+
+def _reach(
+    earlier: Sequence[Language],
+    later: Language,
+    taker: Callable[[str], int | None],
+    budget: Budget,
+    suspects: Iterable[int] = (),
+) -> Reach:
+    by = [each for each in suspects if _treatable(earlier[each])]
+    try:
+        while (key := _escaping(earlier, later, by, budget)) is not None:
+            taken = taker(key)
+            if taken is None:
+                return Example(key)
+            if taken in by or not _treatable(earlier[taken]):
+                return Unknown(f"earlier expression {taken} cannot be treated exactly")
+            by.append(taken)
+    except (Unsupported, Exhausted) as error:
+        return Unknown(str(error))
+    needed = _needed(earlier, later, by, budget)
+    return Covered(tuple(sorted(needed))) if needed else NoKey()
+
+
+def _escaping(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> str | None:
+    """A key that a later source finds, and none of some earlier ones."""
+    return shortest([later.automaton], [earlier[each].automaton for each in by], budget)
+
+
+def _needed(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> list[int]:
+    """Those of some that cover a later source which it takes to cover it, as far as the budget goes."""
+    needed = list(by)
+    try:
+        for each in by:
+            others = [other for other in needed if other != each]
+            if _escaping(earlier, later, others, budget) is None:
+                needed = others
+    except Exhausted:
+        pass  # the proof stands; some of its members may be idle
+    return needed
+
+
+def _treatable(each: Language) -> bool:
+    try:
+        return each.automaton is not None
+    except Unsupported:
+        return False
