@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tornado_proxy.lang.columns import width
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lang.source import Position, SourceFile, Span
 
@@ -118,11 +118,11 @@ def _marked(source: SourceFile, first: Position, end_column: int) -> _MarkedLine
     before, inside, after = line[: first.column - 1], line[first.column - 1 : end_column - 1], line[end_column - 1 :]
     before = _clipped_left(before)
     shown_before = _on_screen(before, 0)
-    shown_inside = _on_screen(inside[:_WIDEST], _width(shown_before))
+    shown_inside = _on_screen(inside[:_WIDEST], width(shown_before))
     if len(inside) > _WIDEST:
         shown_inside, after = shown_inside + _CUT, ""
-    shown_after = _on_screen(_clipped_right(after), _width(shown_before + shown_inside))
-    indent, carets = _width(shown_before), max(1, _width(shown_inside))
+    shown_after = _on_screen(_clipped_right(after), width(shown_before + shown_inside))
+    indent, carets = width(shown_before), max(1, width(shown_inside))
     return _MarkedLine(first.line, shown_before + shown_inside + shown_after, indent, carets)
 
 
@@ -139,20 +139,9 @@ def _on_screen(text: str, column: int) -> str:
     shown = []
     for part in text.split("\t"):
         harmless = visible(part)
-        column += _width(harmless)
+        column += width(harmless)
         shown.append(harmless)
         spaces = _TAB - column % _TAB
         column += spaces
         shown.append(" " * spaces)
     return "".join(shown[:-1])
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(_character_width, text))
-
-
-def _character_width(character: str) -> int:
-    """The columns that a terminal gives a character (Unicode TR 11)."""
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
