@@ -1,0 +1,102 @@
+"""Listing pages behind a rewrite and a prefix, crawled as a reader would: every link leads to its object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from running import start_proxy
+
+CONFIGURATION = """
+server: {{port: 0}}
+rules: [rules]
+targets:
+  files:
+    mount: {{path: [/m]}}
+    bucket: {{name: {name}, prefix: /pre fix/, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, s3ListMaxKeys: 7,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    actions: {{GET: {{config: {{redirectWithTrailingSlashForNotFoundFile: true}}}}}}
+"""
+
+RULES = 'target files { rewrite `^/public/(?P<rest>.*)$` -> "/inner/secret place/$rest" }'
+
+NAMES = [
+    "plain.txt", "with space.txt", "a+b.txt", "100%.txt", "what?.txt", "sharp#1.txt", "quote'\".txt", "<b>bold</b>.txt",
+    "semi;colon&amp.txt", "colon:name", "日本語.txt", "Ä\u0308.txt", "emoji😀.txt", "back\\slash", "tilde~.txt", "=@,!$()*",
+    "sub dir/deep/er.txt", "sub dir/x%2Fy.txt", "a//double.txt", "%41.txt", "javascript:alert(1)", "//host/x",
+]  # fmt: skip
+
+
+class _Links(HTMLParser):
+    """The links of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.extend(value for name, value in attrs if tag == "a" and name == "href" and value)
+
+
+@pytest.fixture(scope="module")
+def proxy(bucket, tmp_path_factory):
+    """A server whose only listing is reached through a rewrite."""
+    for name in NAMES:
+        bucket.put(f"pre fix/inner/secret place/{name}", name.encode())
+    bucket.put("pre fix/inner/secret place/", b"")
+    bucket.put("pre fix/inner/secret placement/other.txt", b"never to be seen")
+    configuration = CONFIGURATION.format(name=bucket.name, endpoint=bucket.endpoint)
+    with start_proxy(tmp_path_factory.mktemp("crawl"), configuration, files=RULES) as running:
+        yield running
+
+
+def _crawl(proxy, start: str) -> Iterator[tuple[str, str, str]]:
+    """Every page and file that can be reached by links below a start: path, type, text."""
+    waiting, seen = [start], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = proxy.request("GET", path)
+        assert answer.status == 200, path
+        kind = answer.headers["content-type"]
+        yield path, kind, answer.text
+        if kind.startswith("text/html"):
+            links = (urljoin(path, link) for link in _Links(answer.text).found)
+            waiting.extend(link for link in links if urlsplit(link).path.startswith(start))
+
+
+def test_every_object_is_reached_by_links_alone(proxy):
+    """A crawl from the top reaches each object once, whatever its name."""
+    files = [text for _, kind, text in _crawl(proxy, "/m/public/") if not kind.startswith("text/html")]
+    assert sorted(files) == sorted(NAMES)
+
+
+def test_no_page_shows_where_its_objects_are(proxy):
+    """Neither the prefix nor the rewritten key shows in a page."""
+    for _, kind, text in _crawl(proxy, "/m/public/"):
+        if kind.startswith("text/html"):
+            assert "secret" not in text
+            assert "pre fix" not in text
+
+
+def test_a_slash_redirect_keeps_the_request_path(proxy):
+    """A directory asked for without its slash is redirected to what was asked, never to where it is."""
+    answer = proxy.request("GET", "/m/public/sub%20dir?x=1")
+    assert (answer.status, answer.headers["location"]) == (302, "/m/public/sub%20dir/?x=1")
+
+
+def test_the_json_listing_has_the_same_links(proxy):
+    """A program that follows `href` and `next` of the JSON listing reaches the same names."""
+    path, names = "/m/public/", []
+    while path:
+        page = json.loads(proxy.request("GET", path, headers={"Accept": "application/json"}).body)
+        names.extend(entry["name"] for entry in page["entries"])
+        path = page["next"] and urljoin(path, page["next"])
+    assert "with space.txt" in names
+    assert len(names) == len(set(names)) == len({name.split("/")[0] + "/" * ("/" in name) for name in NAMES})
