@@ -76,11 +76,12 @@ class Check:
 class Course:
     """The way of a request from its address to its plan, as far as it got; the plan says where it ended.
 
-    `user` is whom templates see: nobody signs in where anyone may come.
+    `asker` is who would sign in, `user` whom templates see: nobody signs in where anyone may come.
     """
 
     plan: Plan
     facts: Facts
+    asker: User | None = None
     routed: Routed | None = None
     checks: tuple[Check, ...] = ()
     user: User | None = None
@@ -122,8 +123,8 @@ def explain_request(mounts: Mounts, facts: Facts, user: User | None, file_name: 
     """
     routed = mounts.find(facts.host, facts.path)
     if routed is None:
-        return Course((Refuse(404, "no target is mounted there"),), facts)
-    start = Course((), facts, routed)
+        return Course((Refuse(404, "no target is mounted there"),), facts, user)
+    start = Course((), facts, user, routed)
     if facts.method not in routed.site.target.actions.methods:
         return replace(start, plan=plan(routed, facts, None).plan)
     course = _admitted(start, routed.site, facts.path, user, lambda seen: plan(routed, facts, seen))

@@ -1,0 +1,260 @@
+import json
+from textwrap import dedent
+
+import pytest
+
+from tornado_proxy.config.model import (
+    Actions,
+    BasicUser,
+    Bucket,
+    DeleteAction,
+    GetAction,
+    Mount,
+    PutAction,
+    Resource,
+    Target,
+)
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.routing.access import Access
+from tornado_proxy.routing.explain import explain_request
+from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.request import Facts
+from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.templating.data import User
+from tornado_proxy.tools.course import to_json, to_text
+
+RULES = r"""target site {
+    rewrite `^/old/` -> "/older$0"
+    rewrite press `^/press/(?P<page>[^/]+)\.(html?)(\?)?$` -> "/archive/press/$page.html"
+    rewrite `^/(x?)empty$` -> "$1"
+    rewrite `^/dots$` -> "/../up"
+    rewrite `^/` -> "/rest/"
+    rewrite `^/z` -> "/never"
+}
+"""
+ANN = BasicUser("ann", Secret("value", "secret"))
+
+
+def _course(request, rules=RULES, user=None, file_name=None, **target):
+    compiled = compile_documents([parse(SourceFile("site.rules", rules)).document])
+    target = Target("site", **({"mount": Mount(), "bucket": Bucket("files", "folder1/")} | target))
+    site = Site(target, compiled.rule_sets.get("site", RuleSet("site")), Access(target.resources))
+    method, path = request.split()
+    facts = Facts(method, parse_request_path(path), "www.example.com")
+    return explain_request(Mounts([site]), facts, user and User(user), file_name)
+
+
+def _text(*arguments, configured=False, **named):
+    return to_text(_course(*arguments, **named), configured=configured)
+
+
+def test_a_rewrite_is_told_from_its_path_to_its_plan():
+    """The whole of it: what was tried, what matched and took what, what came of it, and what will be tried in S3."""
+    assert (
+        _text("GET /press/spring.htm")
+        == dedent(
+            r"""
+        GET /press/spring.htm
+
+        target      site
+        key         /press/spring.htm
+
+        rewrites    ·  #1     ^/old/                                  no match  site.rules:2:5
+                    ✓  press  ^/press/(?P<page>[^/]+)\.(html?)(\?)?$  matched   site.rules:3:5
+                       4 more, not tried
+        groups      $0     /press/spring.htm
+                    $page  spring
+                    $2     htm
+                    $3     (took no part)
+        template    /archive/press/$page.html  (plain)
+        result      /archive/press/spring.html
+        object key  folder1/archive/press/spring.html
+
+        plan        serve   folder1/archive/press/spring.html
+                    refuse  404, nothing is there
+        """
+        ).lstrip()
+    )
+
+
+def test_a_configuration_adds_mount_access_and_actions():
+    """With a configuration it is told where the target is mounted, who may, and what the target's actions add."""
+    get = GetAction(index_document="index.html", redirect_with_trailing_slash_for_not_found_file=True)
+    text = _text(
+        "GET /docs/a%20b",
+        'target site { rewrite `^/(.*)$` -> "new/$1" }',
+        configured=True,
+        user="ann",
+        mount=Mount("*.example.com", ("/docs/",)),
+        actions=Actions(get=get),
+        resources=(Resource("/docs/**", provider="staff", users=(ANN,)), Resource("/**", white_list=True)),
+    )
+    assert (
+        text
+        == dedent(
+            """
+        GET /docs/a b as ann
+
+        target      site, mounted at *.example.com/docs/
+        access      /docs/a b  users of `staff`  by `/docs/**`
+                                                 `/**` covers it too, and comes later
+        key         /a b
+
+        rewrites    ✓  #1  ^/(.*)$  matched  site.rules:1:15
+        groups      $0  /a b
+                    $1  a b
+        template    new/$1  (plain)
+        result      new/a b
+        new key     /new/a b
+        object key  folder1/new/a b
+
+        plan        serve     folder1/new/a b
+                    redirect  /docs/a%20b/, if anything lies below folder1/new/a b/
+                    refuse    404, nothing is there
+        """
+        ).lstrip()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "lines"),
+    [
+        (["GET /x"], {"mount": Mount("", ("/m/",))}, ["plan        refuse  404, no target is mounted there"]),
+        (["PUT /"], {}, ["plan        refuse  405, the method `PUT` is not enabled"]),
+        (["GET /a", ""], {}, ["rewrites    none", "result      unchanged", "object key  folder1/a"]),
+        (
+            ["GET /empty"],
+            {},
+            ["            $1  (empty)", "result      (empty)", "error       400  the result is empty"],
+        ),
+        (["GET /dots"], {}, ["result      /../up", "error       400  the result contains a `.` or `..` segment"]),
+        (["GET /"], {}, ["object key  folder1/rest/", "plan        browse  folder1/rest/, even if nothing is there"]),
+        (["GET /", ""], {"bucket": Bucket("b")}, ["object key  (the whole bucket)"]),
+        (["GET /a/", ""], {}, ["plan        browse  folder1/a/", "            refuse  404, nothing is there"]),
+        (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  /m/"]),
+        (
+            ["GET /a", ""],
+            {"actions": Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))},
+            ["plan        sign    folder1/a, for 60 seconds"],
+        ),
+        (
+            ["DELETE /a", ""],
+            {"actions": Actions(delete=DeleteAction(enabled=True))},
+            ["plan        remove  folder1/a"],
+        ),
+        (
+            ["PUT /d/", ""],
+            {"actions": Actions(put=PutAction(enabled=True))},
+            ["plan        undecided: the form of an upload names its file, as `--file-name` does here"],
+        ),
+        (
+            ["PUT /d/", ""],
+            {"actions": Actions(put=PutAction(enabled=True)), "file_name": "a b.txt"},
+            ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, to be asked for as /d/a%20b.txt"],
+        ),
+    ],
+)
+def test_each_end_has_its_words(arguments, named, lines):
+    """Every attempt, and every place where a request can end, has a line of its own."""
+    printed = _text(*arguments, **named).splitlines()
+    assert [line for line in lines if line not in printed] == []
+
+
+@pytest.mark.parametrize(
+    ("user", "resources", "lines"),
+    [
+        (None, (), ["access      /a  anyone"]),
+        ("ann", (), ["access      /a  anyone", "            `ann` is not asked to sign in, so templates see nobody"]),
+        (None, (Resource("/b", white_list=True),), ["access      /a  nobody"]),
+        (None, (Resource("/*"),), ["access      /a  nobody  by `/*`"]),
+        (None, (Resource("/*", white_list=True),), ["access      /a  anyone  by `/*`"]),
+        (
+            "eve",
+            (Resource("/*", provider="staff", users=(ANN,)),),
+            ["access      /a  users of `staff`  by `/*`", "plan        refuse  401, `eve` is not listed"],
+        ),
+    ],
+)
+def test_access_is_told_with_the_resource_that_decides(user, resources, lines):
+    """Who may pass, by which resource, and why a user who was named takes no part."""
+    printed = _text("GET /a", configured=True, user=user, resources=resources).splitlines()
+    assert [line for line in lines if line not in printed] == []
+
+
+def test_a_long_source_widens_no_column():
+    """One long expression is out of step; the lines around it stay in columns."""
+    rules = f'target site {{ rewrite `^/{"a" * 70}` -> "/1"\n rewrite `^/b` -> "/2" }}'
+    printed = _text("GET /b", rules).splitlines()
+    assert "            ✓  #2  ^/b  matched   site.rules:2:2" in printed
+
+
+def test_a_terminal_is_told_nothing():
+    """What a rule file or a request holds is shown on its line, and never obeyed by a terminal."""
+    text = _text("GET /%E2%80%AEb", 'target site { rewrite `a\nb` -> "/1" }')
+    assert "\u202e" not in text
+    assert text.startswith("GET /\N{REPLACEMENT CHARACTER}b\n")
+    assert "a\N{SYMBOL FOR LINE FEED}b" in text
+
+
+def test_programs_are_told_everything():
+    """The JSON form has the version that it obeys, every rewrite, the groups, the keys and the plan."""
+    told = json.loads(json.dumps(to_json(_course("GET /press/spring.htm"))))
+    assert told["version"] == 1
+    assert told["request"] == {
+        "method": "GET",
+        "path": "/press/spring.htm",
+        "host": "www.example.com",
+        "query": "",
+        "user": None,
+    }
+    assert told["target"] == {"name": "site", "mount": "/"}
+    assert told["access"] == [{"path": "/press/spring.htm", "guard": "anyone", "provider": None, "resources": []}]
+    rewriting = told["rewriting"]
+    assert [each["outcome"] for each in rewriting["rewrites"]] == ["no match", "matched", *["not tried"] * 4]
+    assert rewriting["rewrites"][1] == {
+        "number": 2,
+        "name": "press",
+        "source": r"^/press/(?P<page>[^/]+)\.(html?)(\?)?$",
+        "dialect": "plain",
+        "template": "/archive/press/$page.html",
+        "place": {"file": "site.rules", "line": 3, "column": 5},
+        "outcome": "matched",
+        "groups": [
+            {"name": "0", "text": "/press/spring.htm"},
+            {"name": "page", "text": "spring"},
+            {"name": "2", "text": "htm"},
+            {"name": "3", "text": None},
+        ],
+    }
+    assert {name: rewriting[name] for name in ("key", "result", "rewritten_key", "object_key", "error")} == {
+        "key": "/press/spring.htm",
+        "result": "/archive/press/spring.html",
+        "rewritten_key": "/archive/press/spring.html",
+        "object_key": "folder1/archive/press/spring.html",
+        "error": None,
+    }
+    assert told["plan"] == [
+        {"attempt": "serve", "key": "folder1/archive/press/spring.html", "index": False},
+        {"attempt": "refuse", "status": 404, "reason": "nothing is there", "allow": []},
+    ]
+
+
+def test_programs_are_told_of_failures_and_of_who_may():
+    """An error has its status, a guard its provider and the globs that cover the path; no secret is told."""
+    staff = Resource("/**", provider="staff", users=(ANN,))
+    told = to_json(_course("GET /dots", user="ann", resources=(staff,)))
+    assert told["rewriting"]["error"] == {"status": 400, "message": "the result contains a `.` or `..` segment"}
+    assert told["access"] == [{"path": "/dots", "guard": "users", "provider": "staff", "resources": ["/**"]}]
+    assert told["request"]["user"] == "ann"
+    assert "secret" not in json.dumps(told)
+
+
+def test_programs_are_told_of_a_request_that_leads_nowhere():
+    """What was not reached is null."""
+    told = to_json(_course("GET /x", mount=Mount("", ("/m/",))))
+    assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
+    assert told["plan"][0]["status"] == 404
