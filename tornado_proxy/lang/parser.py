@@ -13,9 +13,9 @@ from lark.exceptions import UnexpectedToken
 from tornado_proxy.lang.building import Builder
 from tornado_proxy.lang.comments import Comments
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.expectation import shown
 from tornado_proxy.lang.reading import Reading
-from tornado_proxy.lang.recovery import recover
+from tornado_proxy.lang.recovery.cures import recover
+from tornado_proxy.lang.recovery.expectation import shown
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document
 

@@ -113,9 +113,14 @@ class Reading:
         tree: Tree[Any] = self._parser.parser_state.feed_token(end, is_end=True)
         return tree
 
+    @property
+    def last_is_string(self) -> bool:
+        """Whether the token that was fed last is a string as it stands in the text."""
+        return self.last is not None and self.last != "" and self.last.type in {"STRING", "RAW"}
+
     def last_place(self) -> tuple[int, int]:
         """Where the token that was fed last stands."""
-        return (self.last.start_pos or 0, self.last.end_pos or 0) if self.last else (0, 0)
+        return (0, 0) if self.last is None else (self.last.start_pos or 0, self.last.end_pos or 0)
 
     @property
     def last_end(self) -> int:
@@ -160,6 +165,13 @@ class Reading:
     def insert(self, terminal: str) -> None:
         """Feed a token that is missing, right after the last one."""
         self.feed(made_up(terminal, self.last_end))
+
+    def extend_last(self, end: int) -> None:
+        """Let the name that was fed last go on to an offset, which the lexer goes on from."""
+        start = self.last_place()[0]
+        self.last = Token("NAME", self.text[start:end], start_pos=start, end_pos=end)
+        self._values[-1] = self.last
+        self.move_to(end)
 
     def report(self, code: str, message: str, place: tuple[int, int], help: str | None = None, *notes: Note) -> None:
         """Say something about a stretch of the text."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from tornado_proxy.lang.diagnostic import Note
-from tornado_proxy.lang.expectation import found
-from tornado_proxy.lang.landmarks import STATEMENT_WORDS
 from tornado_proxy.lang.reading import Where
+from tornado_proxy.lang.recovery.expectation import CLAUSES, found
+from tornado_proxy.lang.recovery.landmarks import STATEMENT_WORDS, next_statement
+from tornado_proxy.lang.recovery.trouble import Trouble
 from tornado_proxy.lang.suggestion import did_you_mean
-from tornado_proxy.lang.trouble import Trouble
 
 _BLOCK_OPENS = re.compile(r"[\w-]+[ \t]+[^\s{}]+[ \t]*\{")
 _TO_BRACE = re.compile(r"[^\n#]*?\{")
@@ -75,7 +75,7 @@ def outside_block(trouble: Trouble) -> bool:
 
 def first_line(trouble: Trouble) -> bool:
     """A block's first line without a name or a brace, or with something more."""
-    if trouble.where is not Where.HEADER:
+    if trouble.where is not Where.HEADER or (trouble.takes_text and trouble.token.type == "BARE"):
         return False
     trouble.report_unexpected("a block begins with `target NAME {`")
     missing = [terminal for terminal, fits in (("NAME", trouble.takes_text), ("LBRACE", True)) if fits]
@@ -105,6 +105,15 @@ def broken_off(trouble: Trouble) -> bool:
     trouble.report_unexpected()
     trouble.reading.cut_back()
     trouble.reading.move_to(trouble.start)
+    return True
+
+
+def late_clause(trouble: Trouble) -> bool:
+    """A test's clause behind its end."""
+    if trouble.where is not Where.BLOCK or trouble.token not in CLAUSES:
+        return False
+    trouble.report_unexpected("the clauses of a test stand before its `->`")
+    trouble.reading.move_to(next_statement(trouble.reading.text, trouble.end))
     return True
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from lark import Token
 
 from tornado_proxy.lang.diagnostic import Note
-from tornado_proxy.lang.expectation import expected, found, shown
-from tornado_proxy.lang.landmarks import begins_statement
 from tornado_proxy.lang.reading import Reading, Where
+from tornado_proxy.lang.recovery.expectation import expected, found, shown
+from tornado_proxy.lang.recovery.landmarks import begins_statement
 
 
 @dataclass(frozen=True, slots=True)

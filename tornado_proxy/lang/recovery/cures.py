@@ -1,8 +1,4 @@
-"""What to do at a token that does not fit, so that one run finds every mistake and invents none.
-
-Each *cure* knows one kind of mistake: it says what is wrong, brings parser and lexer to where reading can go on, and
-tells whether it did. Where none helps, reading goes on at the next thing that looks like a statement.
-"""
+"""The cures in their order; where none helps, reading goes on at the next thing that looks like a statement."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ from collections.abc import Callable
 
 from lark import Token
 
-from tornado_proxy.lang import slips, structure
-from tornado_proxy.lang.landmarks import next_statement
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.trouble import Trouble
+from tornado_proxy.lang.recovery import slips, structure
+from tornado_proxy.lang.recovery.landmarks import next_statement
+from tornado_proxy.lang.recovery.trouble import Trouble
 
 # A file with more mistakes is no rule file. Since what does not report a mistake reads on, the limit also ends the
 # reading of any text.
@@ -31,6 +27,7 @@ _CURES: tuple[Cure, ...] = (
     slips.other_comment,
     slips.semicolon,
     slips.invisible,
+    slips.torn_name,
     structure.unclosed_block,
     structure.stray_brace,
     structure.missing_target,
@@ -38,12 +35,13 @@ _CURES: tuple[Cure, ...] = (
     structure.first_line,
     structure.broken_off,
     structure.missing_rewrite,
+    structure.late_clause,
     slips.misspelt,
-    slips.torn_name,
     slips.instead_of_arrow,
     slips.missing_arrow,
     slips.second_arrow,
     slips.missing_text,
+    slips.surplus_word,
     slips.bare_text,
     slips.unknown_clause,
 )
@@ -65,8 +63,9 @@ def recover(reading: Reading, token: Token) -> None:
 
 
 def _give_up(trouble: Trouble) -> None:
-    trouble.report_unexpected(_HELP.get(trouble.where))
     reading = trouble.reading
+    follows = trouble.where is Where.BLOCK and not trouble.first_on_line and reading.last_is_string
+    trouble.report_unexpected("the statement before it is complete" if follows else _HELP.get(trouble.where))
     offset = next_statement(reading.text, trouble.end)
     if trouble.where in {Where.REWRITE, Where.TEST}:
         reading.cut_back()

@@ -6,11 +6,11 @@ import re
 
 from lark import Token
 
-from tornado_proxy.lang.expectation import CLAUSES, KEYWORDS, found, shown
-from tornado_proxy.lang.landmarks import next_statement, next_statement_line
 from tornado_proxy.lang.reading import Where
+from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, found, shown
+from tornado_proxy.lang.recovery.landmarks import next_statement, next_statement_line
+from tornado_proxy.lang.recovery.trouble import Trouble
 from tornado_proxy.lang.suggestion import did_you_mean
-from tornado_proxy.lang.trouble import Trouble
 
 _ARROWS = {*("=>", "=", "==", "-->", "->>", "~>", "→", "⇒", ">", "-", ":", ":=", ",", "|"), *("to", "into", "becomes")}
 _QUOTES_HELP = 'a string stands between `"`, or between backticks, where a backslash stands for itself'
@@ -151,13 +151,16 @@ def instead_of_arrow(trouble: Trouble) -> bool:
 
 def missing_arrow(trouble: Trouble) -> bool:
     """No arrow before what can only stand behind one."""
-    verdict = (
-        trouble.token in {"unchanged", "error"} if trouble.where is Where.TEST else trouble.token in {"jinja", "go"}
-    )
-    if "ARROW" not in trouble.accepts or not (verdict or trouble.token.type in {"STRING", "RAW"}):
+    words = {"unchanged", "error"} if trouble.where is Where.TEST else {"jinja", "go"}
+    if "ARROW" not in trouble.accepts or not (trouble.token in words or trouble.token.type in {"STRING", "RAW"}):
         return False
     trouble.report_unexpected("write `->` before it")
-    trouble.insert("ARROW")
+    if trouble.token.type == "NAME" and trouble.follows(2) == "->":
+        trouble.reading.insert("ARROW")
+        trouble.replace(trouble.token.upper())
+        trouble.reading.move_to(trouble.reading.text.index("->", trouble.end) + 2)
+    else:
+        trouble.insert("ARROW")
     return True
 
 
@@ -191,7 +194,16 @@ def torn_name(trouble: Trouble) -> bool:
     assert chunk is not None  # a name is part of it
     cure = f'put it between quotes: `"{chunk.group()}"`'
     trouble.reading.report("syntax-error", f"{shown(chunk.group())} is no name", chunk.span(), cure)
-    trouble.reading.move_to(chunk.end())
+    trouble.reading.extend_last(chunk.end())
+    return True
+
+
+def surplus_word(trouble: Trouble) -> bool:
+    """A word before a string that needs none, such as an unknown dialect."""
+    if not trouble.takes_text or trouble.token.type != "NAME" or trouble.follows() not in {'"', "`"}:
+        return False
+    dialect = "JINJA" in trouble.accepts
+    trouble.report_unexpected("a template is plain, or begins with `jinja` or `go`" if dialect else None)
     return True
 
 
@@ -199,17 +211,19 @@ def bare_text(trouble: Trouble) -> bool:
     """A pattern, a template or a key without quotes."""
     if not trouble.takes_text or trouble.token.type not in {"NAME", "BARE", "LBRACE"}:
         return False
-    chunk = _CHUNK.match(trouble.reading.text, trouble.start)
+    pattern = _CHUNK if "RAW" in trouble.accepts else _NAME_CHUNK
+    chunk = pattern.match(trouble.reading.text, trouble.start)
     assert chunk is not None  # the token is part of it
-    trouble.report_unexpected(_quoting(trouble, chunk.group().strip("`'\"")), end=chunk.end())
+    trouble.report_unexpected(_quoting(trouble, chunk), end=chunk.end())
     trouble.reading.insert("STRING")
     trouble.reading.move_to(chunk.end())
     return True
 
 
-def _quoting(trouble: Trouble, text: str) -> str:
+def _quoting(trouble: Trouble, chunk: re.Match[str]) -> str:
     """How to write a text as a string: a pattern between backticks, all else between quotes if it can be."""
-    pattern = trouble.where is Where.REWRITE and not trouble.accepts & {"JINJA", "GO"}
+    text = chunk.group().strip("`'\"")
+    pattern = trouble.where is Where.REWRITE and "->" in trouble.reading.text[chunk.end() : chunk.end() + 3]
     if "`" in text or not text.isprintable():
         return "put it between quotes"
     if pattern or "\\" in text or '"' in text:
