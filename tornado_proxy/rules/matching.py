@@ -10,7 +10,7 @@ own only to add a state to the automaton.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
@@ -67,16 +67,23 @@ class _Portion:
         self._set = _build_set(self._patterns, memory) if len(self._patterns) > 1 else None
 
     def find(self, key: str) -> tuple[int, Captures] | None:
-        first = 0
-        if self._set is not None:
-            matching = self._set.Match(encoded(key))
-            # Without an answer, not even the last pattern's that matches all, the set has run out of memory.
-            first = min(matching) if matching else 0
-        for index in range(first, len(self._patterns)):
+        for index in self._candidates(key):
             captures = self._patterns[index].search(key)
             if captures is not None:
                 return self._start + index, captures
         return None
+
+    def _candidates(self, key: str) -> Iterable[int]:
+        r"""The patterns that may match, in order; what the set names does match, all but a few with `\B`."""
+        everyone = range(len(self._patterns))
+        if self._set is None:
+            return everyone
+        matching: list[int] | None = self._set.Match(encoded(key))
+        if not matching:
+            # Not even the last pattern, which matches every key: the set has run out of memory.
+            return everyone
+        matching.sort()
+        return matching[:-1]
 
 
 def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:

@@ -30,7 +30,8 @@ class Pattern:
     group_count: int = field(compare=False, repr=False)
     program: bytes = field(compare=False, repr=False)
     _compiled: Any = field(compare=False, repr=False)
-    _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(default=(), compare=False, repr=False)
+    _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
+    _sees_within: bool = field(compare=False, repr=False)
 
     @property
     def program_size(self) -> int:
@@ -41,7 +42,7 @@ class Pattern:
     def search(self, key: str) -> Captures | None:
         """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
         try:
-            found = self._compiled.search(key.encode())
+            found = self._found(key.encode())
         except UnicodeEncodeError:
             return self._search_ill_formed(key)
         if found is None:
@@ -52,7 +53,7 @@ class Pattern:
     def _search_ill_formed(self, key: str) -> Captures | None:
         """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
         read = encoded(key)
-        found = self._compiled.search(read)
+        found = self._found(read)
         if found is None:
             return None
         spans = (found.span(number) for number in range(self.group_count + 1))
@@ -60,6 +61,13 @@ class Pattern:
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
         )
         return Captures(groups, self._names_of(groups))
+
+    def _found(self, read: bytes) -> Any:
+        r"""RE2's leftmost match; that of a `\B` between the bytes of one character is none for Go."""
+        found = self._compiled.search(read)
+        while self._sees_within and found is not None and _is_within(read, found.start()):
+            found = self._compiled.search(read, found.start() + 1)
+        return found
 
     def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
         """The numbers of the names; of namesakes, that which took part first (Go's Regexp.Expand)."""
@@ -70,6 +78,11 @@ class Pattern:
             for name, numbers in self._namesakes
         }
         return {**self.names, **taking_part}
+
+
+def _is_within(read: bytes, offset: int) -> bool:
+    """Whether an offset is between the bytes of one character: before one of the form 10xxxxxx."""
+    return offset < len(read) and read[offset] & 0xC0 == 0x80
 
 
 def encoded(key: str) -> bytes:
@@ -94,4 +107,4 @@ def compile_pattern(text: str) -> Pattern:
             numbers[name] = (*numbers.get(name, ()), number)
     names = MappingProxyType({name: each[0] for name, each in numbers.items()})
     namesakes = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
-    return Pattern(text, names, len(expression.names), program, compiled, namesakes)
+    return Pattern(text, names, len(expression.names), program, compiled, namesakes, rb"\B" in program)

@@ -12,22 +12,7 @@ from tornado_proxy.rules.expressions.escapes import Read, read_escape
 from tornado_proxy.rules.expressions.properties import NAMES, folded, matched, members, resolve
 from tornado_proxy.rules.expressions.ranges import Range, Ranges, bracketed, complement, contains, spelled, union
 
-_POSIX = [
-    "alnum",
-    "alpha",
-    "ascii",
-    "blank",
-    "cntrl",
-    "digit",
-    "graph",
-    "lower",
-    "print",
-    "punct",
-    "space",
-    "upper",
-    "word",
-    "xdigit",
-]
+_POSIX = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit".split()  # noqa: SIM905 - reads as a list
 _POSIX_CLASS = re.compile(r"\[:(\^?)(.*?):\]", re.DOTALL)
 _PERL_CLASS = re.compile(r"\\[dDsSwW]")
 _PROPERTY = re.compile(r"\\([pP])(?:\{(\^?)([^}]*)\}|(.?))", re.DOTALL)

@@ -25,6 +25,7 @@ class Kind(Enum):
     FOLDED = auto()  # a literal under `(?i)`
     CONCATENATION = auto()
     ALTERNATION = auto()
+    REPETITION = auto()
     OTHER = auto()
 
 
@@ -61,10 +62,15 @@ def captured(start: int, piece: Piece) -> Piece:
     return Piece(Kind.OTHER, start, piece.size + 2, piece.depth + 1, piece.copies)
 
 
+def grouped(piece: Piece) -> Piece:
+    """A piece in parentheses that capture nothing: the same, but that they part it from what follows."""
+    return piece._replace(kind=Kind.OTHER) if piece.kind is Kind.REPETITION else piece
+
+
 def repeated(piece: Piece, least: int, most: int | None) -> Piece:
     """A piece that is matched so many times; `most` is None where there is no upper bound."""
     return Piece(
-        Kind.OTHER, piece.start, _repeated_size(piece, least, most), piece.depth + 1, _copies(piece, least, most)
+        Kind.REPETITION, piece.start, _repeated_size(piece, least, most), piece.depth + 1, _copies(piece, least, most)
     )
 
 

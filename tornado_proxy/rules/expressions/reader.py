@@ -52,7 +52,7 @@ class _Group:
         """The group as one piece."""
         self.close_branch()
         whole = pieces.alternated(self.start, self.branches)
-        return pieces.captured(self.start, whole) if self.captures else whole
+        return pieces.captured(self.start, whole) if self.captures else pieces.grouped(whole)
 
 
 def read_expression(text: str) -> Expression:
@@ -76,6 +76,7 @@ class _Reader:
         self._names: list[str] = []
         self._groups = [_Group(0, 0, fold=False, captures=False)]
         self._fold = False
+        self._operator = 0  # the part that is the last repetition's operator; the next is free
         self._repetition: int | None = None  # where the last step's repetition began, if it was one
 
     def step(self) -> None:
@@ -173,8 +174,8 @@ class _Reader:
             raise PatternError(f"`{found[0]}` counts further than {pieces.GREATEST_REPEAT}", *found.span())
         if most is not None and least > most:
             raise PatternError(f"`{found[0]}` has its greater bound first", *found.span())
-        self._counts.append(len(self._parts))
         self._repeat(found.end(), (least, most), repetition)
+        self._counts.append(self._operator)
 
     def _repeat(self, end: int, bounds: tuple[int, int | None], repetition: int | None) -> None:
         """Apply a repetition that ends at an offset, or one character later if it is lazy."""
@@ -193,14 +194,19 @@ class _Reader:
             raise PatternError(
                 f"repetitions within one another make more than {pieces.GREATEST_REPEAT} copies", start, end
             )
-        self._parts.append(self._text[start:end])
+        if operand.kind is pieces.Kind.REPETITION:
+            # Such as `a*\Q\E*`: with nothing between them, RE2 would take two for one that does not exist.
+            self._parts[operand.start] = f"(?:{self._parts[operand.start]}"
+            self._parts[self._operator + 1] = ")"
+        self._operator = len(self._parts)
+        self._parts += self._text[start:end], ""
         self.at = end
         if most == 0:
             self._leave_out_counts(operand)
 
     def _leave_out_counts(self, operand: Piece) -> None:
-        while len(self._counts) > 1 and self._counts[-2] >= operand.start:
-            self._parts[self._counts.pop(-2)] = ""
+        while self._counts and self._counts[-1] >= operand.start:
+            self._parts[self._counts.pop()] = ""
 
     def _check(self, piece: Piece, at: int) -> None:
         if piece.size > pieces.GREATEST_SIZE:
@@ -239,10 +245,9 @@ class _Reader:
             for character in run:
                 self._literal(character, 1)
             return
-        for length in (len(run) - 1, 1):
-            if length:
-                self._push(pieces.literal(len(self._parts), length, fold=self._fold))
-        self._add(run, len(run))
+        for part in filter(None, (run[:-1], run[-1])):
+            self._push(pieces.literal(len(self._parts), len(part), fold=self._fold))
+            self._add(part, len(part))
 
     def _literal(self, character: str, length: int) -> None:
         """Take in one character, written with so many."""
