@@ -26,7 +26,7 @@ def test_what_is_delivered_is_what_is_read():
     """The reader gets the chunks in order, and the end after the last."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a", b"b", b"c"))
             return [chunk async for chunk in body], body.received
@@ -38,7 +38,7 @@ def test_a_slow_reader_holds_the_sender_back():
     """One chunk waits at most: the next delivery waits until it was taken."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         await body.deliver(b"a")
         async with asyncio.TaskGroup() as group:
             second = group.create_task(body.deliver(b"b"))
@@ -55,7 +55,7 @@ def test_a_body_is_wanted_once_someone_reads():
     """The server may wait with the body until it is asked for."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         before = body.wanted.is_set()
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a"))
@@ -65,21 +65,24 @@ def test_a_body_is_wanted_once_someone_reads():
     assert asyncio.run(story()) == (False, True)
 
 
-def test_a_request_without_a_body_has_ended():
-    """Where none was announced there is nothing to wait for."""
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_is_outstanding_until_it_ends(announced):
+    """What was announced is outstanding; a request without a body owes nothing."""
 
     async def story():
-        body = Body(60, present=False)
-        return body.ended, [chunk async for chunk in body]
+        body = Body(60, announced=announced)
+        before = body.outstanding
+        body.end()
+        return before, body.outstanding, [chunk async for chunk in body]
 
-    assert asyncio.run(story()) == (True, [])
+    assert asyncio.run(story()) == (announced, False, [])
 
 
 def test_a_client_that_goes_away_breaks_the_body_off():
     """The reader gets what came before, then the error, every time it asks."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         await body.deliver(b"a")
         body.break_off(Departed("gone"))
         first = await anext(body)
@@ -95,7 +98,7 @@ def test_a_complete_body_cannot_be_broken_off():
     """A client that leaves after its last byte has sent everything."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         body.end()
         body.break_off(Departed("gone"))
         return [chunk async for chunk in body]
@@ -107,7 +110,7 @@ def test_a_client_that_stops_sending_is_not_waited_for():
     """The reader gets an error when no byte comes for the idle time."""
 
     async def story():
-        await anext(Body(0.01, present=True))
+        await anext(Body(0.01, announced=True))
 
     with pytest.raises(BodyTimeout, match=r"no byte of the body came for 0\.01 seconds"):
         asyncio.run(story())
@@ -117,7 +120,7 @@ def test_what_is_discarded_holds_nobody_back():
     """After `discard` a delivery returns at once, and what waited is dropped."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         await body.deliver(b"a")
         body.discard()
         await body.deliver(b"b")
@@ -131,7 +134,7 @@ def test_a_discarded_body_is_drained_to_its_end():
     """Draining ends with the body."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         body.discard()
         async with asyncio.TaskGroup() as group:
             group.create_task(_deliver(body, b"a", b"b"))
@@ -146,7 +149,7 @@ def test_draining_is_bounded(idle, total):
     """A client that sends nothing, or goes on for too long, is not waited for."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         body.discard()
         await body.drained(idle, total)
         return body.ended
@@ -158,7 +161,7 @@ def test_draining_goes_on_while_bytes_come():
     """A client that still sends is waited for longer than the idle time."""
 
     async def story():
-        body = Body(60, present=True)
+        body = Body(60, announced=True)
         body.discard()
         loop = asyncio.get_running_loop()
         for step in range(1, 4):
@@ -174,6 +177,10 @@ def test_a_body_shows_its_state():
     """A body's `repr` tells how much came and whether more may."""
 
     async def story():
-        return repr(Body(60, present=True)), repr(Body(60, present=False))
+        body = Body(60, announced=True)
+        await body.deliver(b"abc")
+        before = repr(body)
+        body.end()
+        return before, repr(body)
 
-    assert asyncio.run(story()) == ("<Body 0 bytes, open>", "<Body 0 bytes, ended>")
+    assert asyncio.run(story()) == ("<Body 3 bytes, open>", "<Body 3 bytes, ended>")

@@ -12,13 +12,14 @@ class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most.
 
     It is not read before someone asks for it (`wanted`), so that a refusal can come first; what nobody will take
-    is discarded.
+    is discarded. A request that announces no body has an empty one, which ends like any other.
     """
 
-    def __init__(self, idle_timeout: float, *, present: bool) -> None:
+    def __init__(self, idle_timeout: float, *, announced: bool) -> None:
         self.wanted = asyncio.Event()
         self.received = 0  # bytes
         self._idle_timeout = idle_timeout
+        self._announced = announced
         self._chunk: bytes | None = None
         self._error: RequestError | None = None
         self._discarding = False
@@ -26,8 +27,6 @@ class Body:
         self._free.set()
         self._arrived = asyncio.Event()
         self._ended = asyncio.Event()
-        if not present:
-            self.end()
 
     def __repr__(self) -> str:
         return f"<Body {self.received} bytes, {'ended' if self.ended else 'open'}>"
@@ -36,6 +35,11 @@ class Body:
     def ended(self) -> bool:
         """Whether everything arrived, or nothing more will."""
         return self._ended.is_set()
+
+    @property
+    def outstanding(self) -> bool:
+        """Whether bytes were announced that have not all arrived."""
+        return self._announced and not self.ended
 
     async def deliver(self, chunk: bytes) -> None:
         """Hand over a chunk; waits until there is room for it."""
@@ -65,7 +69,7 @@ class Body:
         self.wanted.set()
 
     async def drained(self, idle: float, total: float) -> None:
-        """Wait for the end of a body that is discarded, as long as bytes come, and not longer than `total` seconds."""
+        """Wait for the end of a discarded body, as long as bytes come, and not longer than `total` seconds."""
         clock = asyncio.get_running_loop().time
         deadline = clock() + total
         before = -1

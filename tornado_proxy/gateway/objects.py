@@ -12,8 +12,6 @@ from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.errors import Departed
 
-_WITHOUT_BODY = ("0", "")
-
 
 @stream_request_body
 class ObjectHandler(RequestHandler):
@@ -22,7 +20,7 @@ class ObjectHandler(RequestHandler):
     def initialize(self, begin: Callable[[ObjectHandler, Body], Task[None]], limits: Limits) -> None:
         """Take what starts an exchange; Tornado's way of handing things to a handler."""
         self._begin = begin
-        self._body = Body(limits.body_timeout, present=_announces_body(self.request))
+        self._body = Body(limits.body_timeout, announced=_announces_body(self.request))
         self._auto_finish = False  # the exchange ends the answer, or cuts it
 
     async def prepare(self) -> None:

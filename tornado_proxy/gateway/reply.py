@@ -54,7 +54,7 @@ class Reply:
         handler.set_status(answer.status)
         for name, value in (*self._headers, *answer.headers):
             handler.add_header(name, value)
-        if not self._body.ended:
+        if self._body.outstanding:
             # The answer comes before the body: ask for no more of it, and take no further request.
             handler.request.headers.pop("Expect", None)
             self._connection.close_after_answer()
@@ -86,9 +86,9 @@ class Reply:
             raise Departed("the client went away") from None
 
     async def _finish(self) -> None:
-        if not self._body.ended:
-            self._body.discard()
-            await self._body.drained(_LINGER_IDLE, _LINGER_TOTAL)
+        # Tornado keeps no connection whose request it has not read to its end.
+        self._body.discard()
+        await self._body.drained(_LINGER_IDLE, _LINGER_TOTAL)
         self._handler.finish()
 
 

@@ -1,0 +1,388 @@
+"""Uploads: what is a right form is stored as it arrives, and nothing of any other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from fakes import Counting, Failing
+from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
+
+from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.config.model import Actions, Bucket, Limits, Mount, PutAction, Resource
+from tornado_proxy.gateway.intake import content_type
+from tornado_proxy.storage.errors import Busy
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.telemetry.events import Refused
+from tornado_proxy.templating.data import User
+
+A_FILE = part("file", b"hello", filename="a.txt", content_type="text/plain")
+
+
+def _putting(**options) -> Actions:
+    return Actions(put=PutAction(enabled=True, **options))
+
+
+def _chunked(*pieces: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+async def test_an_upload_is_stored_in_its_directory():
+    """PUT of a form answers 201 with the file's address, size and ETag, and GET there gives it back."""
+    async with serve({}) as site:
+        answer = await site.upload("/docs/", A_FILE)
+        again = await site.get(answer.headers["location"])
+    assert (answer.status, answer.headers["location"]) == (201, "/docs/a.txt")
+    assert json.loads(answer.body) == {"location": "/docs/a.txt", "size": 5, "etag": again.headers["etag"]}
+    assert (again.body, again.headers["content-type"]) == (b"hello", "text/plain")
+
+
+async def test_an_upload_may_be_answered_in_text():
+    """A client that would rather read text gets the address in a line."""
+    async with serve({}) as site:
+        answer = await site.upload("/docs/", A_FILE, Accept="text/plain")
+    assert (answer.headers["content-type"], answer.text) == ("text/plain; charset=utf-8", "/docs/a.txt\n")
+
+
+async def test_other_fields_do_not_matter():
+    """A form may hold more than its file."""
+    async with serve({}) as site:
+        answer = await site.upload("/", part("note", b"x"), A_FILE, part("note", b"y"))
+    assert answer.status == 201
+
+
+async def test_an_upload_is_rewritten_and_prefixed_with_its_name():
+    """The source sees directory and name, the prefix comes in front, and the answer shows neither."""
+    store = MemoryStore()
+    rules = 'rewrite `^/in/(?P<name>.*)$` -> "/kept/$name"'
+    async with serve(store, rules=rules, bucket=Bucket("b", prefix="p/"), mount=Mount("", ("/m/",))) as site:
+        answer = await site.upload("/m/in/", A_FILE)
+    assert store.keys() == ("p/kept/a.txt",)
+    assert answer.headers["location"] == "/m/in/a.txt"
+    assert "kept" not in answer.text + str(answer.headers)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("../../etc/passwd", "/passwd"),
+        ("C:\\dir\\a.txt", "/C%3A%5Cdir%5Ca.txt"),
+        ("größe 日本.txt", "/gr%C3%B6%C3%9Fe%20%E6%97%A5%E6%9C%AC.txt"),
+        ("a%22b.txt", "/a%22b.txt"),
+        ("100%.txt", "/100%25.txt"),
+        ("a;b=c.txt", "/a%3Bb=c.txt"),
+        ("x" * 1024, "/" + "x" * 1024),
+        ("", 400),
+        (".", 400),
+        ("..", 400),
+        ("a/..", 400),
+        ("dir/", 400),
+        ("a\x00b", 400),
+        ("a%0D%0Ab", 400),
+        ("a\x1b[31mb", 400),
+        ("x" * 1025, 400),
+    ],
+)
+async def test_a_hostile_name_is_cut_or_refused(name, outcome):
+    """What stands before the last slash is cut off; what cannot be a name is a 400 and nothing is stored."""
+    store = MemoryStore()
+    async with serve(store) as site:
+        answer = await site.upload("/", part("file", b"x", filename=name))
+    if outcome == 400:
+        assert (answer.status, store.keys()) == (400, ())
+    else:
+        expected = outcome.replace("%3A", ":")  # a colon may stand in a path as it is
+        assert (answer.status, answer.headers["location"], len(store.keys())) == (201, expected, 1)
+
+
+BROKEN = {
+    "no file": form(part("note", b"x")),
+    "two files": form(A_FILE, part("file", b"x", filename="b.txt")),
+    "an empty form": form(),
+    "no closing boundary": form(A_FILE)[: -len(BOUNDARY) - 8],
+    "cut in the file": form(A_FILE)[:-40],
+    "cut in a header": form(A_FILE)[:60],
+    "no boundary at all": b"hello",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+async def test_a_wrong_form_stores_nothing(body):
+    """A form without its file, with two, or cut short is a 400, and no object is there."""
+    store = MemoryStore()
+    async with serve(store) as site:
+        answer = await site.request("PUT", "/", FORM_TYPE, body)
+    assert (answer.status, store.keys()) == (400, ())
+
+
+@pytest.mark.parametrize(
+    "sent", ["application/octet-stream", "application/x-www-form-urlencoded", "multipart/mixed; boundary=b", ""]
+)
+async def test_what_is_no_form_is_unsupported(sent):
+    """A body of another type is a 415."""
+    async with serve({}) as site:
+        answer = await site.request("PUT", "/", {"Content-Type": sent}, b"hello")
+    assert answer.status == 415
+
+
+async def test_an_upload_goes_to_a_directory():
+    """A path without its closing slash is a 400."""
+    async with serve({}) as site:
+        answer = await site.upload("/docs/a.txt", A_FILE)
+    assert answer.status == 400
+
+
+async def test_what_is_there_is_not_replaced():
+    """Without `allowOverride` a second upload of a name is a 409 and the first stays."""
+    async with serve({"a.txt": b"first"}) as site:
+        answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
+    assert (answer.status, again.body) == (409, b"first")
+
+
+async def test_what_is_there_may_be_replaced():
+    """With `allowOverride` the second upload stands."""
+    async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
+        answer, again = await site.upload("/", A_FILE), await site.get("/a.txt")
+    assert (answer.status, again.body) == (201, b"hello")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"If_None_Match": "*"}, 412), ({"If_Match": '"other"'}, 412), ({"If_None_Match": '"other"'}, 201)],
+)
+async def test_the_clients_conditions_hold(headers, status):
+    """If-Match and If-None-Match decide over a PUT."""
+    async with serve({"a.txt": b"first"}, actions=_putting(allow_override=True)) as site:
+        answer = await site.upload("/", A_FILE, **headers)
+    assert answer.status == status
+
+
+async def test_a_file_of_the_most_bytes_fits():
+    """`maxSize` counts the file's own bytes."""
+    async with serve({}, actions=_putting(max_size=5)) as site:
+        answer = await site.upload("/", part("note", b"x" * 500), A_FILE)
+    assert answer.status == 201
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_one_byte_more_is_too_large(chunked):
+    """A file that passes `maxSize` while it arrives is a 413, with its length announced or not."""
+    store, body = MemoryStore(), form(A_FILE)
+    headers = {**FORM_TYPE, **({"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(len(body))})}
+    async with serve(store, actions=_putting(max_size=4)) as site, site.connect() as client:
+        await client.send(head("PUT", "/", headers) + (_chunked(body) if chunked else body))
+        answer = await client.receive()
+    assert (answer.status, store.keys()) == (413, ())
+
+
+async def test_what_must_be_too_large_is_refused_unread():
+    """Where the announced length is certainly too much, the answer comes before the body."""
+    async with serve({}, actions=_putting(max_size=4)) as site, site.connect() as client:
+        await client.send(head("PUT", "/", FORM_TYPE, 10**12))
+        answer = await client.receive()
+    assert (answer.status, answer.headers["connection"]) == (413, "close")
+
+
+async def test_other_fields_are_bounded():
+    """A form that holds too much besides its file is a 413."""
+    async with serve({}, limits=Limits(max_form_field_size=1000)) as site:
+        answer = await site.upload("/", part("note", b"x" * 2000), A_FILE)
+    assert answer.status == 413
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+async def test_a_chunked_upload_is_stored(pieces):
+    """Transfer-Encoding is as good as Content-Length, wherever the chunks are cut."""
+    body = form(A_FILE)
+    size = -(-len(body) // pieces)
+    chunks = [body[start : start + size] for start in range(0, len(body), size)]
+    async with serve({}) as site, site.connect() as client:
+        await client.send(head("PUT", "/", {**FORM_TYPE, "Transfer-Encoding": "chunked"}) + _chunked(*chunks))
+        answer, again = await client.receive(), await client.request("GET", "/a.txt")
+    assert (answer.status, again.body) == (201, b"hello")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_an_upload_is_larger_than_any_buffer(chunked):
+    """Tornado's limits of 100 MiB on bodies and buffers do not count for a streamed upload."""
+    store, piece, count = Counting(), bytes(1 << 20), 101
+    opening, closing = A_FILE[:-7], b"\r\n" + form()
+    length = len(opening) + len(closing) + count * len(piece)
+    framing = {"Transfer-Encoding": "chunked"} if chunked else {"Content-Length": str(length)}
+    wrap = (lambda data: b"%x\r\n%s\r\n" % (len(data), data)) if chunked else bytes
+    async with serve(store) as site, site.connect() as client:
+        await client.send(head("PUT", "/", {**FORM_TYPE, **framing}) + wrap(opening))
+        for _ in range(count):
+            await client.send(wrap(piece))
+        await client.send(wrap(closing) + (b"0\r\n\r\n" if chunked else b""))
+        answer = await client.receive()
+    assert (answer.status, store.taken) == (201, count * len(piece))
+
+
+async def test_a_slow_store_holds_the_client_back():
+    """While the store takes nothing, no more is read from the socket than a few chunks."""
+    store, total = Counting(), 24 << 20  # bytes: several times what the sockets' own buffers hold
+    store.pause.clear()
+    body = form(part("file", bytes(total), filename="a.bin"))
+    async with serve(store) as site, site.connect() as client:
+        client.writer.write(head("PUT", "/", FORM_TYPE, len(body)) + body)
+        await store.arrived.wait()
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        unsent, taken = client.writer.transport.get_write_buffer_size(), store.taken
+        store.pause.set()
+        answer = await client.receive()
+    assert unsent > total // 2
+    assert taken <= 1 << 20
+    assert answer.status == 201
+
+
+async def test_a_client_that_leaves_stores_nothing():
+    """A connection lost in the middle of an upload ends the store's write with an error, and nothing is kept."""
+    store = Counting()
+    async with serve(store) as site:
+        async with site.connect() as client:
+            await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
+            await store.arrived.wait()
+            client.abort()
+        await store.over.wait()
+        event = await site.told()
+    assert (store.ended, store.keys()) == (["Departed"], ())
+    assert isinstance(event, Refused)
+    assert (event.status, event.reason) == (499, "the client went away")
+
+
+async def test_a_client_that_stalls_is_not_waited_for():
+    """When no byte comes for the body's timeout, the answer is a 408 and nothing is kept."""
+    store = Counting()
+    async with serve(store, limits=Limits(body_timeout=0.05)) as site, site.connect() as client:
+        await client.send(head("PUT", "/", FORM_TYPE, 10_000) + A_FILE[:-2])
+        answer = await client.receive()
+    assert (answer.status, answer.headers["connection"]) == (408, "close")
+    assert store.ended == ["BodyTimeout"]
+
+
+async def test_a_broken_chunk_stores_nothing():
+    """A body whose framing breaks is as good as a client that leaves."""
+    store = Counting()
+    async with serve(store) as site:
+        async with site.connect() as client:
+            await client.send(head("PUT", "/", {**FORM_TYPE, "Transfer-Encoding": "chunked"}))
+            await client.send(_chunked(A_FILE[:-2]).removesuffix(b"0\r\n\r\n"))
+            await store.arrived.wait()
+            await client.send(b"xyz\r\n")
+            assert (await client.receive_head())[0] == 400
+        event = await site.told()
+    assert (store.ended, event.status) == (["Departed"], 499)
+
+
+async def test_a_client_that_asks_first_is_told_to_go_on():
+    """`Expect: 100-continue` is answered when the body is wanted."""
+    body = form(A_FILE)
+    async with serve({}) as site, site.connect() as client:
+        await client.send(head("PUT", "/", {**FORM_TYPE, "Expect": "100-continue"}, len(body)))
+        status, _ = await client.receive_head()
+        await client.send(body)
+        answer = await client.receive()
+    assert (status, answer.status) == (100, 201)
+
+
+class _Staff:
+    """An authenticator that knows one user, and believes whoever says so."""
+
+    async def authenticate(self, facts, guard):
+        sent = dict(facts.headers).get("Authorization")
+        return User("ann") if sent == "ann" else Challenge('Basic realm="Files"', "nobody")
+
+
+STAFF = {"staff": _Staff()}
+
+
+def _resource(path: str) -> Resource:
+    return Resource(path, ("PUT",), provider="staff")
+
+
+EARLY = [
+    (401, "/", {}, {"resources": [_resource("/**")], "authenticators": STAFF}),
+    (403, "/", {}, {"resources": [_resource("/other/**")], "authenticators": STAFF}),
+    (405, "/", {}, {"actions": Actions()}),
+    (400, "/file", {}, {}),
+    (400, "/%zz/", {}, {}),
+    (404, "/", {}, {"mount": Mount("elsewhere.test")}),
+    (413, "/", {}, {"actions": _putting(max_size=1)}),
+    (415, "/", {"Content-Type": "text/plain"}, {}),
+]
+
+
+@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
+async def test_a_client_that_asks_first_is_told_to_stop(status, target, headers, parts):
+    """A refusal comes instead of the 100, and ends the connection."""
+    asking = {**FORM_TYPE, **headers, "Expect": "100-continue"}
+    async with serve({}, **parts) as site, site.connect() as client:
+        await client.send(head("PUT", target, asking, 10**7))
+        status_line, received = await client.receive_head()
+    assert (status_line, received["connection"]) == (status, "close")
+
+
+@pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
+async def test_a_client_that_does_not_ask_sees_the_refusal(status, target, headers, parts):
+    """A client that sends everything before it reads finds the answer, not a reset connection."""
+    body = form(part("file", bytes(6 << 20), filename="a.bin"))
+    async with serve({}, **parts) as site, site.connect() as client:
+        answer = await client.request("PUT", target, {**FORM_TYPE, **headers}, body)
+        assert (answer.status, answer.complete, await client.is_closed()) == (status, True, True)
+
+
+async def test_an_upload_is_authorized_on_its_path_too():
+    """Who may write to the directory may not write to every name in it."""
+    resources = [Resource("/*.exe", ("PUT",), provider="staff"), Resource("/**", ("PUT",), white_list=True)]
+    store = MemoryStore()
+    async with serve(store, resources=resources, authenticators=STAFF) as site:
+        refused = await site.upload("/", part("file", b"x", filename="a.exe"))
+        open_to_all = await site.upload("/", A_FILE)
+        signed_in = await site.upload("/", part("file", b"x", filename="a.exe"), Authorization="ann")
+    assert (refused.status, open_to_all.status, signed_in.status) == (401, 201, 201)
+    assert store.keys() == ("a.exe", "a.txt")
+
+
+async def test_a_rewrite_may_refuse_an_upload():
+    """A rewritten key that is a directory's, or none, is refused once the name is known."""
+    rules = 'rewrite `^/a\\.txt$` -> "/dir/"\nrewrite `^/b\\.txt$` -> "/x/../y"'
+    async with serve({}, rules=rules) as site:
+        answers = [await site.upload("/", part("file", b"x", filename=name)) for name in ("a.txt", "b.txt")]
+    assert [answer.status for answer in answers] == [403, 400]
+
+
+async def test_a_store_that_fails_is_told():
+    """An error of the store is the upload's answer."""
+    async with serve(Failing(put=Busy("SlowDown"))) as site:
+        answer = await site.upload("/", A_FILE)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+
+
+async def test_a_connection_goes_on_after_an_upload():
+    """An upload whose form was read whole keeps the connection."""
+    async with serve({}) as site, site.connect() as client:
+        statuses = [(await client.request("PUT", f"/{name}/", FORM_TYPE, form(A_FILE))).status for name in "ab"]
+    assert statuses == [201, 201]
+
+
+@pytest.mark.parametrize(
+    ("sent", "name", "expected"),
+    [
+        ("text/x-own; charset=utf-8", "a.txt", "text/x-own; charset=utf-8"),
+        (None, "a.txt", "text/plain"),
+        (None, "a.tar.gz", "application/gzip"),
+        (None, "a.svgz.br", "application/octet-stream"),
+        (None, "noname", "application/octet-stream"),
+        ("nonsense", "a.html", "text/html"),
+        ("text/html\x00", "a.png", "image/png"),
+        ("text/html\xff", "a.png", "image/png"),
+        ("text/" + "x" * 300, "a.png", "image/png"),
+    ],
+)
+def test_a_file_has_a_type(sent, name, expected):
+    """The part's own type counts if it is one; else the name suggests it."""
+    assert content_type(sent, name) == expected

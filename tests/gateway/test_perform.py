@@ -1,0 +1,421 @@
+"""A plan performed: each row of the status table for files, directories and removals, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from html import unescape
+from urllib.parse import quote, urljoin
+
+import pytest
+from fakes import Failing
+from serving import generation, serve
+
+from tornado_proxy.config.model import Actions, Bucket, GetAction, HeadAction, Mount
+from tornado_proxy.gateway.perform import Scene, perform
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.routing.mounts import Routed
+from tornado_proxy.routing.plan import Receive, Serve
+from tornado_proxy.routing.request import Facts
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.storage.errors import Busy, ObjectMissing
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import ObjectInfo
+
+CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
+STORED = ObjectInfo(5, '"e"', CHANGED, "text/plain", cache_control="max-age=60", checksums=(SHA256,))
+
+
+def _store() -> MemoryStore:
+    store = MemoryStore()
+    store.add("a.txt", b"hello", STORED)
+    return store
+
+
+async def test_a_file_is_served_with_its_headers():
+    """GET answers with the object's bytes, its headers, and nothing of S3's."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt")
+    assert (answer.status, answer.body) == (200, b"hello")
+    assert {name: answer.headers[name] for name in ("content-type", "content-length", "etag", "last-modified")} == {
+        "content-type": "text/plain",
+        "content-length": "5",
+        "etag": '"e"',
+        "last-modified": "Fri, 01 May 2026 12:34:56 GMT",
+    }
+    assert answer.headers["content-digest"].startswith("sha-256=:")
+    assert (answer.headers["cache-control"], answer.headers["accept-ranges"]) == ("max-age=60", "bytes")
+    assert not [name for name in answer.headers if name.startswith("x-amz") or name == "server"]
+
+
+# What differs from one answer to the next.
+PASSING = {"x-request-id", "date"}
+
+
+def _lasting(headers):
+    return {name: value for name, value in headers.items() if name not in PASSING}
+
+
+@pytest.mark.parametrize("target", ["/a.txt", "/missing.txt", "/", "/?format=json", "/missing/", "/%zz", "/empty"])
+async def test_head_is_get_without_a_body(target):
+    """HEAD of a file, a listing or an error has the status and the headers of GET."""
+    store = _store()
+    store.add("empty", b"")
+    async with serve(store) as site:
+        get, head = await site.get(target), await site.request("HEAD", target)
+    assert (head.status, _lasting(head.headers), head.body) == (get.status, _lasting(get.headers), b"")
+
+
+async def test_an_empty_file_has_its_length():
+    """Content-Length stands there even where it is zero."""
+    async with serve({"empty": b""}) as site:
+        answer = await site.get("/empty")
+    assert (answer.status, answer.headers["content-length"], answer.body) == (200, "0", b"")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "content_range", "body"),
+    [
+        ("bytes=0-", 206, "bytes 0-4/5", b"hello"),
+        ("bytes=1-2", 206, "bytes 1-2/5", b"el"),
+        ("bytes=-2", 206, "bytes 3-4/5", b"lo"),
+        ("bytes=3-99", 206, "bytes 3-4/5", b"lo"),
+        ("bytes=5-", 416, "bytes */5", None),
+        ("bytes=0-1,3-4", 200, None, b"hello"),
+        ("bytes=2-1", 200, None, b"hello"),
+        ("lines=1-2", 200, None, b"hello"),
+    ],
+)
+async def test_a_range_is_obeyed(wanted, status, content_range, body):
+    """One range is a 206, one beyond the end a 416, several or a broken one the whole file."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range=wanted)
+    assert (answer.status, answer.headers.get("content-range")) == (status, content_range)
+    assert body is None or answer.body == body
+
+
+async def test_a_part_has_no_content_digest():
+    """A digest of the whole is no digest of a part's content."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range="bytes=1-2")
+    assert "content-digest" not in answer.headers
+    assert (answer.headers["content-length"], answer.headers["etag"]) == ("2", '"e"')
+
+
+async def test_head_ignores_a_range():
+    """HEAD tells of the whole file, whatever Range says."""
+    async with serve(_store()) as site:
+        answer = await site.request("HEAD", "/a.txt", {"Range": "bytes=1-2"})
+    assert (answer.status, answer.headers["content-length"]) == (200, "5")
+
+
+EARLIER, LATER = "Thu, 30 Apr 2026 00:00:00 GMT", "Sat, 02 May 2026 00:00:00 GMT"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"If-None-Match": '"e"'}, 304),
+        ({"If-None-Match": 'W/"e", "x"'}, 304),
+        ({"If-None-Match": '"x"'}, 200),
+        ({"If-None-Match": '"x"', "If-Modified-Since": LATER}, 200),
+        ({"If-Modified-Since": LATER}, 304),
+        ({"If-Modified-Since": EARLIER}, 200),
+        ({"If-Modified-Since": "yesterday"}, 200),
+        ({"If-Match": '"x"'}, 412),
+        ({"If-Match": "*"}, 200),
+        ({"If-Unmodified-Since": EARLIER}, 412),
+    ],
+)
+async def test_conditions_decide(method, headers, status):
+    """GET and HEAD are held to the client's conditions alike."""
+    async with serve(_store()) as site:
+        answer = await site.request(method, "/a.txt", headers)
+    assert answer.status == status
+
+
+async def test_an_unchanged_file_keeps_a_copy_fresh():
+    """A 304 has the validators and no body, type or length."""
+    async with serve(_store()) as site, site.connect() as client:
+        answer = await client.request("GET", "/a.txt", {"If-None-Match": '"e"'})
+        again = await client.request("GET", "/a.txt")
+    assert (answer.headers["etag"], answer.headers["cache-control"]) == ('"e"', "max-age=60")
+    assert not {"content-type", "content-length", "transfer-encoding"} & set(answer.headers)
+    assert again.body == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"), [('"e"', 206), ('"x"', 200), ('W/"e"', 200), ("Fri, 01 May 2026 12:34:56 GMT", 206)]
+)
+async def test_a_range_may_depend_on_the_file(condition, status):
+    """If-Range lets the range count only for the very file that it names."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt", Range="bytes=1-2", If_Range=condition)
+    assert answer.status == status
+
+
+@pytest.mark.parametrize(
+    "key", ["100%.txt", "a b+c.txt", "größe 日本.txt", "a?b#c.txt", "a//b.txt", "'(1)!*&;=@.txt", "a%2Fb.txt", "ა%zz"]
+)
+async def test_every_key_can_be_asked_for(key):
+    """A key's characters, percent-encoded, reach the object and no other."""
+    async with serve({key: key.encode()}) as site:
+        answer = await site.get("/" + quote(key))
+    assert (answer.status, answer.text) == (200, key)
+
+
+async def test_a_query_is_nothing_to_a_file():
+    """A file is the same with any query."""
+    async with serve(_store()) as site:
+        answer = await site.get("/a.txt?asdf&format=json&after=%zz")
+    assert answer.body == b"hello"
+
+
+async def test_what_is_not_there_is_not_found():
+    """A missing file and a missing directory are 404."""
+    async with serve(_store()) as site:
+        statuses = [(await site.get(target)).status for target in ("/b.txt", "/b/", "/a.txt/")]
+    assert statuses == [404, 404, 404]
+
+
+SLASH = GetAction(redirect_with_trailing_slash_for_not_found_file=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [("/docs", "/docs/"), ("/docs?x=1&y=%2F", "/docs/?x=1&y=%2F"), ("/a%20b", "/a%20b/"), ("//docs", "/%2Fdocs/")],
+)
+async def test_a_file_that_is_a_directory_redirects(target, location):
+    """With the redirect on, something below the path means a 302 that keeps the query and stays on this host."""
+    keys = {"docs/x": b"", "a b/x": b"", "/docs/x": b""}
+    async with serve(keys, get=SLASH) as site:
+        answer = await site.get(target)
+    assert (answer.status, answer.headers["location"], answer.body) == (302, location, b"")
+
+
+async def test_nothing_below_means_no_redirect():
+    """With the redirect on, a path with nothing below it is a 404; with it off, any is."""
+    async with serve({"docs/x": b""}, get=SLASH) as site:
+        assert (await site.get("/doc")).status == 404
+    async with serve({"docs/x": b""}) as site:
+        assert (await site.get("/docs")).status == 404
+
+
+async def test_a_bare_mount_redirects_to_its_slash():
+    """The mount's path without its slash leads to the directory."""
+    async with serve({"x": b""}, mount=Mount("", ("/files/",))) as site:
+        answer = await site.get("/files?x")
+    assert (answer.status, answer.headers["location"]) == (302, "/files/?x")
+
+
+SIGNED = GetAction(redirect_to_signed_url=True, signed_url_expiration=60)
+
+
+async def test_a_file_may_be_fetched_from_a_signed_url():
+    """A target that signs sends the client on, and no cache keeps where to."""
+    async with serve(_store(), get=SIGNED) as site:
+        answer, missing = await site.get("/a.txt"), await site.get("/b.txt")
+    assert answer.status == 302
+    assert answer.headers["location"] == "https://memory.invalid/a.txt?X-Amz-Expires=60"
+    assert "no-store" in answer.headers["cache-control"]
+    assert missing.status == 404
+
+
+INDEX = GetAction(index_document="index.html")
+
+
+async def test_a_directory_shows_its_index():
+    """The index document stands for the directory, under every method that reads."""
+    async with serve({"docs/index.html": b"index", "docs/x": b""}, get=INDEX) as site:
+        answer, head = await site.get("/docs/"), await site.request("HEAD", "/docs/")
+    assert (answer.status, answer.body) == (200, b"index")
+    assert (head.status, head.headers["content-length"]) == (200, "5")
+
+
+async def test_a_directory_without_an_index_is_listed():
+    """Where there is no index document there is a listing."""
+    async with serve({"docs/x": b""}, get=INDEX) as site:
+        answer = await site.get("/docs/?format=text")
+    assert answer.text.startswith("x\t0\t")
+
+
+async def test_a_listing_may_be_switched_off():
+    """With listings off a directory is a 403, its index is not."""
+    closed = GetAction(index_document="index.html", disable_listing=True)
+    async with serve({"a/index.html": b"index", "b/x": b""}, get=closed) as site:
+        assert [(await site.get(target)).status for target in ("/a/", "/b/", "/none/")] == [200, 403, 403]
+
+
+async def test_an_empty_root_is_an_empty_listing():
+    """A mount's root is always there; any other directory must hold something."""
+    async with serve({}, mount=Mount("", ("/files/",))) as site:
+        assert (await site.get("/files/?format=text")).text == ""
+        assert (await site.get("/files/x/")).status == 404
+
+
+async def test_a_marker_makes_a_directory():
+    """A directory's own marker object is not listed, but makes it exist."""
+    async with serve({"docs/": b""}) as site:
+        answer = await site.get("/docs/?format=json")
+    assert (answer.status, json.loads(answer.body)["entries"]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("target", "accept", "content_type"),
+    [
+        ("/", "text/html,*/*;q=0.8", "text/html; charset=utf-8"),
+        ("/", "application/json", "application/json"),
+        ("/", "*/*", "text/html; charset=utf-8"),
+        ("/?format=text", "application/json", "text/plain; charset=utf-8"),
+    ],
+)
+async def test_a_listing_has_the_form_that_is_asked_for(target, accept, content_type):
+    """Accept chooses, `?format=` overrides, and caches are told."""
+    async with serve({"x": b""}) as site:
+        answer = await site.get(target, Accept=accept)
+    assert (answer.headers["content-type"], answer.headers["vary"]) == (content_type, "Accept")
+
+
+async def test_a_listing_has_pages():
+    """Page by page every entry comes once, and the last page leads nowhere."""
+    keys = {f"docs/{number:02}": b"" for number in range(7)} | {"docs/dir/x": b""}
+    seen, target = [], "/docs/?format=json&limit=3"
+    async with serve(keys) as site:
+        while target:
+            answer = json.loads((await site.get(target)).body)
+            seen.append([entry["name"] for entry in answer["entries"]])
+            target = answer["next"]
+    assert seen == [["00", "01", "02"], ["03", "04", "05"], ["06", "dir/"]]
+
+
+@pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
+async def test_a_broken_token_is_the_first_page(after):
+    """What is no token begins the listing again."""
+    async with serve({"a": b"", "b": b""}) as site:
+        answer = await site.get(f"/?format=text&after={after}")
+    assert [line.partition("\t")[0] for line in answer.text.splitlines()] == ["a", "b"]
+
+
+def _links(html: str) -> list[str]:
+    return [unescape(href) for href in re.findall(r'<th scope="row"><a href="([^"]*)"', html)]
+
+
+async def test_a_listing_can_be_crawled_behind_a_rewrite_and_a_prefix():
+    """From link to link every object is reached under a request path, and no page shows a key."""
+    names = ["a b.txt", "100%.txt", "größe.txt", "q?#.txt", "sub/x+y.txt", "sub/deep//z.txt", "sub/'&\"<.txt"]
+    keys = {f"secret/inner/{name}": name.encode() for name in names}
+    found, queue, seen = {}, ["/files/public/"], set()
+    places = {"mount": Mount("", ("/files/",)), "bucket": Bucket("bucket", prefix="secret/")}
+    async with serve(keys, rules='rewrite `^/public/(?P<rest>.*)$` -> "/inner/$rest"', **places) as site:
+        while queue:
+            target = queue.pop()
+            seen.add(target)
+            answer = await site.get(target)
+            assert answer.status == 200
+            if target.partition("?")[0].endswith("/"):
+                assert "secret" not in answer.text + str(answer.headers)
+                assert "inner" not in answer.text + str(answer.headers)
+                links = [urljoin(target, link) for link in _links(answer.text)]
+                queue += [link for link in links if link not in seen and link.startswith("/files/public/")]
+            else:
+                found[target] = answer.text
+    assert sorted(found.values()) == sorted(names)
+
+
+async def test_a_name_that_begins_with_a_slash_has_a_link_that_works():
+    """An empty directory name in the root does not become the name of a host."""
+    async with serve({"/evil.test": b"x"}) as site:
+        (link,) = _links((await site.get("/")).text)
+        listing = await site.get(link)
+        (file_link,) = [each for each in _links(listing.text) if "evil" in each]
+        assert (await site.get(file_link)).body == b"x"
+    assert (link, file_link) == ("/%2F", "/%2Fevil.test")
+
+
+async def test_a_file_is_removed():
+    """DELETE removes the object and answers 204 without a body; again, it is the same."""
+    store = _store()
+    async with serve(store) as site, site.connect() as client:
+        answers = [await client.request("DELETE", "/a.txt") for _ in range(2)]
+    assert [(answer.status, "content-length" in answer.headers) for answer in answers] == [(204, False)] * 2
+    assert store.keys() == ()
+
+
+@pytest.mark.parametrize("target", ["/docs/", "/"])
+async def test_a_directory_is_never_removed(target):
+    """DELETE of a directory is a 403, and everything is still there."""
+    store = MemoryStore()
+    store.add("docs/", b"")
+    store.add("docs/x", b"")
+    async with serve(store) as site:
+        answer = await site.request("DELETE", target)
+    assert (answer.status, store.keys()) == (403, ("docs/", "docs/x"))
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "status"),
+    [
+        ("/a.txt", {"If-Match": '"x"'}, 412),
+        ("/a.txt", {"If-Match": '"e"'}, 204),
+        ("/a.txt", {"If-Unmodified-Since": EARLIER}, 412),
+        ("/missing", {"If-Match": "*"}, 412),
+        ("/missing", {"If-None-Match": "*"}, 204),
+    ],
+)
+async def test_a_removal_is_held_to_its_conditions(target, headers, status):
+    """DELETE looks before it removes where the client set conditions."""
+    store = _store()
+    async with serve(store) as site:
+        answer = await site.request("DELETE", target, headers)
+    left = () if status == 204 and target == "/a.txt" else ("a.txt",)
+    assert (answer.status, store.keys()) == (status, left)
+
+
+@pytest.mark.parametrize(
+    ("actions", "method", "allow"),
+    [
+        (Actions(), "PUT", "GET, HEAD"),
+        (Actions(), "DELETE", "GET, HEAD"),
+        (Actions(head=HeadAction(enabled=False)), "HEAD", "GET"),
+        (Actions(get=GetAction(enabled=False), head=HeadAction(enabled=False)), "GET", ""),
+        *[(Actions(), method, "GET, HEAD") for method in ("POST", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "PREPARE")],
+    ],
+)
+async def test_a_method_that_is_not_enabled_is_refused(actions, method, allow):
+    """A 405 names what is allowed, for methods that nobody knows too."""
+    async with serve(_store(), actions=actions) as site:
+        answer = await site.request(method, "/a.txt")
+    assert (answer.status, answer.headers["allow"]) == (405, allow)
+
+
+@pytest.mark.parametrize(
+    ("operation", "method", "target"),
+    [("open", "GET", "/a.txt"), ("head", "HEAD", "/a.txt"), ("list", "GET", "/"), ("remove", "DELETE", "/a.txt")],
+)
+async def test_a_store_that_fails_is_told_in_the_status(operation, method, target):
+    """An error of the store is an answer of its own, whatever was asked."""
+    async with serve(Failing(**{operation: Busy("SlowDown")})) as site:
+        answer = await site.request(method, target)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+
+
+def _scene(store) -> Scene:
+    made = generation(store)
+    (entry,) = {made.parts.mounts.find("", "/").site}
+    return Scene(Facts("GET", "/a"), Routed(entry, "/", Key("/a")), store, made.parts.pages, {})
+
+
+async def test_a_plan_that_ends_without_an_answer_found_nothing():
+    """Where the last attempt hands over too, nothing is there."""
+    with pytest.raises(ObjectMissing):
+        await perform((Serve(ObjectKey("a")),), _scene(MemoryStore()))
+
+
+async def test_an_upload_is_not_performed_without_its_form():
+    """A plan that receives is the intake's."""
+    with pytest.raises(TypeError):
+        await perform((Receive(ObjectKey("a"), "/a"),), _scene(MemoryStore()))
