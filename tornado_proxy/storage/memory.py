@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -146,7 +146,7 @@ class MemoryStore:
         if not write.conditions.allow_write(info.etag, info.last_modified, exists=exists):
             raise PreconditionFailed(f"`{key}` is not what the client expects")
 
-    def _entries(self, prefix: str, keys: list[str]) -> Iterator[Entry]:
+    def _entries(self, prefix: str, keys: Iterable[str]) -> Iterator[Entry]:
         """What the keys are, seen from a prefix: files, and directories once for each key in them."""
         for key in keys:
             name, slash, _ = key.removeprefix(prefix).partition("/")

@@ -1,0 +1,89 @@
+"""S3s to test against: moto's in the process, and a Ceph radosgw where `tests/integration/install` has put one."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from moto.server import ThreadedMotoServer
+
+from tornado_proxy.config.model import Bucket, Credentials
+from tornado_proxy.config.secrets import Secret
+
+_PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
+_CLUSTER = Path(__file__).parent / "integration" / "radosgw" / "cluster"
+_START_LIMIT = 60  # seconds
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An S3 that answers, and the key pair of its one user."""
+
+    url: str
+    access_key: str = "access"
+    secret_key: str = "secret"
+
+    def bucket(self, name: str, **settings: Any) -> Bucket:
+        """The configuration of a bucket there; one attempt, so that what fails fails once."""
+        pair = Credentials(Secret("test", self.access_key), Secret("test", self.secret_key))
+        defaults = {"force_path_style": True, "max_attempts": 1, "credentials": pair, "part_size": 5 * 1024**2}
+        return Bucket(name, s3_endpoint=self.url, **defaults | settings)
+
+    @contextmanager
+    def client(self) -> Iterator[Any]:
+        """boto3's client, for what a test arranges and looks at."""
+        pair = {"aws_access_key_id": self.access_key, "aws_secret_access_key": self.secret_key}
+        config = Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "total_max_attempts": 1})
+        client = boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", config=config, **pair)
+        try:
+            yield client
+        finally:
+            client.close()
+
+
+@contextmanager
+def moto() -> Iterator[Endpoint]:
+    """S3 of moto on a free port, in a thread."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        yield Endpoint(f"http://{host}:{port}")
+    finally:
+        server.stop()
+
+
+@contextmanager
+def radosgw() -> Iterator[Endpoint]:
+    """Ceph's S3 on a free port, in namespaces of its own; skips where it cannot be had."""
+    root = _PARTS / "radosgw"
+    if os.geteuid() != 0:
+        pytest.skip("radosgw runs in namespaces that only root can make")
+    if not (root / ".complete").exists():
+        pytest.skip("radosgw is not there: `tests/integration/install radosgw` installs it")
+    endpoint = Endpoint(f"http://127.0.0.1:{_free_port()}")
+    port, monitor_port = endpoint.url.rpartition(":")[2], str(_free_port())
+    command = [str(_CLUSTER), str(root), port, monitor_port, endpoint.access_key, endpoint.secret_key]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n", "the cluster did not start"
+            yield endpoint
+        finally:
+            # Its first process: with that, the kernel ends all others of the namespace.
+            process.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,76 @@
+"""Tests of stores are coroutines where they ask one; S3s are started once for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+
+import pytest
+import real_s3
+from stores import Bucketful, World, a_bucket, in_memory
+
+from tornado_proxy.storage.s3 import Threads
+from tornado_proxy.storage.store import Store
+
+_LIMIT = 60  # seconds
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a test that is a coroutine, in a loop of its own, with a limit that only a hanging one meets."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+
+    async def limited():
+        async with asyncio.timeout(_LIMIT):
+            await pyfuncitem.obj(**arguments)
+
+    asyncio.run(limited())
+    return True
+
+
+@pytest.fixture(scope="session")
+def threads() -> Iterator[Threads]:
+    """The threads of all S3 stores."""
+    made = Threads(8)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[real_s3.Endpoint]:
+    """S3 of moto."""
+    with real_s3.moto() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def radosgw() -> Iterator[real_s3.Endpoint]:
+    """Ceph's S3."""
+    with real_s3.radosgw() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(moto: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+    """A new bucket of moto's."""
+    with a_bucket(moto, threads) as made:
+        yield made
+
+
+@pytest.fixture(params=["memory", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
+def world(request: pytest.FixtureRequest, threads: Threads) -> Iterator[World]:
+    """Each store there is."""
+    if request.param == "memory":
+        yield in_memory()
+        return
+    with a_bucket(request.getfixturevalue(request.param), threads) as made:
+        yield World(request.param, made.store, made.add)
+
+
+@pytest.fixture
+def store(world: World) -> Store:
+    """Each store there is, empty."""
+    return world.store

@@ -1,0 +1,94 @@
+"""Stores and buckets as tests arrange them, look at them from the other side, and read them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from real_s3 import Endpoint
+
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.s3 import S3Store, Threads
+from tornado_proxy.storage.store import ObjectInfo, Store
+
+_NUMBERS = itertools.count(1)
+
+# How S3's parameters are called that fill an object's info.
+_PARAMETERS = {
+    "cache_control": "CacheControl",
+    "content_disposition": "ContentDisposition",
+    "content_encoding": "ContentEncoding",
+    "content_language": "ContentLanguage",
+    "content_type": "ContentType",
+    "expires": "Expires",
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A store that holds nothing yet, and a way to put objects behind its back."""
+
+    name: str
+    store: Store
+    add: Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Bucketful:
+    """A new bucket: a store of it, and boto3's client to look at it from the other side."""
+
+    name: str
+    endpoint: Endpoint
+    store: S3Store
+    client: Any
+
+    def uploads(self) -> list[str]:
+        """The keys of uploads that were begun and are neither completed nor aborted."""
+        answer = self.client.list_multipart_uploads(Bucket=self.name)
+        return [upload["Key"] for upload in answer.get("Uploads", [])]
+
+    def keys(self) -> list[str]:
+        """All keys."""
+        return [listed["Key"] for listed in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
+
+    def add(self, key: str, body: bytes, **info: str) -> None:
+        """Put an object that has what an info says."""
+        said = {_PARAMETERS[name]: value for name, value in info.items()}
+        self.client.put_object(Bucket=self.name, Key=key, Body=body, **said)
+
+
+@contextmanager
+def a_bucket(endpoint: Endpoint, threads: Threads, **settings: Any) -> Iterator[Bucketful]:
+    """A new bucket of an S3."""
+    name = f"bucket-{next(_NUMBERS)}"
+    store = S3Store(endpoint.bucket(name, **settings), threads)
+    with endpoint.client() as client:
+        client.create_bucket(Bucket=name)
+        yield Bucketful(name, endpoint, store, client)
+    asyncio.run(store.close())
+
+
+def in_memory() -> World:
+    """A memory store."""
+    store = MemoryStore()
+    return World("memory", store, lambda key, body, **info: store.add(key, body, ObjectInfo(len(body), **info)))
+
+
+async def body_of(store: Store, key: str, conditions: Conditions | None = None) -> bytes:
+    """All bytes of an object."""
+    opened = await store.open(key, conditions or Conditions())
+    try:
+        return b"".join([chunk async for chunk in opened.chunks()])
+    finally:
+        await opened.close()
+
+
+async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
+    """An upload's chunks."""
+    for chunk in chunks:
+        yield chunk

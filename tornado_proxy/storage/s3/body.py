@@ -1,0 +1,99 @@
+"""An object of S3 whose body is read in threads, a chunk at a time, as its reader asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.s3.failures import translated
+from tornado_proxy.storage.s3.info import content_range, object_info
+from tornado_proxy.storage.s3.threads import Threads
+from tornado_proxy.storage.store import ObjectInfo
+
+CHUNK = 256 * 1024
+"""The bytes that one call of a thread reads: fewer make more calls, more make a slow S3 look stuck."""
+
+
+class Readable(Protocol):
+    """What boto3 gives for a body."""
+
+    def read(self, amt: int) -> bytes:
+        """So many bytes; fewer at the end, where none are left or the connection broke."""
+        ...
+
+    def close(self) -> None:
+        """Drop the connection, unless everything was read and it is in use again already."""
+        ...
+
+
+class Body:
+    """The bytes of an answer of S3, of which the first chunk has been read."""
+
+    def __init__(self, raw: Readable, first: bytes, threads: Threads) -> None:
+        self._raw = raw
+        self._first = first
+        self._threads = threads
+        self._reading: Future[bytes] | None = None
+
+    async def read(self) -> bytes:
+        """The next chunk; empty at the end."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        self._reading = self._threads.submit(self._raw.read, CHUNK)
+        with translated("reading a body"):
+            return await asyncio.wrap_future(self._reading)
+
+    def close(self) -> None:
+        """Close at once, or as soon as a thread that is reading has done: two may not have their hands on it."""
+        if self._reading is None:
+            self._raw.close()
+        else:
+            self._reading.add_done_callback(lambda _: self._raw.close())
+
+
+@dataclass(frozen=True, slots=True)
+class S3Object:
+    """An object that S3 has begun to send; close it, whatever happened."""
+
+    info: ObjectInfo
+    content_range: ContentRange | None
+    _body: Body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than S3 said."""
+        left = self.info.size if self.content_range is None else self.content_range.length
+        while left > 0:
+            chunk = await self._body.read()
+            if not chunk:
+                raise Unreachable(f"a body ended {left} bytes early")
+            left -= len(chunk)
+            yield chunk
+
+    async def close(self) -> None:
+        """Give the connection back, or drop it if the body was not read whole."""
+        self.drop()
+
+    def drop(self) -> None:
+        """Close, from a thread."""
+        self._body.close()
+
+
+def opened(answer: Mapping[str, Any], threads: Threads) -> S3Object:
+    """The object of a GetObject, in the thread that made it; raises what boto3 does, and ValueError.
+
+    The first chunk is read here: an S3 that fails so early can still be answered for.
+    """
+    raw: Readable = answer["Body"]
+    try:
+        part = content_range(answer)
+        info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
+        return S3Object(info, part, Body(raw, raw.read(CHUNK), threads))
+    except BaseException:
+        raw.close()
+        raise

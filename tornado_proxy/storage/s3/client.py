@@ -1,0 +1,137 @@
+"""boto3's client of a bucket, made without a word to the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import botocore.session
+from boto3.session import Session
+from botocore.config import Config
+from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
+from botocore.exceptions import NoCredentialsError
+from botocore.loaders import Loader
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.storage.s3.failures import translated
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+Parameters = Mapping[str, Any]
+"""Parameters of an operation, by the names of the S3 API."""
+
+# What boto3 reads of the S3 API is the same for every client, and takes 60 ms to read.
+_LOADER = Loader()
+
+# A body that a client takes slowly holds its connection while no thread works on it: more connections than threads may
+# be in use, and this many of them are kept for the next request.
+_CONNECTIONS_PER_THREAD = 4
+
+
+def make_client(bucket: Bucket, threads: int) -> S3Client:
+    """A client that so many threads use at once; raises `StorageError` where the configuration makes none.
+
+    Credentials of boto3's own chain are looked for when a request needs them, not here: some come over the network.
+    """
+    with translated(f"a client of bucket `{bucket.name}`"):
+        client = _session().client(
+            "s3",
+            region_name=bucket.region,
+            endpoint_url=_endpoint(bucket),
+            use_ssl=not bucket.disable_ssl,
+            config=_config(bucket, threads),
+            **_explicit_credentials(bucket),
+        )
+    for operation in ("GetObject", "HeadObject"):
+        client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
+    return client
+
+
+def _session() -> Session:
+    """A session of its own: a new generation sees what has changed in the files that boto3 reads."""
+    session = botocore.session.get_session()
+    session.register_component("data_loader", _LOADER)
+    chain = session.get_component("credential_provider")
+    session.register_component("credential_provider", _LateChain(chain))
+    return Session(botocore_session=session)
+
+
+def _config(bucket: Bucket, threads: int) -> Config:
+    """How requests are made.
+
+    Checksums that boto3 would add by itself are left out, since S3s other than Amazon's refuse the headers or the
+    trailers that carry them. Instead each request is signed over its payload's SHA-256, which every S3 verifies.
+    """
+    return Config(
+        signature_version="s3v4",
+        user_agent_extra="tornado-proxy",
+        connect_timeout=bucket.connect_timeout,
+        read_timeout=bucket.read_timeout,
+        max_pool_connections=threads * _CONNECTIONS_PER_THREAD,
+        tcp_keepalive=True,
+        retries={"mode": "standard", "total_max_attempts": bucket.max_attempts},
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        s3={"addressing_style": "path" if bucket.force_path_style else "auto", "payload_signing_enabled": True},
+    )
+
+
+def _endpoint(bucket: Bucket) -> str | None:
+    """The endpoint as a URL; one without a scheme gets it from `disableSSL`, one with a scheme keeps its own."""
+    endpoint = bucket.s3_endpoint
+    if endpoint is None or "://" in endpoint:
+        return endpoint
+    return f"{'http' if bucket.disable_ssl else 'https'}://{endpoint}"
+
+
+def _explicit_credentials(bucket: Bucket) -> dict[str, str]:
+    """The key pair of the configuration, if it has one."""
+    pair = bucket.credentials
+    if pair is None:
+        return {}
+    token = {"aws_session_token": pair.session_token.reveal()} if pair.session_token else {}
+    return {
+        "aws_access_key_id": pair.access_key.reveal(),
+        "aws_secret_access_key": pair.secret_key.reveal(),
+        **token,
+    }
+
+
+def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
+    """Have S3 tell an object's checksums.
+
+    The parameter `ChecksumMode` would do the same and have boto3 hash every body that passes: the client has the
+    digest to do that itself.
+    """
+    params["headers"]["x-amz-checksum-mode"] = "ENABLED"
+
+
+class _LateChain:
+    """boto3's credential chain, which a session asks at once, answering later."""
+
+    def __init__(self, chain: CredentialResolver) -> None:
+        self._chain = chain
+
+    def load_credentials(self) -> Credentials:
+        """Credentials that are looked for when they are needed."""
+        return _LateCredentials(self._chain)
+
+
+class _LateCredentials(Credentials):
+    """What the chain finds, looked for by the first request that is signed; nothing found is looked for again."""
+
+    def __init__(self, chain: CredentialResolver) -> None:
+        super().__init__("", "", method="late")
+        self._chain = chain
+        self._found: Credentials | None = None
+        self._lock = Lock()
+
+    def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        """The credentials of this moment, refreshed if they were about to expire."""
+        with self._lock:
+            self._found = self._found or self._chain.load_credentials()
+        if self._found is None:
+            raise NoCredentialsError
+        return self._found.get_frozen_credentials()

@@ -1,0 +1,119 @@
+"""What boto3, and what stands below it, raises, as errors of this package: one table, asked at the border."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+
+from boto3.exceptions import Boto3Error
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionClosedError,
+    ConnectionError,  # noqa: A004 - botocore's own, which is no OSError
+    ConnectTimeoutError,
+    HTTPClientError,
+    IncompleteReadError,
+    ReadTimeoutError,
+    ResponseStreamingError,
+)
+from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError
+from urllib3.exceptions import TimeoutError as UrllibTimeoutError
+
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    NotModified,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    StorageError,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    UpstreamError,
+)
+
+# Error codes (S3 API, "Error responses"); a HEAD has no body to hold one, and boto3 gives its status instead.
+_BY_CODE: dict[str, type[StorageError]] = {
+    "NoSuchKey": ObjectMissing,
+    "NoSuchBucket": BucketMissing,
+    "AccessDenied": AccessDenied,
+    "AllAccessDisabled": AccessDenied,
+    "ExpiredToken": AccessDenied,
+    "InvalidAccessKeyId": AccessDenied,
+    "InvalidObjectState": AccessDenied,
+    "InvalidToken": AccessDenied,
+    "RequestTimeTooSkewed": AccessDenied,
+    "SignatureDoesNotMatch": AccessDenied,
+    "PreconditionFailed": PreconditionFailed,
+    "ConditionalRequestConflict": PreconditionFailed,
+    "InvalidRange": RangeUnsatisfiable,
+    "EntityTooLarge": TooLarge,
+    "OperationAborted": Busy,
+    "RequestLimitExceeded": Busy,
+    "ServiceUnavailable": Busy,
+    "SlowDown": Busy,
+    "Throttling": Busy,
+    "ThrottlingException": Busy,
+    "TooManyRequestsException": Busy,
+    "RequestTimeout": TimedOut,
+    "NoSuchUpload": UpstreamError,
+}
+
+_BY_STATUS: dict[int, type[StorageError]] = {
+    304: NotModified,
+    401: AccessDenied,
+    403: AccessDenied,
+    404: ObjectMissing,
+    408: TimedOut,
+    412: PreconditionFailed,
+    413: TooLarge,
+    416: RangeUnsatisfiable,
+    429: Busy,
+    503: Busy,
+    504: TimedOut,
+}
+
+# Everything that says nothing of S3's answer; the first row that fits counts.
+_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...] = (
+    ((ConnectTimeoutError, ReadTimeoutError, UrllibTimeoutError, TimeoutError), TimedOut),
+    (
+        (ConnectionError, ConnectionClosedError, HTTPClientError, IncompleteReadError, ResponseStreamingError),
+        Unreachable,
+    ),
+    ((HTTPError, HTTPException, OSError), Unreachable),
+    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
+    ((BotoCoreError, Boto3Error, ResponseParserError, ValueError), UpstreamError),
+)
+
+_FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY_EXCEPTION for kind in kinds))
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """The border: what was being done is said in front of what went wrong."""
+    try:
+        yield
+    except _FOREIGN as error:
+        raise translate(error, doing) from error
+
+
+def translate(error: Exception, doing: str) -> StorageError:
+    """The error of ours that one of boto3's is."""
+    if isinstance(error, ClientError):
+        return _answered(error, doing)
+    kind = next(ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs))
+    return kind(f"{doing}: {type(error).__name__}: {error}")
+
+
+def _answered(error: ClientError, doing: str) -> StorageError:
+    """What S3 answered: the code decides, and the status where there is none that is known."""
+    said = error.response.get("Error", {})
+    metadata = error.response.get("ResponseMetadata", {})
+    code, status = said.get("Code", ""), metadata.get("HTTPStatusCode", 0)
+    kind = _BY_CODE.get(code) or _BY_STATUS.get(status, UpstreamError)
+    return kind(f"{doing}: {status} {code}: {said.get('Message')} (request {metadata.get('RequestId')})")

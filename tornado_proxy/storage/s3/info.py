@@ -1,0 +1,79 @@
+"""What S3's answers say, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.storage.cursor import to_token
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page
+
+_CHECKSUM = "Checksum"
+
+
+def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
+    """What a GetObject or HeadObject says of an object of a size; raises ValueError where S3 does not tell the size."""
+    if size is None:
+        raise ValueError("the answer does not tell the size")
+    return ObjectInfo(
+        size=size,
+        etag=answer.get("ETag"),
+        last_modified=_in_seconds(answer.get("LastModified")),
+        content_type=answer.get("ContentType"),
+        content_disposition=answer.get("ContentDisposition"),
+        content_encoding=answer.get("ContentEncoding"),
+        content_language=answer.get("ContentLanguage"),
+        cache_control=answer.get("CacheControl"),
+        # boto3 parses `Expires` and drops what is no date; this is the text itself.
+        expires=answer.get("ExpiresString"),
+        checksums=tuple(_checksums(answer)),
+    )
+
+
+def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
+    """The part that a GetObject answers with, if it is a part; raises ValueError where S3 does not tell."""
+    told = answer.get("ContentRange")
+    if told is None:
+        return None
+    part = ContentRange.from_header(told)
+    if part.first is None:
+        raise ValueError(f"`{told}` names no bytes")
+    return part
+
+
+def page(answer: Mapping[str, Any], prefix: str, after: str, limit: int) -> Page:
+    """A page of at most `limit` entries after a name; an S3 may tell the directory of that name once more."""
+    files = (_entry(listed, prefix) for listed in answer.get("Contents", ()))
+    directories = (Entry(listed["Prefix"].removeprefix(prefix)) for listed in answer.get("CommonPrefixes", ()))
+    # A name that is empty is the marker's; names are compared as S3 does, by their code points (and so by their bytes).
+    entries = sorted((entry for entry in (*files, *directories) if entry.name > after), key=lambda entry: entry.name)
+    shown = tuple(entries[:limit])
+    more = bool(answer.get("IsTruncated")) or len(entries) > limit
+    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(answer.get("KeyCount")))
+
+
+def _entry(listed: Mapping[str, Any], prefix: str) -> Entry:
+    return Entry(
+        name=listed["Key"].removeprefix(prefix),
+        size=listed.get("Size"),
+        last_modified=_in_seconds(listed.get("LastModified")),
+        etag=listed.get("ETag"),
+    )
+
+
+def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
+    """`ChecksumSHA256` and its like; their type, where S3 names it, is that of all."""
+    kind = answer.get("ChecksumType")
+    return [
+        Checksum(name.removeprefix(_CHECKSUM), value, kind)
+        for name, value in answer.items()
+        if name.startswith(_CHECKSUM) and name != "ChecksumType"
+    ]
+
+
+def _in_seconds(moment: datetime | None) -> datetime | None:
+    """A date in UTC and whole seconds, which is all that a header can say."""
+    return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)

@@ -1,0 +1,93 @@
+"""An upload in parts: a few on their way at a time, completed at the end or taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.s3.client import Parameters
+from tornado_proxy.storage.s3.failures import translated
+from tornado_proxy.storage.s3.parts import Part
+from tornado_proxy.storage.s3.threads import Threads
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+
+_log = logging.getLogger(__name__)
+
+_PARTS_ON_THEIR_WAY = 2
+"""With the part that is being filled, three are in memory."""
+
+
+class Upload:
+    """An upload that S3 has begun; it is completed or aborted, and holds nothing open in between."""
+
+    def __init__(self, client: S3Client, threads: Threads, names: Parameters) -> None:
+        self._client = client
+        self._threads = threads
+        self._names = names
+        self._pending: deque[Future[CompletedPartTypeDef]] = deque()
+        self._sent: list[CompletedPartTypeDef] = []
+        self._completing: Future[Any] | None = None
+
+    @classmethod
+    async def begin(cls, client: S3Client, threads: Threads, target: Parameters, said: Parameters) -> Upload:
+        """Begin an upload to a target (`Bucket` and `Key`), whose object will have what is said of it."""
+
+        def undo(answer: Parameters) -> None:
+            _abort(client, {**target, "UploadId": answer["UploadId"]}, ())
+
+        with translated(f"beginning an upload of `{target['Key']}`"):
+            answer = await threads.run(partial(client.create_multipart_upload, **target, **said), undo)
+        return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
+
+    async def send(self, part: Part) -> None:
+        """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
+        while len(self._pending) >= _PARTS_ON_THEIR_WAY:
+            await self._arrived()
+        self._pending.append(self._threads.submit(self._send, part))
+
+    async def complete(self, precondition: Parameters) -> Parameters:
+        """Make the parts an object, if the precondition holds, and return S3's answer."""
+        while self._pending:
+            await self._arrived()
+        complete = partial(self._client.complete_multipart_upload, **self._names, **precondition)
+        self._completing = self._threads.submit(complete, MultipartUpload={"Parts": self._sent})
+        with translated(f"completing an upload of `{self._names['Key']}`"):
+            return await asyncio.wrap_future(self._completing)
+
+    async def abort(self) -> None:
+        """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
+        calls = [*self._pending, *([self._completing] if self._completing else [])]
+        running = [call for call in calls if not call.cancel()]
+        await asyncio.shield(asyncio.wrap_future(self._threads.submit(_abort, self._client, self._names, running)))
+
+    async def _arrived(self) -> None:
+        """Wait for the oldest part on its way."""
+        with translated(f"uploading a part of `{self._names['Key']}`"):
+            self._sent.append(await asyncio.wrap_future(self._pending[0]))
+        self._pending.popleft()
+
+    def _send(self, part: Part) -> CompletedPartTypeDef:
+        """Send a part, in a thread."""
+        said: Parameters = {"PartNumber": part.number, "Body": part.body}
+        answer = self._client.upload_part(**self._names, **said)
+        return {"ETag": answer["ETag"], "PartNumber": part.number}
+
+
+def _abort(client: S3Client, names: Parameters, running: Sequence[Future[Any]]) -> None:
+    """Abort an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
+    wait(running)
+    try:
+        with translated(f"aborting an upload of `{names['Key']}`"), suppress(client.exceptions.NoSuchUpload):
+            client.abort_multipart_upload(**names)
+    except StorageError as error:
+        _log.warning("parts of an upload may stay behind: %s", error)
