@@ -1,8 +1,20 @@
-"""Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`."""
+"""Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`.
+
+A reference says one of four things: the name of an environment variable, a file (relative to the configuration file),
+the name of a systemd credential, or the value itself. What fetches the secrets is a `Resolver`, so that tools which
+need none can read a configuration where no secret exists.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+LARGEST = 64 * 1024
+"""The most bytes that a secret's file may have: whatever is larger was not meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +27,108 @@ class Secret:
     def reveal(self) -> str:
         """The secret itself, without the line end that a file or an editor left."""
         return self._value
+
+
+class Source(Enum):
+    """Where a secret stands, by the option that says so."""
+
+    ENV = "env"
+    PATH = "path"
+    CREDENTIAL = "credential"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A secret as the configuration names it; `text` is the name, or the secret itself if `source` is VALUE."""
+
+    source: Source
+    text: str = field(repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Where the secret stands, in words that may be shown."""
+        return _ORIGINS[self.source].format(self.text)
+
+
+_ORIGINS = {
+    Source.ENV: "the environment variable `{}`",
+    Source.PATH: "the file `{}`",
+    Source.CREDENTIAL: "the systemd credential `{}`",
+    Source.VALUE: "the configuration file",
+}
+
+
+class SecretMissing(Exception):
+    """A reference that leads to no secret: `message` is the fact, without any value."""
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+# `\Z`, since `$` would match before a line end too.
+_LINE_END = re.compile(r"\r?\n\Z")
+
+Resolver = Callable[[Reference], Secret]
+"""Turns a reference into its secret, or raises `SecretMissing`."""
+
+
+def unresolved(reference: Reference) -> Secret:
+    """A resolver for tools that need no secret: each is empty."""
+    return Secret(reference.origin, "")
+
+
+def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
+    """The resolver that looks into an environment and into files relative to a directory."""
+    return _Lookup(env, directory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    env: Mapping[str, str] = field(repr=False)
+    directory: Path
+
+    def __call__(self, reference: Reference) -> Secret:
+        value = _LINE_END.sub("", self._find(reference), count=1)
+        if not value:
+            raise SecretMissing(f"{reference.origin} is empty")
+        return Secret(reference.origin, value)
+
+    def _find(self, reference: Reference) -> str:
+        match reference.source:
+            case Source.ENV:
+                return self._variable(reference)
+            case Source.PATH:
+                return _read(self.directory / reference.text, reference.origin)
+            case Source.CREDENTIAL:
+                return self._credential(reference)
+            case Source.VALUE:
+                return reference.text
+
+    def _variable(self, reference: Reference) -> str:
+        if reference.text not in self.env:
+            raise SecretMissing(f"{reference.origin} is not set")
+        return self.env[reference.text]
+
+    def _credential(self, reference: Reference) -> str:
+        directory = self.env.get("CREDENTIALS_DIRECTORY")
+        if not directory:
+            cure = "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
+            raise SecretMissing(f"{reference.origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
+        return _read(Path(directory) / reference.text, reference.origin)
+
+
+def _read(path: Path, origin: str) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise SecretMissing(f"{origin} cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST:
+        raise SecretMissing(f"{origin} is larger than {LARGEST} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise SecretMissing(f"{origin} is not UTF-8") from None

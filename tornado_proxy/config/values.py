@@ -1,0 +1,180 @@
+"""Single values of the configuration: each function gives the value in its one form, or raises `Misfit`."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection
+
+
+class Misfit(ValueError):
+    """A value that does not fit its option: `message` follows the option's name, the cure stands in `help`."""
+
+    def __init__(self, message: str, help: str | None = None, code: str = "bad-value") -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+        self.code = code
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_HOST_LABELS = r"[A-Za-z0-9*](?:[A-Za-z0-9*_.-]*[A-Za-z0-9*])?"
+
+# For JSON Schema too, whose patterns are not anchored by themselves.
+HOST = rf"^(?:{_HOST_LABELS}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?)?$"
+BUCKET = r"^(?:[A-Za-z0-9._-]{1,255}|arn:[A-Za-z0-9:/._-]+)$"
+REGION = r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$"
+USER_NAME = r"^(?!\.{1,2}$)[^/:\u0000-\u001f\u007f-\u009f]+$"
+ROOTED = r"^/"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+CREDENTIAL = r"^(?!\.{1,2}$)[A-Za-z0-9_.@:-]+$"
+
+# What AWS takes (S3 user guide, "Bucket naming rules"); other servers take more.
+_AWS_BUCKET = re.compile(
+    r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*(?:\.\.|\.-|-\.))[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?<!-s3alias)"
+)
+_FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+_PORT = re.compile(r":[0-9]+\Z")
+_HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
+
+
+def line(text: str) -> str:
+    """Text that fits on a line and is not empty."""
+    if not text:
+        raise Misfit("is empty")
+    if _CONTROL.search(text):
+        raise Misfit("contains a control character")
+    return text
+
+
+def mount_path(text: str) -> str:
+    """A mount path: it starts and ends with `/`; an empty one is the root."""
+    _check_key(text)
+    rooted = text if text.startswith("/") else f"/{text}"
+    return rooted if rooted.endswith("/") else f"{rooted}/"
+
+
+def _check_key(text: str) -> None:
+    reason = objection(text)
+    if reason:
+        raise Misfit(reason)
+
+
+def host(text: str) -> str:
+    """A host pattern in lower case, without a port or an IPv6 address's brackets; empty is any host, as is `*`."""
+    if re.fullmatch(HOST, text):
+        return "" if text == "*" else text.strip("[]").lower()
+    if _PORT.search(text):
+        raise Misfit("has a port", "hosts are compared without their port: leave it out")
+    if not text.isascii():
+        raise Misfit("is not in ASCII", "write an international name in its `xn--` form")
+    raise Misfit("is not a host", "a name such as `files.example.org`, or a pattern such as `*.example.org`")
+
+
+def bucket_name(text: str) -> str:
+    """A bucket's name, or an access point's ARN, that an S3 client can send at all."""
+    if not re.fullmatch(BUCKET, text):
+        raise Misfit("is not a bucket's name", "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`")
+    return text
+
+
+def aws_objection(name: str) -> str | None:
+    """Why AWS would not have a bucket of this name, as a fact; None where it would."""
+    if name.startswith("arn:") or (_AWS_BUCKET.fullmatch(name) and not _FOUR_NUMBERS.fullmatch(name)):
+        return None
+    return "AWS takes 3 to 63 lower-case letters, digits, `.` and `-`, and no IP address"
+
+
+def prefix(text: str) -> str:
+    """A prefix as a directory: no leading slash, one closing slash; empty is the whole bucket."""
+    bare = text.strip("/")
+    directory = f"{bare}/" if bare else ""
+    _check_key(directory)
+    if len(directory.encode()) >= LONGEST_OBJECT_KEY:
+        raise Misfit(f"leaves no room for a key: S3 takes {LONGEST_OBJECT_KEY} bytes for both together")
+    return directory
+
+
+def glob(text: str) -> str:
+    """A glob over request paths."""
+    if not text.startswith("/"):
+        raise Misfit("does not start with `/`", "a glob covers the whole request path, the mount included")
+    _check_key(text)
+    return text
+
+
+def index_document(text: str) -> str:
+    """A file's name within a directory; empty is none."""
+    if "/" in text:
+        raise Misfit("contains a `/`", "the name of a file that every directory may have, such as `index.html`")
+    _check_key(text)
+    return text
+
+
+def user_name(text: str) -> str:
+    """A user name that is one segment of a path, and that RFC 7617 can carry."""
+    line(text)
+    if text in {".", ".."} or "/" in text:
+        raise Misfit("is not one segment of a path", "rules put user names into keys: no `/`, not `.` or `..`")
+    if ":" in text:
+        raise Misfit("contains a `:`", "basic authentication ends the user name at the first `:`")
+    return text
+
+
+def region(text: str) -> str:
+    """A region's name, which becomes part of a host name."""
+    if not re.fullmatch(REGION, text):
+        raise Misfit("is not a region", "letters, digits and `-`, such as `eu-west-1`")
+    return text
+
+
+def listen_address(text: str) -> str:
+    """An IP address or a host name to listen on; empty is every interface."""
+    if not text or _is_address(text) or _HOST_NAME.fullmatch(text):
+        return text
+    if _PORT.search(text):
+        raise Misfit("has a port", "the port is an option of its own: `port: 8080`")
+    raise Misfit("is not an address", "an IP address or a host name; an empty string listens on every interface")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def endpoint(text: str) -> str:
+    """The URL of an S3 server, or its host and port alone; `disableSSL` then tells the scheme."""
+    line(text)
+    try:
+        url = urlsplit(text if "://" in text else f"//{text}")
+        _ = url.port
+    except ValueError:
+        raise Misfit("is not a URL", "such as `https://s3.example.org` or `http://127.0.0.1:9000`") from None
+    if url.scheme not in {"", "http", "https"}:
+        raise Misfit("is not an HTTP URL", "S3 is spoken over `http://` or `https://`")
+    if url.username is not None:
+        raise Misfit("contains a user name or password", "give `credentials` instead")
+    if not url.hostname or re.search(r"\s", text):
+        raise Misfit("names no host", "such as `https://s3.example.org` or `http://127.0.0.1:9000`")
+    if url.query or url.fragment:
+        raise Misfit("has a query or a fragment", "leave out what follows the host, the port and the path")
+    return text
+
+
+def variable(text: str) -> str:
+    """The name of an environment variable."""
+    if not re.fullmatch(VARIABLE, text):
+        raise Misfit("is not the name of an environment variable", "letters, digits and `_`")
+    return text
+
+
+def credential(text: str) -> str:
+    """The name of a systemd credential (systemd.exec, `LoadCredential=`), which is a file's name."""
+    if not re.fullmatch(CREDENTIAL, text):
+        raise Misfit("is not the name of a credential", "the name that the unit gives it in `LoadCredential=NAME:PATH`")
+    return text
