@@ -113,11 +113,6 @@ class Reading:
         tree: Tree[Any] = self._parser.parser_state.feed_token(end, is_end=True)
         return tree
 
-    @property
-    def last_is_string(self) -> bool:
-        """Whether the token that was fed last is a string as it stands in the text."""
-        return self.last is not None and self.last != "" and self.last.type in {"STRING", "RAW"}
-
     def last_place(self) -> tuple[int, int]:
         """Where the token that was fed last stands."""
         return (0, 0) if self.last is None else (self.last.start_pos or 0, self.last.end_pos or 0)
@@ -165,6 +160,12 @@ class Reading:
     def insert(self, terminal: str) -> None:
         """Feed a token that is missing, right after the last one."""
         self.feed(made_up(terminal, self.last_end))
+
+    def give_back(self) -> None:
+        """Forget the name that was fed last; it can then be fed as something else."""
+        self._values.pop()
+        self._parser.parser_state.state_stack.pop()
+        self.last = next((value for value in reversed(self._values) if isinstance(value, Token)), None)
 
     def extend_last(self, end: int) -> None:
         """Let the name that was fed last go on to an offset, which the lexer goes on from."""

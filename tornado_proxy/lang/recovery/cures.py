@@ -28,6 +28,7 @@ _CURES: tuple[Cure, ...] = (
     slips.semicolon,
     slips.invisible,
     slips.torn_name,
+    structure.word_as_name,
     structure.unclosed_block,
     structure.stray_brace,
     structure.missing_target,
@@ -64,14 +65,13 @@ def recover(reading: Reading, token: Token) -> None:
 
 def _give_up(trouble: Trouble) -> None:
     reading = trouble.reading
-    follows = trouble.where is Where.BLOCK and not trouble.first_on_line and reading.last_is_string
-    trouble.report_unexpected("the statement before it is complete" if follows else _HELP.get(trouble.where))
+    surplus = trouble.where is Where.BLOCK and not trouble.first_on_line and not trouble.opens_block
+    trouble.report_unexpected("the statement before it is complete" if surplus else _HELP.get(trouble.where))
     offset = next_statement(reading.text, trouble.end)
     if trouble.where in {Where.REWRITE, Where.TEST}:
         reading.cut_back()
-    if trouble.where is Where.FILE:
-        skipped = reading.text[trouble.start : offset]
-        reading.owed_braces += max(0, skipped.count("{") - skipped.count("}"))
+    skipped = reading.text[trouble.start : offset]
+    reading.owed_braces += max(0, skipped.count("{") - skipped.count("}"))
     reading.move_to(offset)
 
 

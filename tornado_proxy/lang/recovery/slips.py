@@ -7,7 +7,7 @@ import re
 from lark import Token
 
 from tornado_proxy.lang.reading import Where
-from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, found, shown
+from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, shown
 from tornado_proxy.lang.recovery.landmarks import next_statement, next_statement_line
 from tornado_proxy.lang.recovery.trouble import Trouble
 from tornado_proxy.lang.suggestion import did_you_mean
@@ -16,6 +16,7 @@ _ARROWS = {*("=>", "=", "==", "-->", "->>", "~>", "→", "⇒", ">", "-", ":", "
 _QUOTES_HELP = 'a string stands between `"`, or between backticks, where a backslash stands for itself'
 _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string, with its Jinja or Go actions
 _NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
+_VALUE = re.compile(r"[\w\"`]")
 _TO_ARROW = re.compile(r"[^\n#]*?(?=->)")
 
 
@@ -64,6 +65,8 @@ def open_string(trouble: Trouble) -> bool:
     trouble.reading.report("unterminated-string", "the string has no closing quote", place, cure)
     if trouble.takes_text:
         trouble.reading.insert("STRING")
+    if trouble.where is Where.HEADER and "{" in trouble.token:
+        trouble.reading.insert("LBRACE")
     trouble.reading.move_to(trouble.end)
     return True
 
@@ -74,7 +77,8 @@ def swallowed_arrow(trouble: Trouble) -> bool:
     if last is None or last.type not in {"STRING", "RAW"} or "->" not in last or "ARROW" not in trouble.accepts:
         return False
     mark = "backtick" if last.type == "RAW" else "quote"
-    message = f"{found(last)} has no closing {mark} before `->`"
+    kind = "raw string" if last.type == "RAW" else "string"
+    message = f"the {kind} has no closing {mark} before `->`"
     cure = f"it runs on to the {mark} that should open the next string"
     reading = trouble.reading
     reading.report("unterminated-string", message, reading.last_place(), cure)
@@ -152,7 +156,8 @@ def instead_of_arrow(trouble: Trouble) -> bool:
 def missing_arrow(trouble: Trouble) -> bool:
     """No arrow before what can only stand behind one."""
     words = {"unchanged", "error"} if trouble.where is Where.TEST else {"jinja", "go"}
-    if "ARROW" not in trouble.accepts or not (trouble.token in words or trouble.token.type in {"STRING", "RAW"}):
+    string = trouble.token.type in {"STRING", "RAW"}
+    if "ARROW" not in trouble.accepts or not (string or trouble.token in words or _is_bare(trouble)):
         return False
     trouble.report_unexpected("write `->` before it")
     if trouble.token.type == "NAME" and trouble.follows(2) == "->":
@@ -162,6 +167,10 @@ def missing_arrow(trouble: Trouble) -> bool:
     else:
         trouble.insert("ARROW")
     return True
+
+
+def _is_bare(trouble: Trouble) -> bool:
+    return trouble.token.type == "BARE" and trouble.has_letters
 
 
 def second_arrow(trouble: Trouble) -> bool:
@@ -187,10 +196,10 @@ def missing_text(trouble: Trouble) -> bool:
 def torn_name(trouble: Trouble) -> bool:
     """A value that has characters which no name has, such as an e-mail address without quotes."""
     last = trouble.reading.last
-    if last is None or last.type != "NAME" or trouble.token.type != "BARE" or trouble.reading.last_end != trouble.start:
+    adjacent = last is not None and last.type == "NAME" and trouble.reading.last_end == trouble.start
+    if not adjacent or trouble.token.type != "BARE" or not trouble.has_letters:
         return False
-    start = last.start_pos or 0
-    chunk = _NAME_CHUNK.match(trouble.reading.text, start)
+    chunk = _NAME_CHUNK.match(trouble.reading.text, trouble.reading.last_place()[0])
     assert chunk is not None  # a name is part of it
     cure = f'put it between quotes: `"{chunk.group()}"`'
     trouble.reading.report("syntax-error", f"{shown(chunk.group())} is no name", chunk.span(), cure)
@@ -199,12 +208,22 @@ def torn_name(trouble: Trouble) -> bool:
 
 
 def surplus_word(trouble: Trouble) -> bool:
-    """A word before a string that needs none, such as an unknown dialect."""
-    if not trouble.takes_text or trouble.token.type != "NAME" or trouble.follows() not in {'"', "`"}:
+    """A word before a string that needs none, such as an unknown dialect; a mark before a value."""
+    if not trouble.takes_text:
         return False
-    dialect = "JINJA" in trouble.accepts
-    trouble.report_unexpected("a template is plain, or begins with `jinja` or `go`" if dialect else None)
+    word = trouble.token.type == "NAME" and trouble.follows() in {'"', "`"}
+    mark = trouble.token.type == "BARE" and not trouble.has_letters and _VALUE.match(trouble.follows())
+    if not (word or mark):
+        return False
+    keyword = trouble.reading.begun()[-1].type
+    trouble.report_unexpected(_SURPLUS_HELP.get((trouble.where, keyword)))
     return True
+
+
+_SURPLUS_HELP = {
+    (Where.REWRITE, "ARROW"): "a template is plain, or begins with `jinja` or `go`",
+    (Where.TEST, "TEST"): "the key comes first, then clauses such as `method GET`",
+}
 
 
 def bare_text(trouble: Trouble) -> bool:
@@ -223,7 +242,9 @@ def bare_text(trouble: Trouble) -> bool:
 def _quoting(trouble: Trouble, chunk: re.Match[str]) -> str:
     """How to write a text as a string: a pattern between backticks, all else between quotes if it can be."""
     text = chunk.group().strip("`'\"")
-    pattern = trouble.where is Where.REWRITE and "->" in trouble.reading.text[chunk.end() : chunk.end() + 3]
+    follows = trouble.reading.text[chunk.end() : chunk.end() + 2].lstrip()
+    keyword = trouble.reading.begun()[-1].type
+    pattern = trouble.where is Where.REWRITE and keyword in {"REWRITE", "NAME"} and follows not in {'"', "`"}
     if "`" in text or not text.isprintable():
         return "put it between quotes"
     if pattern or "\\" in text or '"' in text:

@@ -75,7 +75,8 @@ def outside_block(trouble: Trouble) -> bool:
 
 def first_line(trouble: Trouble) -> bool:
     """A block's first line without a name or a brace, or with something more."""
-    if trouble.where is not Where.HEADER or (trouble.takes_text and trouble.token.type == "BARE"):
+    bare_name = trouble.takes_text and trouble.token.type == "BARE" and trouble.has_letters
+    if trouble.where is not Where.HEADER or bare_name:
         return False
     trouble.report_unexpected("a block begins with `target NAME {`")
     missing = [terminal for terminal, fits in (("NAME", trouble.takes_text), ("LBRACE", True)) if fits]
@@ -97,12 +98,27 @@ def _pass_first_line(trouble: Trouble, missing: list[str]) -> None:
     reading.move_to(max(trouble.end, rest.end() if rest else 0))
 
 
+def word_as_name(trouble: Trouble) -> bool:
+    """A statement that ends too early, so that the word that begins the next one was taken for a name."""
+    reading, last = trouble.reading, trouble.reading.last
+    if last is None or last.type != "NAME" or last not in STATEMENT_WORDS:
+        return False
+    start = last.start_pos or 0
+    if reading.text[reading.text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
+        return False
+    reading.give_back()
+    before = Trouble.at(reading, last)
+    return broken_off(before) or first_line(before)
+
+
 def broken_off(trouble: Trouble) -> bool:
     """A statement that ends too early."""
     within = trouble.where in {Where.REWRITE, Where.TEST}
     if not within or not (trouble.breaks_off or trouble.token.type == "RBRACE"):
         return False
-    trouble.report_unexpected()
+    *_, last = begun = trouble.reading.begun()
+    named = len(begun) == 3 and begun[1].type == "STRING" and last.type in {"STRING", "RAW"}
+    trouble.report_unexpected("a string before another one is the rewrite's name" if named else None)
     trouble.reading.cut_back()
     trouble.reading.move_to(trouble.start)
     return True

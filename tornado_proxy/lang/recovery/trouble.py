@@ -44,6 +44,11 @@ class Trouble:
         return last is None or "\n" in self.reading.text[self.reading.last_end : self.start]
 
     @property
+    def opens_block(self) -> bool:
+        """Whether the token is the first behind a block's opening brace."""
+        return self.reading.last is not None and self.reading.last.type == "LBRACE"
+
+    @property
     def breaks_off(self) -> bool:
         """Whether a statement or first line is incomplete, and the token begins something else."""
         if self.token.type == "$END":
@@ -55,6 +60,11 @@ class Trouble:
     def place(self) -> tuple[int, int]:
         """Where to point: at the token, or behind the last one if that should have gone on."""
         return (self.reading.last_end, self.reading.last_end) if self.breaks_off else (self.start, self.end)
+
+    @property
+    def has_letters(self) -> bool:
+        """Whether the token is more than punctuation."""
+        return any(map(str.isalnum, self.token))
 
     @property
     def takes_text(self) -> bool:

@@ -1,0 +1,104 @@
+"""Generated documents of the rule language, and texts in which one is hidden by its layout."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import strategies as st
+
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import (
+    Comment,
+    Dialect,
+    Document,
+    Literal,
+    RequestClauses,
+    RewriteStatement,
+    TargetBlock,
+    TestStatement,
+    Verdict,
+)
+
+_NOWHERE = SourceFile("generated.rules", "")
+_SPAN = Span(_NOWHERE, 0, 0)
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|->|[{}]|[\w.-]+')
+
+_values = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_tricky = st.text(st.sampled_from('`"\\\r\n\t #{}->;'), max_size=6)
+_keywords = st.sampled_from(["target", "rewrite", "test", "jinja", "go", "as", "header", "user-groups", "error", "a-"])
+_comment_texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
+
+literals = st.builds(
+    Literal, st.one_of(_values, _tricky, st.sampled_from(["/a", r"^/x\.html$"])), st.just(_SPAN), st.booleans()
+)
+names = st.builds(
+    Literal, st.one_of(_keywords, st.from_regex(r"[A-Za-z_][\w.-]{0,5}", fullmatch=True), _values), st.just(_SPAN)
+)
+comments = st.builds(Comment, _comment_texts.map(lambda text: f"#{text}".rstrip()), st.just(_SPAN), st.booleans())
+_setting = {
+    "span": st.just(_SPAN),
+    "comments": st.lists(comments, max_size=2).map(tuple),
+    "trailing": st.none() | comments,
+    "blank_before": st.booleans(),
+}
+
+rewrites = st.builds(
+    RewriteStatement,
+    name=st.none() | names,
+    source=literals,
+    dialect=st.sampled_from(Dialect),
+    template=literals,
+    **_setting,
+)
+clauses = st.builds(
+    RequestClauses,
+    user=st.none() | literals,
+    method=st.none() | names,
+    host=st.none() | literals,
+    headers=st.lists(st.tuples(literals, literals), max_size=2).map(tuple),
+    user_groups=st.none() | literals,
+    email=st.none() | literals,
+)
+rule_tests = st.builds(
+    TestStatement, key=literals, clauses=clauses, expected=literals | st.sampled_from(Verdict), **_setting
+)
+blocks = st.builds(
+    TargetBlock,
+    name=names,
+    statements=st.lists(rewrites | rule_tests, max_size=4).map(tuple),
+    opening=st.none() | comments,
+    closing=st.lists(comments, max_size=2).map(tuple),
+    **_setting,
+)
+documents = st.builds(
+    Document,
+    source=st.just(_NOWHERE),
+    blocks=st.lists(blocks, max_size=3).map(tuple),
+    closing=st.lists(comments, max_size=2).map(tuple),
+)
+
+
+def comment_texts(document: Document) -> list[str]:
+    """The texts of all comments of a document, from top to bottom."""
+    return [comment.text for block in document.blocks for comment in _block_comments(block)] + [
+        comment.text for comment in document.closing
+    ]
+
+
+def _block_comments(block: TargetBlock) -> list[Comment]:
+    inside = [comment for each in block.statements for comment in (*each.comments, each.trailing) if comment]
+    around = (*block.comments, block.opening, *inside, *block.closing, block.trailing)
+    return [comment for comment in around if comment]
+
+
+@st.composite
+def scattered_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A valid text with any space and comments between any two tokens, and the texts of its comments."""
+    bare = draw(documents.map(print_document).filter(lambda text: "#" not in text))
+    scattered, comments_drawn = [], []
+    for token in ("", *_TOKEN.findall(bare)):
+        space = draw(st.sampled_from([" ", "\n", "\n\n", "\r\n", "\t", " # one\n", "\n# two\r\n\n"]))
+        comments_drawn += re.findall(r"# \w+", space)
+        scattered += [token, space]
+    return "".join(scattered), comments_drawn

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
+from tornado_proxy.lang.source import SourceFile, Span
+
+
+def test_place_names_file_line_and_column():
+    """A diagnostic's place is the start of its span."""
+    assert Diagnostic("code", "message", Span(SourceFile("a.rules", "\nx"), 1, 2)).place == "a.rules:2:1"
+
+
+def test_diagnostic_without_a_span_has_no_place():
+    """What belongs to no place has an empty one."""
+    assert Diagnostic("code", "message").place == ""
+
+
+def test_errors_leave_out_lesser_findings():
+    """Only errors keep a set of files from being used."""
+    error, warning = Diagnostic("a", "a"), Diagnostic("b", "b", severity=Severity.WARNING)
+    assert errors([warning, error, Diagnostic("c", "c", severity=Severity.INFO)]) == (error,)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+from documents import comment_texts, documents, scattered_texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_texts import complaints, document, parsed
+
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.tree import RewriteStatement, TestStatement
+
+_FRAGMENTS = st.sampled_from(
+    [
+        *("target", "rewrite", "test", "{", "}", "->", "`", '"', "'", "`a`", '"b"', "# c\n", "\n", " ", "\n    "),
+        *("as", "method", "header", "unchanged", "error", "jinja", "go", "rewrit", "tagret", "=>", "=", ";", "//"),
+        *("/*", "*/", "--", "\\", "\\.", "name", "^/a(.*)$", "{{", "}}", "\0", "\r", "\r\n", "\u00a0", "\ufeff", "a@b"),
+        *(":", ",", "“a”", "'a'", "\ud800", "\u200b", "location /x {", "user-groups"),
+    ]
+)
+_NEARLY_RULES = st.lists(_FRAGMENTS, max_size=30).map("".join)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment", "\ufeff", "\ufeff# c\r\n", " \t\r\n"])
+def test_empty_file_is_valid(text):
+    """A file without blocks has no mistake."""
+    assert document(text).blocks == ()
+
+
+@pytest.mark.parametrize("text", ["target site {}", "target site {\n}", "\ufefftarget site {\r\n}\r\n"])
+def test_empty_block_is_valid(text):
+    """A block without statements is a block."""
+    assert [(block.name.value, block.statements) for block in document(text).blocks] == [("site", ())]
+
+
+def test_blocks_and_statements_keep_their_order():
+    """Several blocks, of one target too, come as they stand."""
+    text = 'target b { rewrite `1` -> "" test "/2" -> error rewrite `3` -> "" } target a {} target b {}'
+    found = document(text)
+    assert [block.name.value for block in found.blocks] == ["b", "a", "b"]
+    assert [type(each) for each in found.blocks[0].statements] == [RewriteStatement, TestStatement, RewriteStatement]
+
+
+def test_no_word_is_reserved_where_a_name_stands():
+    """Keywords name targets, rewrites, users and headers."""
+    text = """
+    target target {
+        rewrite rewrite `x` -> "y"
+        rewrite jinja `x` -> jinja "y"
+        test "/x" as as method method host go header header header -> unchanged
+    }
+    """
+    (block,) = document(text).blocks
+    first, second, test = block.statements
+    assert [block.name.value, first.name.value, second.name.value] == ["target", "rewrite", "jinja"]
+    assert test.clauses.headers[0][1].value == "header"
+
+
+def test_keyword_is_never_cut_off_a_longer_word():
+    """`rewritehome` is one word, and no statement."""
+    assert complaints('target site { rewritehome "^/a" -> "/b" }') == [
+        "expected `rewrite`, `test` or `}`, found `rewritehome`"
+    ]
+
+
+def test_space_is_needed_only_between_words():
+    """Strings, braces and arrows stand for themselves without space."""
+    text = 'target site{rewrite home`^/a`->jinja"/b"test"/a"as ann->unchanged}'
+    (block,) = document(text).blocks
+    assert block.statements[1].clauses.user.value == "ann"
+
+
+def test_carriage_returns_change_nothing():
+    """A file with CR LF ends says what the same file with LF ends says, within raw strings too."""
+    text = 'target site {\n    # c\n    rewrite `^/a\n$` -> "/b"\n}\n'
+    assert document(text.replace("\n", "\r\n")) == document(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("target a\0{}", "U+0000 (null) stands outside of strings"),
+        ("target a {}\r", "U+000D (carriage return) stands outside of strings"),
+        ("target a {}\x0c", "U+000C (form feed) stands outside of strings"),
+        ("target\u00a0a {}", "U+00A0 (no-break space) stands outside of strings"),
+        ("target a {} # \x07", "U+0007 (control character) stands in a comment"),
+    ],
+)
+def test_character_that_nobody_sees_is_an_error(text, message):
+    """Outside of strings stand only characters that a reader can see, spaces, tabs and line ends."""
+    (diagnostic,) = parsed(text).diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("control-character", message)
+
+
+def test_half_of_a_surrogate_pair_is_no_character():
+    """A text that no file can hold is refused, wherever it has its half character."""
+    (diagnostic,) = parsed('target a { rewrite "\ud800" -> "/b" }').diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("not-utf-8", "half of a surrogate pair, U+D800, is no character")
+
+
+def test_mistakes_come_in_the_order_of_the_text():
+    """Whoever finds a mistake, it is told where a reader meets it."""
+    text = 'target a { rewrite "\\." => "/b" # \x01\n rewrite "\\d" = "/c" }'
+    places = [diagnostic.span.start for diagnostic in parsed(text).diagnostics]
+    assert len(places) == 5
+    assert places == sorted(places)
+
+
+@given(documents)
+@settings(max_examples=60, deadline=None)
+def test_what_is_printed_is_read_as_it_was(document):
+    """Whatever a document says, its text says the same, with line ends of either kind."""
+    text = print_document(document)
+    for ends in ("\n", "\r\n"):
+        result = parsed(text.replace("\n", ends))
+        assert (result.document, result.diagnostics) == (document, ())
+
+
+@given(scattered_texts())
+@settings(max_examples=40, deadline=None)
+def test_comments_survive_wherever_they_stand(text_and_comments):
+    """Each comment between any two tokens is found in the document, in order."""
+    text, comments = text_and_comments
+    assert comment_texts(document(text)) == comments
+
+
+@given(st.text(st.characters(), max_size=60) | _NEARLY_RULES | _NEARLY_RULES.map(lambda text: f"target a {{\n{text}"))
+@settings(max_examples=400, deadline=None)
+def test_no_text_makes_the_parser_raise(text):
+    """Any text gives a document and diagnostics with places in the text, in order."""
+    result = parsed(text)
+    spans = [diagnostic.span for diagnostic in result.diagnostics]
+    assert all(0 <= span.start <= span.end <= len(text) for span in spans)
+    assert spans == sorted(spans, key=lambda span: span.start)
+
+
+@given(_NEARLY_RULES)
+@settings(max_examples=200, deadline=None)
+def test_what_is_kept_of_a_broken_file_is_sound(text):
+    """The document of a text with mistakes can be printed and read again without any."""
+    kept = parsed(text).document
+    again = parsed(print_document(kept))
+    assert again.document == kept
+    assert {diagnostic.code for diagnostic in again.diagnostics} <= {"control-character"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("}" * 1_000_000, id="braces"),
+        pytest.param("{" * 1_000_000, id="opening braces"),
+        pytest.param("target a {\n" + "rewrite `a\n" * 90_000, id="open raw strings"),
+        pytest.param("target a {" + 'rewrite "a" ' * 80_000, id="one line"),
+        pytest.param("target a {\n" + "/*\n" * 300_000, id="comment marks"),
+        pytest.param("lorem ipsum dolor\n" * 55_000, id="prose"),
+        pytest.param('"' + "\\" * 1_000_000, id="backslashes"),
+    ],
+)
+def test_a_megabyte_of_garbage_is_read_to_its_end(text):
+    """Neither depth nor length stops the parser, and it does not say more than anyone can read."""
+    assert 1 <= len(parsed(text).diagnostics) <= 1003
+
+
+def test_many_rewrites_are_read():
+    """Ten thousand rewrites are nothing unusual."""
+    lines = "".join(f'rewrite r{number} `^/a{number}/(?P<x>.*)$` -> "/b/$x" # c\n' for number in range(10_000))
+    (block,) = document(f"target a {{\n{lines}}}\n").blocks
+    assert len(block.statements) == 10_000
+
+
+def test_source_is_the_documents():
+    """A document knows the file that it was read from."""
+    assert document("").source == SourceFile("site.rules", "")
