@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.model import Bucket, Mount, Target
-from tornado_proxy.routing.access import Access
+from tornado_proxy.config.model import Bucket, Mount, Resource, Target
+from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.mounts import Mounts, Site, host_name
+from tornado_proxy.routing.mounts import Mounts, Site, host_name, sites
 from tornado_proxy.rules.model import RuleSet
 
 
@@ -16,6 +16,17 @@ def _site(name, host="", *paths):
 def _found(mounts, host, path):
     routed = mounts.find(host, RequestPath(path))
     return routed and (routed.site.target.name, routed.mount, routed.key)
+
+
+def test_targets_are_joined_with_their_rules():
+    """Each target has the rule set of its name; one without rules rewrites nothing."""
+    known = RuleSet("a", tests=())
+    targets = [Target(name, Mount(), Bucket(name), resources=(Resource("/x"),)) for name in ("a", "b")]
+    first, second = sites(targets, {"a": known, "unknown": RuleSet("unknown")})
+    assert (first.target, first.rules) == (targets[0], known)
+    assert first.rules is known
+    assert (second.target, second.rules) == (targets[1], RuleSet("b"))
+    assert second.access.guard(RequestPath("/x"), "GET") == Nobody()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,6 +34,11 @@ class Site:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
+
+
+def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:
+    """Each target with its rules and its access, in order; one that has no rules has an empty set of them."""
+    return tuple(Site(each, rule_sets.get(each.name, RuleSet(each.name)), Access(each.resources)) for each in targets)
 
 
 @dataclass(frozen=True, slots=True)
