@@ -2,4 +2,10 @@
 
 Nouns: a *pattern* is a regular expression in Go's syntax; a *rewrite* is a pattern and a template; a *rule set* is
 all rewrites of a target, in order, frozen; a *key* is the path below the mount, starting with `/`.
+
+As a library: `load("rules/")["site"].rewrite("/file.html", user="ann")`.
 """
+
+from tornado_proxy.rules.loading import RuleFileError, load
+
+__all__ = ["RuleFileError", "load"]

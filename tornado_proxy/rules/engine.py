@@ -6,7 +6,7 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-_MEMORY = (8 << 20, 256 << 20, 4 << 30)
+_MEMORY = (8 << 20, 256 << 20, 2 << 30)
 """Bytes for one program, the next where the one before is too small; only a large program takes what it may."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.rules.expressions import additions
@@ -18,8 +20,14 @@ _PERL_CLASS = re.compile(r"\\[dDsSwW]")
 _PROPERTY = re.compile(r"\\([pP])(?:\{(\^?)([^}]*)\}|(.?))", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class ClassProgram(NamedTuple):
+    """What RE2 is given for a class, and how many bounds of ranges Go counts for it."""
+
+    text: str
+    bounds: int
+
+
+class Property(NamedTuple):
     """A Unicode class by its one name, or all that is not in it."""
 
     name: str
@@ -30,9 +38,14 @@ class Property:
         found = members(self.name, fold=fold)
         return complement(found) if self.negated else found
 
-    def program(self, *, fold: bool) -> str:
-        """What RE2 is given for it."""
-        return bracketed(self.ranges(fold=fold))
+    def program(self, *, fold: bool) -> ClassProgram:
+        """The class, standing alone."""
+        return _exactly(self.ranges(fold=fold))
+
+
+@lru_cache  # 128 texts of classes; those of one property may be 20 KiB
+def _exactly(ranges: Ranges) -> ClassProgram:
+    return ClassProgram(bracketed(ranges), 2 * len(ranges))
 
 
 def read_property(text: str, at: int) -> tuple[Property, int]:
@@ -63,13 +76,14 @@ class _Class:
     ascii: list[str] = field(default_factory=list)
     properties: list[Property] = field(default_factory=list)
 
-    def program(self, *, fold: bool) -> str:
-        """What RE2 is given for it: the same class, or its code points where RE2 would not find the same."""
+    def program(self, *, fold: bool) -> ClassProgram:
+        """The same class, or its code points where RE2 would not find the same."""
         if self.properties or (fold and any(contains(self.ranges, letter) for letter in additions.OTHER_CASE)):
             return self._every_code_point(fold=fold)
-        return f"[{'^' if self.negated else ''}{''.join(self.ascii)}{spelled(self.ranges)}]"
+        text = f"[{'^' if self.negated else ''}{''.join(self.ascii)}{spelled(self.ranges)}]"
+        return ClassProgram(text, 2 * (len(self.ranges) + len(self.ascii)))
 
-    def _every_code_point(self, *, fold: bool) -> str:
+    def _every_code_point(self, *, fold: bool) -> ClassProgram:
         ranges = union(self.ranges)
         whole = union(
             (
@@ -78,7 +92,7 @@ class _Class:
                 *(each for part in self.properties for each in part.ranges(fold=fold)),
             )
         )
-        return bracketed(complement(whole) if self.negated else whole)
+        return _exactly(complement(whole) if self.negated else whole)
 
 
 def _ascii_class(text: str, *, fold: bool) -> Ranges:
@@ -88,7 +102,7 @@ def _ascii_class(text: str, *, fold: bool) -> Ranges:
     return ranges if positive == text else complement(ranges)
 
 
-def read_bracket(text: str, at: int, *, fold: bool) -> tuple[str, int]:
+def read_bracket(text: str, at: int, *, fold: bool) -> tuple[ClassProgram, int]:
     """The program of a class whose bracket stands at an offset, and the offset behind it; raises `PatternError`."""
     negated = text.startswith("^", at + 1)
     read = _Class(negated)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from itertools import zip_longest
 from typing import NamedTuple
 
 GREATEST_DEPTH = 1000
 GREATEST_REPEAT = 1000
 GREATEST_SIZE = (128 << 20) // 40
 """In instructions of Go's program, of which 128 MiB may be taken."""
+GREATEST_CLASSES = (128 << 20) // 4
+"""In bounds of ranges, of which 128 MiB may be taken."""
 
 
 class Kind(Enum):
@@ -26,6 +29,7 @@ class Kind(Enum):
     CONCATENATION = auto()
     ALTERNATION = auto()
     REPETITION = auto()
+    EMPTY = auto()
     OTHER = auto()
 
 
@@ -53,8 +57,13 @@ def concatenated(start: int, pieces: Sequence[Piece]) -> Piece:
 
 
 def alternated(start: int, branches: Sequence[Piece]) -> Piece:
-    """Pieces one of which must match."""
-    return _joined(Kind.ALTERNATION, start, branches, len(branches) - 1)
+    """Pieces one of which must match; of empty ones that are neighbours, one counts."""
+    counted = [
+        branch
+        for branch, following in zip_longest(branches, branches[1:])
+        if following is None or not (branch.kind is following.kind is Kind.EMPTY)
+    ]
+    return _joined(Kind.ALTERNATION, start, counted, len(counted) - 1)
 
 
 def captured(start: int, piece: Piece) -> Piece:
@@ -99,7 +108,7 @@ def _with_literals_joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _joined(kind: Kind, start: int, pieces: Sequence[Piece], extra: int) -> Piece:
     if not pieces:
-        return Piece(Kind.OTHER, start)
+        return Piece(Kind.EMPTY, start)
     if len(pieces) == 1:
         return pieces[0]._replace(start=start)
     return Piece(

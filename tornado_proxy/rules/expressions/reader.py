@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tornado_proxy.rules.expressions import additions, pieces
-from tornado_proxy.rules.expressions.brackets import read_bracket, read_property
+from tornado_proxy.rules.expressions.brackets import ClassProgram, read_bracket, read_property
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.escapes import read_escape
 from tornado_proxy.rules.expressions.groups import read_opening
@@ -21,6 +21,7 @@ from tornado_proxy.rules.expressions.ranges import bracketed
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_PROGRAM = 32 << 20  # characters; RE2 could not compile one that is longer
 _UNBOUNDED = {"*": 0, "+": 1}
 
 
@@ -76,6 +77,8 @@ class _Reader:
         self._names: list[str] = []
         self._groups = [_Group(0, 0, fold=False, captures=False)]
         self._fold = False
+        self._bounds = 0  # of the ranges in all classes
+        self._length = 0  # of the programs of all classes
         self._operator = 0  # the part that is the last repetition's operator; the next is free
         self._repetition: int | None = None  # where the last step's repetition began, if it was one
 
@@ -91,8 +94,7 @@ class _Reader:
                 self._groups[-1].close_branch()
                 self._add("|", 1)
             case "[":
-                program, end = read_bracket(self._text, self.at, fold=self._fold)
-                self._operand(program, end)
+                self._class(*read_bracket(self._text, self.at, fold=self._fold))
             case "^" | "$" | ".":
                 self._operand(self._text[self.at], self.at + 1)
             case "*" | "+" | "?" as operator:
@@ -130,6 +132,13 @@ class _Reader:
         self._push(Piece(pieces.Kind.OTHER, len(self._parts)))
         self._parts.append(part)
         self.at = end
+
+    def _class(self, program: ClassProgram, end: int) -> None:
+        self._bounds += program.bounds
+        self._length += len(program.text)
+        if self._bounds > pieces.GREATEST_CLASSES or self._length > _LONGEST_PROGRAM:
+            raise PatternError("the expression is too large", self.at, end, "write fewer of its large classes")
+        self._operand(program.text, end)
 
     def _open(self) -> None:
         group = _Group(self.at, len(self._parts), self._fold, captures=True)
@@ -220,7 +229,7 @@ class _Reader:
                 self._quoted()
             case "p" | "P":
                 part, end = read_property(self._text, self.at)
-                self._operand(part.program(fold=self._fold), end)
+                self._class(part.program(fold=self._fold), end)
             case letter if letter and letter in "AbBzdDsSwW":
                 self._operand(self._text[self.at : self.at + 2], self.at + 2)
             case _:

@@ -1,0 +1,145 @@
+"""From places to rule sets: which files are read, in which order, and what they say together.
+
+A place is a file or a directory. A directory is read recursively: `*.rules` only, sorted by the bytes of the path
+relative to it, names that begin with `.` skipped, so that a ConfigMap's `..data` is not read twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tornado_proxy.lang.decoding import decode
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.tree import Document
+from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.model import RuleSet
+
+LARGEST = 64 * 1024 * 1024
+"""The most bytes that a rule file may have; a hundred times what 10,000 rewrites take."""
+
+
+class RuleFileError(Exception):
+    """Rule files that cannot be used; the text shows every mistake with its place."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("\n\n".join(render(each) for each in diagnostics))
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A rule file as read: its name as shown, and its bytes."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The rule files of some places, in order, and what was in the way of reading them."""
+
+    files: tuple[RuleFile, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRules:
+    """What rule files say together: their documents, the rule sets by target, and everything to be said about them."""
+
+    documents: tuple[Document, ...]
+    rule_sets: Mapping[str, RuleSet]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def load(*places: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
+    """The rule sets of files and directories, by target name; raises `RuleFileError` where a file has a mistake."""
+    loaded = load_rules([Path(place) for place in places])
+    mistakes = errors(loaded.diagnostics)
+    if mistakes:
+        raise RuleFileError(mistakes)
+    return loaded.rule_sets
+
+
+def load_rules(places: Sequence[Path]) -> LoadedRules:
+    """Read, parse and compile; never raises for what a file says or for its absence."""
+    read = read_rule_files(places)
+    loaded = compile_rule_files(read.files)
+    return LoadedRules(loaded.documents, loaded.rule_sets, read.diagnostics + loaded.diagnostics)
+
+
+def compile_rule_files(files: Iterable[RuleFile]) -> LoadedRules:
+    """Parse and compile files that were read."""
+    documents: list[Document] = []
+    diagnostics: list[Diagnostic] = []
+    for file in files:
+        source, mistake = decode(file.name, file.data)
+        if source is None:
+            assert mistake is not None
+            diagnostics.append(mistake)
+            continue
+        parsed = parse(source)
+        documents.append(parsed.document)
+        diagnostics.extend(parsed.diagnostics)
+    compiled = compile_documents(documents)
+    return LoadedRules(tuple(documents), compiled.rule_sets, (*diagnostics, *compiled.diagnostics))
+
+
+def read_rule_files(places: Sequence[Path]) -> Read:
+    """Read every rule file of the places, each once, in the order of the places."""
+    files: dict[str, RuleFile] = {}
+    diagnostics: list[Diagnostic] = []
+    for place in places:
+        found = list(find_rule_files(place))
+        if not found:
+            diagnostics.append(_nothing_there(place))
+        for path in found:
+            try:
+                files.setdefault(str(path), RuleFile(str(path), _content(path)))
+            except OSError as error:
+                reason = error.strerror or str(error)
+                diagnostics.append(Diagnostic("unreadable-file", f"`{path}` cannot be read: {reason}"))
+    return Read(tuple(files.values()), tuple(diagnostics))
+
+
+def find_rule_files(place: Path) -> Iterator[Path]:
+    """The rule files at or below a place, in order; a file counts whatever its name."""
+    if not place.is_dir():
+        if place.exists():
+            yield place
+        return
+    found = [
+        Path(folder, name)
+        for folder, folders, names in os.walk(place, followlinks=True, onerror=None)
+        if _keep_visible(Path(folder), folders)
+        for name in names
+        if name.endswith(".rules") and not name.startswith(".")
+    ]
+    yield from sorted(found, key=lambda path: os.fsencode(path.relative_to(place)))
+
+
+def _keep_visible(folder: Path, folders: list[str]) -> bool:
+    """Let `os.walk` go down into visible directories only, and into none that leads back up: a link may."""
+    above = {folder.resolve(), *folder.resolve().parents}
+    folders[:] = [name for name in folders if not name.startswith(".") and (folder / name).resolve() not in above]
+    return True
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise OSError(f"it is larger than {LARGEST} bytes")
+    return data
+
+
+def _nothing_there(place: Path) -> Diagnostic:
+    if place.is_dir():
+        return Diagnostic(
+            "no-rule-files", f"`{place}` holds no rule file", help="the names of rule files end in `.rules`"
+        )
+    return Diagnostic("no-rule-files", f"there is no `{place}`")
