@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import NoReturn, Protocol, cast
+from typing import Protocol, cast
 
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.suggestion import did_you_mean
@@ -43,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words[0], words[1:])
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])
-    if parsed.command is None:
-        parser.print_help()
-        return ExitStatus.CLEAN
-    _unknown(parser, parsed.command)
+    if parsed.command is not None:
+        parser.error(_unknown(parsed.command))
+    parser.print_help()
+    return ExitStatus.CLEAN
 
 
 def _run(name: str, words: Sequence[str]) -> int:
@@ -82,6 +82,6 @@ def _top_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _unknown(parser: argparse.ArgumentParser, name: str) -> NoReturn:
+def _unknown(name: str) -> str:
     meant = did_you_mean(name, COMMANDS)
-    parser.error(f"there is no command `{name}`" + (f"; did you mean `{meant}`?" if meant else ""))
+    return f"there is no command `{name}`" + (f"; did you mean `{meant}`?" if meant else "")

@@ -1,0 +1,58 @@
+"""Builds the parts of a generation, without network: what did not change is taken over from the parts before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tornado_proxy.auth.basic import basic_authenticators
+from tornado_proxy.auth.verifier import Verifier
+from tornado_proxy.config.model import Bucket, Settings
+from tornado_proxy.gateway.generation import Parts, Shared
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.access import Access
+from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.storage.s3.threads import Threads
+from tornado_proxy.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What all generations of a process share: threads for S3, threads for passwords, pages."""
+
+    threads: Threads
+    verifier: Verifier
+    pages: Pages
+
+    @classmethod
+    def open(cls, settings: Settings) -> Workshop:
+        """The workshop for a process; its sizes are those of the first configuration."""
+        return cls(Threads(settings.s3.threads), Verifier(), Pages())
+
+    def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
+        """The parts of a generation; raises `UnreadableHash` for a password hash that cannot be checked."""
+        sites = [
+            Site(target, rule_sets.get(target.name, RuleSet(target.name)), Access(target.resources))
+            for target in settings.targets
+        ]
+        authenticators = basic_authenticators(settings, self.verifier)
+        return Parts(settings, Mounts(sites), self.pages, self._stores(settings, before), authenticators)
+
+    async def close(self) -> None:
+        """End the threads; every generation has retired by then."""
+        await self.verifier.close()
+        self.threads.close()
+
+    def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
+        """A store for each target; targets whose buckets are equal share one, and so do generations."""
+        made: dict[Bucket, Shared[Store]] = {}
+        if before is not None:
+            made.update((target.bucket, before.stores[target.name]) for target in before.settings.targets)
+        stores: dict[str, Shared[Store]] = {}
+        for target in settings.targets:
+            if target.bucket not in made:
+                made[target.bucket] = Shared(S3Store(target.bucket, self.threads))
+            stores[target.name] = made[target.bucket]
+        return stores

@@ -1,0 +1,50 @@
+"""The generation in force: asked for by every request, swapped by one assignment, retired behind the scenes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tornado_proxy.gateway.generation import Generation, Parts
+from tornado_proxy.telemetry.events import Event, Retired
+
+
+class Live:
+    """Holds the current generation, and waits for those before it to be left by their last requests."""
+
+    def __init__(self, first: Parts, tell: Callable[[Event], None]) -> None:
+        self._tell = tell
+        self._current = Generation(1, first)
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Live {self._current!r}, {len(self._retiring)} retiring>"
+
+    def current(self) -> Generation:
+        """The generation in force."""
+        return self._current
+
+    @property
+    def retiring(self) -> int:
+        """How many generations still wait for requests to leave."""
+        return len(self._retiring)
+
+    def swap(self, parts: Parts) -> Generation:
+        """Put new parts in force; requests that run keep the generation that they have."""
+        before, self._current = self._current, Generation(self._current.number + 1, parts)
+        self._retire(before)
+        return self._current
+
+    async def close(self) -> None:
+        """Retire the current generation too, once no request can find it, and wait for all."""
+        self._retire(self._current)
+        await asyncio.gather(*self._retiring)
+
+    def _retire(self, generation: Generation) -> None:
+        task = asyncio.get_running_loop().create_task(self._wait(generation))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _wait(self, generation: Generation) -> None:
+        await generation.retire()
+        self._tell(Retired(generation.number))

@@ -1,0 +1,52 @@
+"""From files to everything that a generation is made of, but for what is live; never raises for what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tornado_proxy.config import loading as configuration
+from tornado_proxy.config.model import Settings
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.tree import Document
+from tornado_proxy.rules.loading import LoadedRules, load_rules
+from tornado_proxy.rules.model import RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What configuration and rule files say together, and everything to be said about them.
+
+    `settings` is None where the configuration is wrong.
+    """
+
+    settings: Settings | None
+    rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether a generation can be made of it: no diagnostic is an error."""
+        return self.settings is not None and not errors(self.diagnostics)
+
+
+def load(config: Path, environment: Mapping[str, str]) -> Loaded:
+    """Load a configuration and the rule files that it names."""
+    said = configuration.load(config, environment)
+    if said.settings is None:
+        return Loaded(None, {}, said.diagnostics)
+    rules = load_rules(said.settings.rules) if said.settings.rules else LoadedRules((), {})
+    unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
+    return Loaded(said.settings, rules.rule_sets, (*said.diagnostics, *rules.diagnostics, *unknown))
+
+
+def unknown_targets(documents: Iterable[Document], names: list[str]) -> Iterator[Diagnostic]:
+    """What is wrong with blocks of targets that the configuration does not name."""
+    for block in (block for document in documents for block in document.blocks):
+        name = block.name.value
+        if name not in names:
+            meant = did_you_mean(name, names)
+            cure = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
+            yield Diagnostic("unknown-target", f"the configuration knows no target `{name}`", block.name.span, cure)
