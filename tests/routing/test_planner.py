@@ -66,6 +66,22 @@ def test_the_index_document_comes_after_the_rewrite(planned, site):
     )
 
 
+@pytest.mark.parametrize("name", ["a//b", "/a", "..a", "a."])
+def test_an_index_document_is_joined_as_it_stands(planned, site, name):
+    """A directory's key is never cleaned: `//` stays, and the index document lies in exactly that directory."""
+    assert planned(site(actions=INDEX), f"GET /{name}/")[0] == Serve(f"{name}/index.html", index=True)
+
+
+def test_a_rewritten_key_has_no_leading_slash_in_s3(planned, site):
+    """A target written as `/redirected/` lists `redirected/`: the slash is a key's, not an object key's."""
+    assert planned(site(("^/dir/$", "/redirected/")), "GET /dir/")[0] == Browse("redirected/")
+
+
+def test_a_query_takes_no_part_in_the_key(planned, site):
+    """What stands behind `?` names no object and matches no source."""
+    assert planned(site(("x", "/wrong")), "GET /dir/?x=/y#x")[0] == Browse("dir/")
+
+
 def test_a_disabled_listing_is_forbidden(planned, site):
     """With `disableListing` a directory is its index document, or 403."""
     get = GetAction(index_document="index.html", disable_listing=True)

@@ -1,7 +1,9 @@
 import json
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tornado_proxy.config.model import (
     Actions,
@@ -36,6 +38,7 @@ RULES = r"""target site {
     rewrite `^/z` -> "/never"
 }
 """
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "explain.json"
 ANN = BasicUser("ann", Secret("value", "secret"))
 
 
@@ -120,44 +123,44 @@ def test_a_configuration_adds_mount_access_and_actions():
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "lines"),
-    [
-        (["GET /x"], {"mount": Mount("", ("/m/",))}, ["plan        refuse  404, no target is mounted there"]),
-        (["PUT /"], {}, ["plan        refuse  405, the method `PUT` is not enabled"]),
-        (["GET /a", ""], {}, ["rewrites    none", "result      unchanged", "object key  folder1/a"]),
-        (
-            ["GET /empty"],
-            {},
-            ["            $1  (empty)", "result      (empty)", "error       400  the result is empty"],
-        ),
-        (["GET /dots"], {}, ["result      /../up", "error       400  the result contains a `.` or `..` segment"]),
-        (["GET /"], {}, ["object key  folder1/rest/", "plan        browse  folder1/rest/, even if nothing is there"]),
-        (["GET /", ""], {"bucket": Bucket("b")}, ["object key  (the whole bucket)"]),
-        (["GET /a/", ""], {}, ["plan        browse  folder1/a/", "            refuse  404, nothing is there"]),
-        (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  /m/"]),
-        (
-            ["GET /a", ""],
-            {"actions": Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))},
-            ["plan        sign    folder1/a, for 60 seconds"],
-        ),
-        (
-            ["DELETE /a", ""],
-            {"actions": Actions(delete=DeleteAction(enabled=True))},
-            ["plan        remove  folder1/a"],
-        ),
-        (
-            ["PUT /d/", ""],
-            {"actions": Actions(put=PutAction(enabled=True))},
-            ["plan        undecided: the form of an upload names its file, as `--file-name` does here"],
-        ),
-        (
-            ["PUT /d/", ""],
-            {"actions": Actions(put=PutAction(enabled=True)), "file_name": "a b.txt"},
-            ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, to be asked for as /d/a%20b.txt"],
-        ),
-    ],
-)
+ENDS = [
+    (["GET /x"], {"mount": Mount("", ("/m/",))}, ["plan        refuse  404, no target is mounted there"]),
+    (["PUT /"], {}, ["plan        refuse  405, the method `PUT` is not enabled"]),
+    (["GET /a", ""], {}, ["rewrites    none", "result      unchanged", "object key  folder1/a"]),
+    (
+        ["GET /empty"],
+        {},
+        ["            $1  (empty)", "result      (empty)", "error       400  the result is empty"],
+    ),
+    (["GET /dots"], {}, ["result      /../up", "error       400  the result contains a `.` or `..` segment"]),
+    (["GET /"], {}, ["object key  folder1/rest/", "plan        browse  folder1/rest/, even if nothing is there"]),
+    (["GET /", ""], {"bucket": Bucket("b")}, ["object key  (the whole bucket)"]),
+    (["GET /a/", ""], {}, ["plan        browse  folder1/a/", "            refuse  404, nothing is there"]),
+    (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  /m/"]),
+    (
+        ["GET /a", ""],
+        {"actions": Actions(get=GetAction(redirect_to_signed_url=True, signed_url_expiration=60))},
+        ["plan        sign    folder1/a, for 60 seconds"],
+    ),
+    (
+        ["DELETE /a", ""],
+        {"actions": Actions(delete=DeleteAction(enabled=True))},
+        ["plan        remove  folder1/a"],
+    ),
+    (
+        ["PUT /d/", ""],
+        {"actions": Actions(put=PutAction(enabled=True))},
+        ["plan        undecided: the form of an upload names its file, as `--file-name` does here"],
+    ),
+    (
+        ["PUT /d/", ""],
+        {"actions": Actions(put=PutAction(enabled=True)), "file_name": "a b.txt"},
+        ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, to be asked for as /d/a%20b.txt"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named", "lines"), ENDS)
 def test_each_end_has_its_words(arguments, named, lines):
     """Every attempt, and every place where a request can end, has a line of its own."""
     printed = _text(*arguments, **named).splitlines()
@@ -258,3 +261,12 @@ def test_programs_are_told_of_a_request_that_leads_nowhere():
     told = to_json(_course("GET /x", mount=Mount("", ("/m/",))))
     assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
     assert told["plan"][0]["status"] == 404
+
+
+@pytest.mark.parametrize(("arguments", "named", "lines"), ENDS)
+def test_the_json_form_obeys_its_schema(arguments, named, lines):
+    """Wherever a request ends, what programs read is what the published schema says."""
+    told = json.loads(json.dumps(to_json(_course(*arguments, **named))))
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(told)] == []
