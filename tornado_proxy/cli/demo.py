@@ -1,0 +1,83 @@
+"""Serve sample objects from an S3 in the process, with the gallery of rules, on loopback."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import textwrap
+from dataclasses import replace
+
+from tornado_proxy.cli.diagnostics import show
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.config.model import Log
+from tornado_proxy.service.demo import PASSWORD, gallery, load_demo, open_demo_sockets
+from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.service.process import CannotListen, serve
+from tornado_proxy.service.sample import sample_s3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--port", type=int, help="the port on loopback; 0 is any free one (default: 8080 if it is free)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="do not log requests")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the demo until told to stop; the result is an exit status."""
+    try:
+        with sample_s3() as endpoint:
+            return _serve(arguments, endpoint)
+    except ModuleNotFoundError as error:
+        cure = "install it with `pip install 'tornado-proxy[demo]'`"
+        print(f"tornado-proxy demo: the extra `demo` is missing ({error.name}); {cure}", file=sys.stderr)
+        return ExitStatus.FAILED
+
+
+def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
+    loaded = load_demo(endpoint)
+    show(loaded.diagnostics)
+    if not loaded.usable or loaded.settings is None:
+        return ExitStatus.FINDINGS
+    listener = loaded.settings.server
+    if arguments.port is not None:
+        listener = replace(listener, port=arguments.port)
+    try:
+        sockets = open_demo_sockets(listener)
+    except CannotListen as error:
+        print(f"tornado-proxy demo: {error}", file=sys.stderr)
+        return ExitStatus.FAILED
+    configure_logging(Log(level="warning" if arguments.quiet else "info"))
+    # The requests that a newcomer makes are shown; that the process serves, the text below says better.
+    logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
+    logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
+    asyncio.run(serve(loaded, sockets, lambda url: print(_welcome(url), flush=True)))
+    return ExitStatus.CLEAN
+
+
+def _welcome(url: str) -> str:
+    return textwrap.dedent(f"""\
+        The demo is ready. Open this in a browser:
+
+          {url}/
+
+        or try, in another terminal:
+
+          curl -s {url}/press/spring.html                # an old address: the rewrite `press` knows the new key
+          curl -sI {url}/releases/latest/tool.tar.gz     # `latest` is a link that one edit moves on
+          curl -s '{url}/releases/nightly/?format=text'  # a listing, the first of its pages
+          curl -s -H 'Accept: application/json' {url}/releases/
+          curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
+          curl -s -u ann:{PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
+          curl -s -u ann:{PASSWORD} -X PUT -F file=@README.md {url}/team/home/
+          curl -s -u ann:{PASSWORD} -X DELETE {url}/team/home/README.md
+
+        Why a path leads where it does:
+
+          tornado-proxy explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
+
+        The rules are in {gallery()}. Stop with Ctrl-C.
+        """)
