@@ -43,7 +43,7 @@ def test_each_error_has_its_answer(error, status, headers):
 @pytest.mark.parametrize(("error", "status", "headers"), TABLE)
 def test_no_client_learns_what_an_error_says(error, status, headers):
     """The message is the status in a sentence: neither the error's text nor its name stands in it."""
-    message = refusal(error).message
+    message = refusal(error).message("GET")
     assert "secret" not in message
     assert type(error).__name__ not in message
 
@@ -83,9 +83,16 @@ def test_a_challenge_asks_for_credentials():
     """A 401 carries WWW-Authenticate, and the reason stays in the log."""
     refused = refusal_by(Challenge('Basic realm="x"', "wrong password"))
     assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
-    assert "password" not in refused.message
+    assert "password" not in refused.message("GET")
 
 
 def test_an_unknown_status_has_a_message_too():
     """A status without a row is told in words that fit any."""
-    assert Refusal(418, "teapot").message == "The request could not be answered"
+    assert Refusal(418, "teapot").message("GET") == "The request could not be answered"
+
+
+@pytest.mark.parametrize("status", [400, 415])
+def test_an_upload_is_told_what_an_upload_is(status):
+    """Who puts a file the wrong way learns the right one; who reads is not told of forms."""
+    assert "field “file”" in Refusal(status, "").message("PUT")
+    assert "field" not in Refusal(status, "").message("GET")

@@ -1,8 +1,8 @@
 """One client's connection: Tornado's HTTP/1, but for what it would answer without us.
 
 Tornado writes a bare status line for a head that it cannot parse, and closes without a word when a head is too long.
-Here such a head is handed on with its mistake, to be answered, counted and logged as any other request. The two
-private methods that this takes are pinned by tests.
+Here such a head is handed on with its mistake, to be answered, counted and logged as any other request. The private
+methods that this takes are pinned by tests.
 """
 
 from __future__ import annotations
@@ -12,15 +12,22 @@ import re
 from dataclasses import dataclass
 
 from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters, is_transfer_encoding_chunked
-from tornado.httputil import HTTPHeaders, HTTPInputError, HTTPServerConnectionDelegate, parse_request_start_line
+from tornado.httputil import (
+    HTTPHeaders,
+    HTTPInputError,
+    HTTPServerConnectionDelegate,
+    RequestStartLine,
+    parse_request_start_line,
+)
 from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, UnsatisfiableReadError
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.errors import HeadTooLarge, MalformedMessage
 from tornado_proxy.routing.errors import RequestError
 
-# What stands in for a head with a mistake: a version without keep-alive and without Host, so that the connection ends.
-STAND_IN = "GET / HTTP/1.0"
+# What stands in for a head with a mistake; the connection ends with its answer.
+_STAND_IN = "GET / HTTP/1.1"
+_STAND_IN_HEADERS = {"Host": "", "Connection": "close"}
 
 _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
 _NO_LIMIT = 2**63 - 1  # bytes; uploads are bounded as they arrive, by what their target allows
@@ -48,10 +55,15 @@ class Connection(HTTP1Connection):
         self.mistake: RequestError | None = None
         self.started = False  # whether a head has arrived
         self._limit = limits.max_header_size
+        self._is_last = False
 
     def close_after_answer(self) -> None:
         """Take no more requests: the answer says `Connection: close`, unless its head is under way already."""
+        self._is_last = True
         self._disconnect_on_finish = True
+
+    def _can_keep_alive(self, start_line: RequestStartLine, headers: HTTPHeaders) -> bool:
+        return not self._is_last and super()._can_keep_alive(start_line, headers)
 
     def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
         self.started = True
@@ -61,7 +73,7 @@ class Connection(HTTP1Connection):
             self.mistake = error
         except HTTPInputError as error:
             self.mistake = MalformedMessage(str(error))
-        return STAND_IN, HTTPHeaders()
+        return _STAND_IN, HTTPHeaders(_STAND_IN_HEADERS)
 
     def _checked(self, data: bytes) -> tuple[str, HTTPHeaders]:
         if len(data) > self._limit:
@@ -82,31 +94,33 @@ class ServerConnection:
         self._stream = stream
         self._limits = limits
         self._peer = Peer(_ip(address), "https" if isinstance(stream, SSLIOStream) else "http")
-        self._current: Connection | None = None
         self._closing = False
+        self._current = self._await_request()
 
     async def serve(self, delegate: HTTPServerConnectionDelegate) -> None:
         """Serve requests; `delegate` is asked to start each."""
         try:
-            while await self._serve_one(delegate):
+            while await self._current.read_response(delegate.start_request(self, self._current)):
                 if self._closing:
                     break
+                self._current = self._await_request()
                 await asyncio.sleep(0)  # a client that pipelines must not keep the others waiting
         except (StreamClosedError, UnsatisfiableReadError):
             pass
         finally:
             self._stream.close()
 
-    async def _serve_one(self, delegate: HTTPServerConnectionDelegate) -> bool:
-        self._current = Connection(self._stream, self._peer, self._limits)
-        return await self._current.read_response(delegate.start_request(self, self._current))
+    def _await_request(self) -> Connection:
+        return Connection(self._stream, self._peer, self._limits)
 
     def wind_down(self) -> None:
-        """Close at once if idle, else after the answer under way."""
+        """Serve one request more at most: the one under way, or one that is on its way."""
         self._closing = True
-        if self._current is not None and self._current.started:
-            self._current.close_after_answer()
-        else:
+        self._current.close_after_answer()
+
+    def close_if_idle(self) -> None:
+        """Close at once, unless a request is under way."""
+        if not self._current.started:
             self._stream.close()
 
     def cut(self) -> None:

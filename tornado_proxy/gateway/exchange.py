@@ -134,7 +134,7 @@ class Exchange:
     def _page(self, refused: Refusal) -> Answer:
         query = dict(reversed(self._facts.query)) if self._facts else {}
         form = choose(FAILURE_FORMS, self._incoming.request.headers.get("Accept"), query.get("format"))
-        failure = Failure(refused.status, refused.message, self._incoming.id)
+        failure = Failure(refused.status, refused.message(self._incoming.method), self._incoming.id)
         return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
 
     def _refusal(self, error: Exception) -> Refusal:

@@ -38,10 +38,10 @@ class Refusal:
     headers: Headers = ()
     is_defect: bool = False  # whether it is ours to mend, rather than the client's or the store's
 
-    @property
-    def message(self) -> str:
+    def message(self, method: str) -> str:
         """What the client is told: the status in a sentence, and nothing of keys, buckets or exceptions."""
-        return _MESSAGES.get(self.status, _UNKNOWN)
+        known = {**_MESSAGES, **_UPLOAD_MESSAGES} if method == "PUT" else _MESSAGES
+        return known.get(self.status, "The request could not be answered")
 
 
 STORAGE: Mapping[type[StorageError], int] = MappingProxyType(
@@ -65,8 +65,6 @@ STORAGE: Mapping[type[StorageError], int] = MappingProxyType(
 # Seconds; S3 asks for no more than a slower rate.
 _RETRY_AFTER = (("Retry-After", "2"),)
 
-_UNKNOWN = "The request could not be answered"
-
 _MESSAGES: Mapping[int, str] = MappingProxyType(
     {
         400: "The request is not one that can be understood",
@@ -78,13 +76,20 @@ _MESSAGES: Mapping[int, str] = MappingProxyType(
         409: "Something is here already, and it may not be replaced",
         412: "A condition of the request does not hold",
         413: "The upload is larger than is allowed here",
-        415: "An upload is a multipart form with a field named “file”",
+        415: "The request's body is of a type that is not taken here",
         416: "The file has no such range of bytes",
         431: "The request's headers are larger than is allowed",
         500: "Something went wrong on our side",
         502: "The storage could not be reached, or gave no useful answer",
         503: "The service is busy; try again in a moment",
         504: "The storage did not answer in time",
+    }
+)
+
+_UPLOAD_MESSAGES: Mapping[int, str] = MappingProxyType(
+    {
+        400: "An upload is a complete form with one field “file”, sent to an address that ends in “/”",
+        415: "An upload is a form (multipart/form-data) with one field “file”",
     }
 )
 

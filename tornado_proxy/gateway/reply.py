@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import cast
+from typing import assert_never, cast
 
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
@@ -42,6 +42,8 @@ class Reply:
                 await self._write(answer.body)
             case Streamed():
                 await self._stream(answer)
+            case _:
+                assert_never(answer)
         await self._finish()
 
     def cut(self) -> None:

@@ -22,7 +22,7 @@ def link_to(directory: str, name: str) -> str | None:
 
 def visible(name: str) -> str:
     """A name in which each control character of ASCII is shown by its picture, any other by a replacement."""
-    return "".join(_picture(character) for character in name)
+    return name if name.isprintable() else "".join(_picture(character) for character in name)
 
 
 def _picture(character: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from http.client import responses
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -135,16 +136,25 @@ def _listing_view(listing: Listing) -> dict[str, object]:
     }
 
 
-def _row(listing: Listing, line: Line) -> dict[str, object]:
-    return {
-        "name": visible(line.name),
-        "href": listing.href(line),
-        "kind": line.kind,
-        "bytes": line.size,
-        "size": None if line.size is None else human_size(line.size),
-        "timestamp": timestamp(line.last_modified),
-        "time": line.last_modified.strftime("%Y-%m-%d %H:%M") if line.last_modified else None,
-    }
+class _Row(NamedTuple):
+    """A line as the template shows it; a tuple, since a page may have a thousand and templates look fields up."""
+
+    name: str
+    href: str | None
+    kind: str
+    bytes: int | None
+    size: str | None
+    timestamp: str | None
+
+    @property
+    def time(self) -> str | None:
+        """The moment without seconds and letters."""
+        return self.timestamp and self.timestamp[:16].replace("T", " ")
+
+
+def _row(listing: Listing, line: Line) -> _Row:
+    size = None if line.size is None else human_size(line.size)
+    return _Row(visible(line.name), listing.href(line), line.kind, line.size, size, timestamp(line.last_modified))
 
 
 def _totals(listing: Listing) -> str:

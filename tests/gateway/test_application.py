@@ -1,0 +1,110 @@
+"""Each request goes to the generation in force, and stays with it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fakes import OneObject, ScriptedBody
+from serving import generation, serve
+
+from tornado_proxy.gateway.application import Gateway
+from tornado_proxy.gateway.server import Server
+from tornado_proxy.storage.memory import MemoryStore
+
+
+async def test_every_answer_has_its_own_id():
+    """A file, a listing and an error carry different ids, none of them the client's."""
+    async with serve({"a": b"x"}) as site:
+        targets = ("/a", "/", "/%zz", "/a")
+        ids = [(await site.get(target, X_Request_Id="mine")).headers["x-request-id"] for target in targets]
+        told = [event.asked.request_id for event in site.events]
+    assert len(set(ids)) == 4
+    assert "mine" not in ids
+    assert told == ids
+
+
+async def test_the_generation_is_named_if_wanted():
+    """The debug header says which generation answered, and is off by default."""
+    async with serve({}, name_generation=True, number=7) as site:
+        assert (await site.get("/")).headers["x-tornado-proxy-generation"] == "7"
+        assert (await site.get("/%zz")).headers["x-tornado-proxy-generation"] == "7"
+    async with serve({}) as site:
+        assert "x-tornado-proxy-generation" not in (await site.get("/")).headers
+
+
+def _store(content: bytes) -> MemoryStore:
+    store = MemoryStore()
+    store.add("a", content)
+    return store
+
+
+async def test_the_next_request_meets_the_next_generation():
+    """A swap takes effect with the next request, on an open connection too."""
+    async with serve(_store(b"old"), name_generation=True) as site, site.connect() as client:
+        before = await client.request("GET", "/a")
+        site.swap(generation(_store(b"new"), number=2))
+        after = await client.request("GET", "/a")
+    assert (before.body, before.headers["x-tornado-proxy-generation"]) == (b"old", "1")
+    assert (after.body, after.headers["x-tornado-proxy-generation"]) == (b"new", "2")
+
+
+async def test_a_request_stays_with_its_generation():
+    """A swap in the middle of a request closes nothing that the request uses before it has left."""
+    gate, closed = asyncio.Event(), asyncio.Event()
+
+    class _Gated(ScriptedBody):
+        async def chunks(self):
+            yield b"one"
+            await gate.wait()
+            yield b"two"
+
+    class _Closing(OneObject):
+        async def close(self):
+            closed.set()
+
+    async with serve(_Closing(_Gated([], 6))) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        await client.receive_head()
+        first = await client.reader.readexactly(3)
+        old = site.swap(generation(_store(b"new"), number=2))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(old.retire())
+            assert (await site.get("/a")).body == b"new"
+            during = closed.is_set()
+            gate.set()
+            rest = await client.reader.readexactly(3)
+    assert (first + rest, during, closed.is_set()) == (b"onetwo", False, True)
+
+
+async def test_a_gateway_counts_what_is_under_way():
+    """Requests in flight are counted, and shown."""
+    gate = asyncio.Event()
+
+    class _Waiting(OneObject):
+        async def open(self, *arguments):
+            await gate.wait()
+            return self.body
+
+    async with serve(_Waiting(ScriptedBody([b"x"], 1))) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        while not site.gateway.in_flight:  # noqa: ASYNC110 - this is what is tested
+            await asyncio.sleep(0)
+        during = repr(site.gateway)
+        gate.set()
+        await client.receive()
+        await site.told()
+        assert (during, site.gateway.in_flight) == ("<Gateway, 1 requests>", 0)
+
+
+async def test_two_servers_may_share_a_gateway():
+    """A gateway keeps nothing of a connection."""
+    made = generation(_store(b"x"))
+    gateway = Gateway(lambda: made, lambda _event: None)
+    servers = [Server(gateway, made.parts.settings.limits) for _ in range(2)]
+    for server in servers:
+        server.listen(0, "127.0.0.1")
+    ports = {port for server in servers for port in server.ports}
+    for server in servers:
+        await server.shut_down(1)
+    await made.retire()
+    assert len(ports) == 2

@@ -1,0 +1,135 @@
+"""What Tornado would answer without us is answered by us: malformed heads, heads that are too large, broken framing."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from serving import serve
+
+from tornado_proxy.config.model import Limits
+from tornado_proxy.telemetry.events import Refused
+
+HOST = "Host: files.test\r\n"
+
+MALFORMED = {
+    "no request line": "GARBAGE\r\n\r\n",
+    "no version": "GET /\r\n\r\n",
+    "another version": f"GET / HTTP/2.0\r\n{HOST}\r\n",
+    "a space too many": f"GET  / HTTP/1.1\r\n{HOST}\r\n",
+    "a method that is no token": f"G(T / HTTP/1.1\r\n{HOST}\r\n",
+    "a control character": f"GET /\x01 HTTP/1.1\r\n{HOST}\r\n",
+    "no host": "GET / HTTP/1.1\r\n\r\n",
+    "two hosts": f"GET / HTTP/1.1\r\n{HOST}Host: other.test\r\n\r\n",
+    "a broken host": "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+    "a header without a colon": f"GET / HTTP/1.1\r\n{HOST}nonsense\r\n\r\n",
+    "a header with a space in its name": f"GET / HTTP/1.1\r\n{HOST}a b: c\r\n\r\n",
+    "a folded header": f"GET / HTTP/1.1\r\n{HOST}a: b\r\n c\r\n\r\n",
+    "a null": f"GET / HTTP/1.1\r\n{HOST}a: \x00\r\n\r\n",
+    "a length that is none": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
+    "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",
+    "an immense length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: {'9' * 5000}\r\n\r\n",
+    "two lengths": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    "a length and chunks": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "an unknown coding": f"PUT / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip\r\n\r\n",
+    "too many parameters": f"GET /?{'a&' * 1500} HTTP/1.1\r\n{HOST}\r\n",
+}
+
+
+@pytest.mark.parametrize("head", MALFORMED.values(), ids=MALFORMED)
+async def test_a_malformed_head_is_answered(head, caplog):
+    """A 400 with a page and a request id, an end of the connection, an event, and no line in any other log."""
+    caplog.set_level(logging.WARNING)
+    async with serve({}) as site, site.connect() as client:
+        await client.send(head.encode("latin-1"))
+        answer = await client.receive()
+        closed, event = await client.is_closed(), await site.told()
+    assert (answer.status, closed, answer.headers["connection"]) == (400, True, "close")
+    assert answer.headers["x-request-id"] in answer.text
+    assert isinstance(event, Refused)
+    assert (event.status, event.asked.method, event.asked.path) == (400, "", "")
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"GET / HTTP/1.1\r\n{HOST}X-Long: {'x' * 70_000}\r\n\r\n",
+        f"GET /{'x' * 70_000} HTTP/1.1\r\n{HOST}\r\n",
+        f"GET / HTTP/1.1\r\n{HOST}" + "X: y\r\n" * 20_000 + "\r\n",
+    ],
+)
+async def test_a_head_that_is_too_large_is_answered(head):
+    """Beyond the limit a head of up to a mebibyte is a 431."""
+    async with serve({}) as site, site.connect() as client:
+        await client.send(head.encode())
+        answer = await client.receive()
+    assert answer.status == 431
+
+
+async def test_the_limit_is_a_setting():
+    """A head of exactly the limit passes, one byte more does not."""
+    head = f"GET / HTTP/1.1\r\n{HOST}X: "
+    async with serve({}, limits=Limits(max_header_size=1000)) as site, site.connect() as client:
+        for length, status in ((1000, 200), (1001, 431)):
+            await client.send(head.encode() + b"x" * (length - len(head) - 4) + b"\r\n\r\n")
+            assert (await client.receive()).status == status
+
+
+async def test_an_endless_head_is_cut(caplog):
+    """A head of more than a mebibyte is not waited for, and breaks nothing."""
+    async with serve({"a": b"x"}) as site:
+        async with site.connect() as client:
+            client.writer.write(f"GET / HTTP/1.1\r\n{HOST}X: ".encode() + b"x" * (3 << 20))
+            with pytest.raises((ConnectionError, AssertionError)):
+                assert not await client.is_closed()
+        assert (await site.get("/a")).body == b"x"
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_an_idle_connection_is_closed():
+    """A client that sends no head within the idle time is let go."""
+    async with serve({}, limits=Limits(idle_timeout=0.05)) as site, site.connect() as client:
+        assert await client.is_closed()
+
+
+async def test_a_slow_head_is_cut():
+    """The idle time is for the whole head: a client that sends it byte by byte gains nothing."""
+    async with serve({}, limits=Limits(idle_timeout=0.1)) as site, site.connect() as client:
+        await client.send(b"GET / HT")
+        assert await client.is_closed()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET http://files.test/a HTTP/1.1\r\nHost: other.test\r\n\r\n",
+        "\r\nGET /a HTTP/1.1\r\nHost: files.test\r\n\r\n",
+        "GET /a HTTP/1.0\r\n\r\n",
+        "GET /a HTTP/1.1\r\nHost: \r\n\r\n",
+        "GET /a HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
+        f"GET /a HTTP/1.1\r\n{HOST}Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+async def test_an_unusual_head_is_none_the_worse(head):
+    """Absolute addresses, an empty line before, HTTP/1.0, an empty Host and a repeated length are all right."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(head.encode())
+        answer = await client.receive()
+    assert (answer.status, answer.body) == (200, b"x")
+
+
+async def test_pipelined_requests_are_answered_in_order():
+    """Requests sent at once are answered one after the other."""
+    async with serve({"a": b"1", "b": b"2", "c": b"3"}) as site, site.connect() as client:
+        await client.send("".join(f"GET /{name} HTTP/1.1\r\n{HOST}\r\n" for name in "abc").encode())
+        bodies = [(await client.receive()).body for _ in "abc"]
+    assert bodies == [b"1", b"2", b"3"]
+
+
+async def test_bytes_beyond_ascii_in_a_path_are_utf8():
+    """A client that does not escape is understood."""
+    async with serve({"größe": b"x"}) as site, site.connect() as client:
+        await client.send(f"GET /größe HTTP/1.1\r\n{HOST}\r\n".encode())
+        answer = await client.receive()
+    assert answer.body == b"x"

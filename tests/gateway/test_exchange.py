@@ -1,0 +1,177 @@
+"""One request and its answer: who may, what is told, and what no client learns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakes import Failing
+from serving import part, serve
+
+from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
+from tornado_proxy.telemetry.events import Asked, Failed, Refused, Served
+from tornado_proxy.templating.data import User
+
+
+class _Staff:
+    """An authenticator that believes whoever says a name."""
+
+    async def authenticate(self, facts, guard):
+        name = dict(facts.headers).get("Authorization")
+        return User(name) if name else Challenge('Basic realm="Files"', "nobody is signed in")
+
+
+STAFF = {
+    "resources": [
+        Resource("/public/**", white_list=True),
+        Resource("/**", ("GET", "PUT"), provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
+    ],
+    "authenticators": {"staff": _Staff()},
+}
+
+
+async def test_a_served_request_is_told_once():
+    """The event says who asked for what, where it led, and what was sent."""
+    rules = 'rewrite moved `^/old/(?P<rest>.*)$` -> "/new/$rest"'
+    bucket, mount = Bucket("b", prefix="p/"), Mount("", ("/m/",))
+    async with serve({"p/new/a b": b"hello"}, rules=rules, bucket=bucket, mount=mount, number=3) as site:
+        await site.get("/m/old/a%20b?X-Amz-Signature=abc")
+        event = await site.told()
+    asked = event.asked
+    assert asked == Asked(
+        asked.request_id, asked.at, "127.0.0.1", "GET", "files.test", "/m/old/a b", 3, "site", "/new/a b", "moved"
+    )
+    assert event == Served(asked, 200, 5, 0, event.seconds)
+    assert len(site.events) == 1
+
+
+async def test_a_refused_request_is_told_with_its_reason():
+    """A refusal's event has the same facts, and why."""
+    async with serve({}) as site:
+        await site.get("/missing")
+        event = await site.told()
+    assert isinstance(event, Refused)
+    assert (event.status, event.asked.target, event.asked.key, event.reason) == (
+        404,
+        "site",
+        "/missing",
+        "nothing is there",
+    )
+
+
+async def test_an_upload_is_told_with_what_was_received():
+    """The event counts the bytes of the request's body."""
+    async with serve({}) as site:
+        await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
+        event = await site.told()
+    assert (event.status, event.asked.key) == (201, "/a.txt")
+    assert event.received > 1000
+
+
+@pytest.mark.parametrize(("target", "path"), [("/%zz?secret=1", "/%zz"), ("*", "*"), ("/a/%2e%2e/b", "/a/%2e%2e/b")])
+async def test_a_path_that_cannot_be_read_is_told_as_sent(target, path):
+    """Where the path cannot be decoded the raw one is told, never the query."""
+    async with serve({}) as site:
+        answer = await site.get(target)
+        event = await site.told()
+    assert (answer.status, event.asked.path, event.asked.target) == (400, path, None)
+
+
+async def test_nothing_mounted_is_not_found():
+    """A host that leads nowhere is a 404."""
+    async with serve({"a": b"x"}, mount=Mount("files.test")) as site:
+        assert (await site.get("/a", Host="files.test:8080")).status == 200
+        assert (await site.get("/a", Host="other.test")).status == 404
+
+
+async def test_who_must_sign_in_is_asked_to():
+    """Without credentials the answer is a 401 with a challenge; with them the user is known."""
+    async with serve({"a": b"x"}, **STAFF) as site:
+        refused = await site.get("/a")
+        served = await site.get("/a", Authorization="ann")
+        event = await site.told()
+    assert (refused.status, refused.headers["www-authenticate"]) == (401, 'Basic realm="Files"')
+    assert (served.status, event.asked.user) == (200, "ann")
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"), [("GET", "/public/a", 200), ("DELETE", "/a", 403), ("GET", "/%70ublic/a", 200)]
+)
+async def test_access_is_asked_of_the_decoded_path(method, target, status):
+    """What is open is open however it is spelt, and what no resource covers is a 403."""
+    async with serve({"a": b"x", "public/a": b"x"}, **STAFF) as site:
+        answer = await site.request(method, target)
+    assert answer.status == status
+
+
+async def test_a_template_reads_the_user():
+    """A rewrite gets to see who signed in; where nobody did it is refused."""
+    rules = 'rewrite own `^/public/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"\n'
+    rules += 'rewrite `^/me/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"'
+    async with serve({"users/ann/a": b"hers"}, rules=rules, **STAFF) as site:
+        hers = await site.get("/me/a", Authorization="ann")
+        nobodys = await site.get("/public/me/a", Authorization="ann")
+        event = await site.told()
+    assert (hers.body, nobodys.status) == (b"hers", 403)
+    assert (event.asked.rule, event.asked.key) == ("own", None)
+    assert "rewrite `own`" in event.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 404), (Unreachable("x"), 502)],
+)
+async def test_no_page_tells_what_the_store_said(error, status):
+    """The reason is the operator's; the client gets a sentence and an id."""
+    async with serve(Failing(open=error)) as site:
+        answer = await site.get("/a")
+        event = await site.told()
+    assert (answer.status, event.status) == (status, status)
+    assert "secret" not in answer.text + str(answer.headers)
+    assert type(error).__name__ not in answer.text
+    assert str(error) in event.reason
+
+
+async def test_a_defect_is_a_500_and_told_with_its_traceback():
+    """Whatever a store raises that it must not, the client gets an id and the operator the exception."""
+    async with serve(Failing(open=ZeroDivisionError("secret"))) as site:
+        answer = await site.get("/a")
+        failed, refused = site.events
+    assert (answer.status, answer.headers["x-request-id"] in answer.text) == (500, True)
+    assert "secret" not in answer.text
+    assert "ZeroDivision" not in answer.text
+    assert isinstance(failed, Failed)
+    assert failed.error.__traceback__ is not None
+    assert (refused.status, refused.reason) == (500, "`ZeroDivisionError` was raised")
+
+
+@pytest.mark.parametrize(
+    ("target", "accept", "content_type"),
+    [
+        ("/x", "text/html", "text/html; charset=utf-8"),
+        ("/x", "application/json", "application/json"),
+        ("/x?format=text", "text/html", "text/plain; charset=utf-8"),
+        ("/%zz", "application/json", "application/json"),
+    ],
+)
+async def test_an_error_has_the_form_that_is_asked_for(target, accept, content_type):
+    """Errors listen to Accept and `?format=` as listings do."""
+    async with serve({}) as site:
+        answer = await site.get(target, Accept=accept)
+    assert answer.headers["content-type"] == content_type
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_an_error_in_json_has_a_shape():
+    """A program finds status, title, message and id."""
+    async with serve({}) as site:
+        answer = await site.get("/x?format=json")
+    assert json.loads(answer.body) == {
+        "status": 404,
+        "title": "Not Found",
+        "message": "There is nothing at this address",
+        "requestId": answer.headers["x-request-id"],
+    }

@@ -1,0 +1,111 @@
+"""A server that winds down loses no request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fakes import OneObject, ScriptedBody
+from serving import serve
+
+
+class _Gated(ScriptedBody):
+    """A body whose second chunk waits for a gate."""
+
+    def __init__(self) -> None:
+        super().__init__([], 10)
+        self.gate = asyncio.Event()
+
+    async def chunks(self):
+        yield b"hello"
+        await self.gate.wait()
+        yield b"world"
+
+
+async def test_an_idle_connection_is_closed():
+    """A connection between two requests, or before its first, does not hold the shutdown up."""
+    async with serve({"a": b"x"}) as site, site.connect() as client, site.connect() as silent:
+        await client.request("GET", "/a")
+        await site.server.shut_down(60)
+        assert await client.is_closed()
+        assert await silent.is_closed()
+
+
+async def test_a_request_that_is_on_its_way_is_answered():
+    """What reaches an idle connection just after the shutdown began is served, as the connection's last."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.request("GET", "/a")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(site.server.shut_down(60))
+            await asyncio.sleep(0)
+            answer = await client.request("GET", "/a")
+        assert (answer.body, answer.headers["connection"], await client.is_closed()) == (b"x", "close", True)
+
+
+async def test_a_server_shows_its_state():
+    """The `repr` names ports and connections."""
+    async with serve({}) as site:
+        (port,) = site.server.ports
+        assert repr(site.server) == f"<Server on ports ({port},), 0 connections>"
+        await site.server.shut_down(1)
+        assert repr(site.server) == "<Server on ports (), 0 connections>"
+
+
+async def test_a_running_request_ends():
+    """An answer under way is finished, and its connection closed after it."""
+    body = _Gated()
+    async with serve(OneObject(body)) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        status, headers = await client.receive_head()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(site.server.shut_down(60))
+            await asyncio.sleep(0)
+            body.gate.set()
+            rest = await client.reader.read(-1)
+    assert (status, headers["content-length"], rest) == (200, "10", b"helloworld")
+
+
+async def test_an_answer_that_begins_during_shutdown_says_close():
+    """A request whose answer has not begun is told that the connection ends with it."""
+    body = _Gated()
+
+    class _Slow(OneObject):
+        async def open(self, *arguments):
+            await body.gate.wait()
+            return body
+
+    async with serve(_Slow(body)) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        while not site.gateway.in_flight:  # noqa: ASYNC110 - the product has no event for it
+            await asyncio.sleep(0)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(site.server.shut_down(60))
+            await asyncio.sleep(0)
+            body.gate.set()
+            answer = await client.receive()
+        assert (answer.body, answer.headers["connection"], await client.is_closed()) == (b"helloworld", "close", True)
+
+
+async def test_what_does_not_end_is_cut():
+    """After the grace period the connection is closed, and the body with it."""
+    body = _Gated()
+    async with serve(OneObject(body)) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        await client.receive_head()
+        await site.server.shut_down(0.01)
+        rest = await client.reader.read(-1)
+        body.gate.set()
+        await body.closed.wait()
+        event = await site.told()
+    assert (rest, event.complete) == (b"hello", False)
+
+
+async def test_a_server_that_is_stopped_accepts_no_more():
+    """A new connection is refused after shutdown."""
+    async with serve({}) as site:
+        (port,) = site.server.ports
+        await site.server.shut_down(1)
+        try:
+            await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            return
+        raise AssertionError
