@@ -10,7 +10,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lang.source import Position, SourceFile, Span
 
 _TAB = 4
-_WIDEST = 160
+_WIDEST = 120
 _CUT = "…"
 
 _RESET = "\x1b[0m"

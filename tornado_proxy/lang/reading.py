@@ -157,9 +157,9 @@ class Reading:
         while self.comments and (self.comments[-1].start_pos or 0) >= offset:
             self.comments.pop()
 
-    def insert(self, terminal: str) -> None:
-        """Feed a token that is missing, right after the last one."""
-        self.feed(made_up(terminal, self.last_end))
+    def insert(self, terminal: str, offset: int | None = None) -> None:
+        """Feed a token that is missing: at an offset, or right after the last one."""
+        self.feed(made_up(terminal, self.last_end if offset is None else offset))
 
     def give_back(self) -> None:
         """Forget the name that was fed last; it can then be fed as something else."""

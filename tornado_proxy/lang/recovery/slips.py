@@ -17,6 +17,7 @@ _QUOTES_HELP = 'a string stands between `"`, or between backticks, where a backs
 _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string, with its Jinja or Go actions
 _NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
 _VALUE = re.compile(r"[\w\"`]")
+_LONGEST_COMMENT = 10_000  # an end that is further away belongs to something else
 _TO_ARROW = re.compile(r"[^\n#]*?(?=->)")
 
 
@@ -44,9 +45,7 @@ def open_raw(trouble: Trouble) -> bool:
     if trouble.token.type != "OPEN_RAW":
         return False
     _report_open_raw(trouble, trouble.start)
-    if "RAW" in trouble.accepts:
-        trouble.reading.insert("RAW")
-    trouble.reading.move_to(_line_end(trouble.reading.text, trouble.start))
+    _end_at(trouble, _line_end(trouble.reading.text, trouble.start))
     return True
 
 
@@ -63,12 +62,20 @@ def open_string(trouble: Trouble) -> bool:
     place = (trouble.start, trouble.start + len(trouble.token.rstrip()))
     cure = 'a string ends on its line: close it with `"`'
     trouble.reading.report("unterminated-string", "the string has no closing quote", place, cure)
-    if trouble.takes_text:
-        trouble.reading.insert("STRING")
-    if trouble.where is Where.HEADER and "{" in trouble.token:
-        trouble.reading.insert("LBRACE")
-    trouble.reading.move_to(trouble.end)
+    _end_at(trouble, place[1])
     return True
+
+
+def _end_at(trouble: Trouble, end: int) -> None:
+    """Go on behind a string without an end: it may have taken an arrow or a brace with it."""
+    reading = trouble.reading
+    if trouble.where in {Where.REWRITE, Where.TEST} and "ARROW" not in {token.type for token in reading.begun()}:
+        reading.cut_back()
+    elif trouble.takes_text:
+        reading.insert("STRING", end)
+    if trouble.where is Where.HEADER and "{" in trouble.token:
+        reading.insert("LBRACE", end)
+    reading.move_to(end)
 
 
 def swallowed_arrow(trouble: Trouble) -> bool:
@@ -104,7 +111,7 @@ def other_comment(trouble: Trouble) -> bool:
     if trouble.token.type != "BARE" or mark not in {"//", "/*", "--"} or not trouble.accepts.isdisjoint(_TEXT_OR_ARROW):
         return False
     text = trouble.reading.text
-    close = text.find("*/", trouble.end - 2) if mark == "/*" else -1
+    close = text.find("*/", trouble.start + 2, trouble.start + _LONGEST_COMMENT) if mark == "/*" else -1
     cure = "a comment begins with `#` and runs to the end of its line"
     trouble.reading.report("syntax-error", f"`{mark}` begins no comment", (trouble.start, trouble.start + 2), cure)
     trouble.reading.move_to(close + 2 if close >= 0 else _line_end(text, trouble.start))
@@ -234,7 +241,7 @@ def bare_text(trouble: Trouble) -> bool:
     chunk = pattern.match(trouble.reading.text, trouble.start)
     assert chunk is not None  # the token is part of it
     trouble.report_unexpected(_quoting(trouble, chunk), end=chunk.end())
-    trouble.reading.insert("STRING")
+    trouble.reading.insert("STRING", chunk.end())
     trouble.reading.move_to(chunk.end())
     return True
 
