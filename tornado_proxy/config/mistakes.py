@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from pydantic_core import ErrorDetails
 
@@ -188,6 +189,8 @@ def _description(node: Node) -> str:
             return "a list"
         case MappingNode():
             return "a mapping"
+        case _:
+            assert_never(node)
 
 
 _Telling = Callable[[_Mistake], Diagnostic]

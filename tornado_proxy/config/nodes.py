@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 
 class Kind(Enum):
@@ -97,6 +97,8 @@ def plain(node: Node) -> Any:
             return [plain(item) for item in node.items]
         case ScalarNode():
             return _READERS[node.kind](node)
+        case _:
+            assert_never(node)
 
 
 _TRUTHS = ("true", "yes", "on")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import assert_never
 
 from tornado_proxy.config.composer import Composed
 from tornado_proxy.config.nodes import Entry, Kind, MappingNode, Node, ScalarNode, SequenceNode
@@ -79,11 +80,12 @@ class _Eye:
         self._vocabulary = vocabulary
         self._scalars: list[_Range] = []
         self._blanks: list[_Range] = []
+        self._neighbours: list[int] = []  # offsets on lines whose comments may tell a secret
 
     def blanks(self, source: SourceFile, documents: Iterable[Node]) -> list[_Range]:
         """The ranges of a text that may not be seen."""
         for document in documents:
-            self._see(document, _Zone.OPEN)
+            self._see(document, _Zone.UNKNOWN)
         return [*self._blanks, *self._comments(source)]
 
     def _see(self, node: Node, zone: _Zone) -> None:
@@ -96,11 +98,14 @@ class _Eye:
             case MappingNode():
                 for entry in node.entries:
                     self._see_entry(entry, zone)
+            case _:
+                assert_never(node)
 
     def _see_scalar(self, node: ScalarNode, *, hidden: bool) -> None:
         self._scalars.append((node.start, node.end))
         if hidden or self._tells(node.text):
             self._blanks.append((node.start, node.end))
+            self._neighbours.append(node.end)
 
     def _tells(self, text: str) -> bool:
         """Whether a text that may be shown where it stands has a secret in it: a URL's, or `password:…` in one word."""
@@ -120,6 +125,8 @@ class _Eye:
             hidden, below = self._judge(key.text, value, zone)
             self._see_scalar(key, hidden=hidden)
             self._see(value, below)
+            if below in (_Zone.SECRET, _Zone.GUARDED):
+                self._neighbours.append(key.end)
 
     def _judge(self, name: str, value: Node, zone: _Zone) -> tuple[bool, _Zone]:
         """Whether a key is hidden, and the zone of its value."""
@@ -136,13 +143,13 @@ class _Eye:
         if not isinstance(value, ScalarNode):
             return _BELOW_NAMED.get(name, _AFTER[meaning])
         # `basic: ann:hunter2` and `user: ann:hunter2` are what one writes who expects a password there.
-        if name == "basic" or (name == "user" and ":" in value.text):
+        if name in _BELOW_NAMED or (name == "user" and ":" in value.text):
             return _Zone.UNKNOWN
         return _Zone.OPEN if meaning is Meaning.LIKE_OPEN else _AFTER[meaning]
 
     def _comments(self, source: SourceFile) -> Iterator[_Range]:
-        """Comments that speak of a secret, or stand on a line with one."""
-        lines = {source.position(end).line for _, end in self._blanks}
+        """Comments that speak of a secret, or stand on a line with one or with its key."""
+        lines = {source.position(offset).line for offset in self._neighbours}
         outside = _masked(source.text, self._scalars)
         for comment in _COMMENT.finditer(outside):
             if source.position(comment.start()).line in lines or self._tells(comment.group()):

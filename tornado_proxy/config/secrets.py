@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import assert_never
 
 LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""
@@ -106,6 +107,8 @@ class _Lookup:
                 return self._credential(reference)
             case Source.VALUE:
                 return reference.text
+            case _:
+                assert_never(reference.source)
 
     def _variable(self, reference: Reference) -> str:
         if reference.text not in self.env:

@@ -35,6 +35,9 @@ _BRACKET = Complaint("a `,` or the closing `]` is missing", None, "the list begi
 _BRACE = Complaint("a `,` or the closing `}` is missing", None, "the mapping begins here")
 _ENDLESS = Complaint("a quoted string never ends", None, "it begins here")
 _ESCAPE = Complaint("no such escape in a string between double quotes", "double the backslash, or use single quotes")
+_INDICATOR = Complaint("this cannot stand behind `|` or `>`", "begin the text on the next line")
+_OUTSIDE = Complaint("this stands outside of the document", "a configuration is one mapping")
+_DIRECTIVE = Complaint("this directive has no meaning here", "leave the line with `%` out")
 _NO_VALUE = Complaint("a value is missing here")
 _NO_NAME = Complaint("the name of an anchor or alias is missing", "quote a value that begins with `&` or `*`")
 _TAB = Complaint("a tab indents this line", "indent with spaces")
@@ -49,12 +52,18 @@ _COMPLAINTS = (
     ("did not find expected key", _MAPPING),
     ("did not find expected '-' indicator", _LIST),
     ("expected <block end>", _BLOCK),
-    ("block sequence entries are not allowed", _DASH),
+    ("sequence entries are not allowed", _DASH),
     ("',' or ']'", _BRACKET),
     ("',' or '}'", _BRACE),
     ("unexpected end of stream", _ENDLESS),
-    ("unexpected document separator", _ENDLESS),
+    ("unexpected document", _ENDLESS),
     ("escape", _ESCAPE),
+    ("decimal number", _ESCAPE),  # libyaml: "hexdecimal"
+    ("comment or line break", _INDICATOR),
+    ("chomping or indentation", _INDICATOR),
+    ("<document start>", _OUTSIDE),
+    ("directive", _DIRECTIVE),
+    ("incompatible YAML", _DIRECTIVE),
     ("node content", _NO_VALUE),
     ("alphabetic or numeric character", _NO_NAME),
     ("tab character", _TAB),

@@ -32,9 +32,7 @@ VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CREDENTIAL = r"^(?!\.{1,2}$)[A-Za-z0-9_.@:-]+$"
 
 # What AWS takes (S3 user guide, "Bucket naming rules"); other servers take more.
-_AWS_BUCKET = re.compile(
-    r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*(?:\.\.|\.-|-\.))[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?<!-s3alias)"
-)
+_AWS_BUCKET = re.compile(r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 _PORT = re.compile(r":[0-9]+\Z")
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")

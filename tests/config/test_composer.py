@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.config.composer import DEEPEST, LARGEST, compose
+from tornado_proxy.config.nodes import Kind, plain
+
+
+def _faults(text):
+    return [(fault.code, fault.message, text[fault.start : fault.end]) for fault in compose(text).faults]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("abc", Kind.STRING),
+        ("'no'", Kind.STRING),
+        ('"1"', Kind.STRING),
+        ("!!str 1", Kind.STRING),
+        ("! 1", Kind.STRING),
+        ("=", Kind.STRING),
+        ("|\n  1\n", Kind.STRING),
+        ("no", Kind.BOOLEAN),
+        ("On", Kind.BOOLEAN),
+        ("0", Kind.INTEGER),
+        ("-12", Kind.INTEGER),
+        ("012", Kind.ODD_NUMBER),
+        ("1_000", Kind.ODD_NUMBER),
+        ("0x1F", Kind.ODD_NUMBER),
+        ("1:30", Kind.ODD_NUMBER),
+        ("9" * 19, Kind.ODD_NUMBER),
+        ("1.5", Kind.FRACTION),
+        (".inf", Kind.ODD_NUMBER),
+        ("~", Kind.NOTHING),
+        ("2024-01-01", Kind.DATE),
+    ],
+)
+def test_scalar_is_what_yaml_1_1_takes_it_for(text, kind):
+    """A scalar has the kind that PyYAML resolves it to; a number that is not plain decimal has one of its own."""
+    assert compose(text).root.kind is kind
+
+
+def test_nodes_know_their_place():
+    """A scalar's offsets cover it, whatever stands before it: wide characters, CRLF, comments."""
+    text = "😀: 'é' # ü\r\nb: [x,  yy]\r\n"
+    entries = compose(text).root.entries
+    places = [text[node.start : node.end] for entry in entries for node in entry]
+    assert places == ["😀", "'é'", "b", "[x,  yy]"]
+
+
+def test_block_collection_ends_with_its_last_value():
+    """The end of a mapping in block style is not drawn to the next key, over empty lines and comments."""
+    text = "a:\n  b: c\n\n# comment\nd: e\n"
+    inner = compose(text).root.entries[0].value
+    assert text[inner.start : inner.end] == "b: c"
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "--- # nothing"])
+def test_empty_text_is_no_fault(text):
+    """A text without content has no root, or an empty one, and nothing wrong with its YAML."""
+    composed = compose(text)
+    assert composed.faults == ()
+    assert composed.root is None or composed.root.kind is Kind.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("a: 1\nb: 2\na: 3", "`{}` is given twice", "a"),
+        ("on: 1", "the key `{}` is a boolean", "on"),
+        ("8080: 1", "the key `{}` is a number", "8080"),
+        ("? [a]\n: 1", "a key must be a string", "[a]"),
+        ("? \n: 1", "a key is missing here", ""),
+        ("<<: 1", "`<<` takes a mapping or a list of mappings", "<<"),
+        ("<<: [{}, 1]", "`<<` takes a mapping or a list of mappings", "<<"),
+        ("a: *b", "`{}` names no anchor above it", "*b"),
+        ("a: &b [*b]", "`{}` stands inside what it names", "*b"),
+        ("a: 1\n---\nb: 2", "a second document begins here", "---"),
+        ("a: !x b", "a tag has no meaning here", "!x b"),
+        ("a: !x {b: c}", "a tag has no meaning here", "!x {"),
+    ],
+)
+def test_fault_has_its_place(text, message, place):
+    """What YAML allows and a configuration does not is told, with the text that it is about."""
+    ((_, told, about),) = _faults(text)
+    assert (told, about) == (message, place)
+
+
+def test_duplicate_key_names_the_first():
+    """The fault of a key given twice points at both."""
+    (fault,) = compose("a: 1\na: 2").faults
+    assert fault.note == ("first given here", 0, 1)
+
+
+def test_key_that_is_broken_already_is_not_told_again():
+    """A tagged key has one fault, not two."""
+    assert [message for _, message, _ in _faults("!x a: 1")] == ["a tag has no meaning here"]
+
+
+@pytest.mark.parametrize("tag", ["!!map {}", "!!seq []", "! {}"])
+def test_tag_that_says_what_is_plain_to_see_is_no_fault(tag):
+    """YAML's own tags of collections are passed over."""
+    assert compose(f"a: {tag}").faults == ()
+
+
+def test_syntax_error_ends_the_run_with_its_place():
+    """What is not YAML has one fault, at the place where the parser gave up, and no document."""
+    composed = compose("a: 1\nb: [c\n")
+    assert not composed.whole
+    assert composed.documents == ()
+    assert [(fault.code, fault.start, fault.note) for fault in composed.faults] == [
+        ("yaml-syntax", 11, ("the list begins here", 8, 9))
+    ]
+
+
+def test_character_that_yaml_has_not_is_told():
+    """A control character is named by its number, since it cannot be seen."""
+    assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 cannot stand in YAML", "\x00")]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "? " * 100_000])
+def test_deep_nesting_is_cut_off(text):
+    """A text of nothing but brackets is refused, soon, and without ending the process."""
+    composed = compose(text)
+    assert not composed.whole
+    assert f"deeper than {DEEPEST} levels" in composed.faults[0].message
+
+
+def test_aliases_cannot_multiply_without_bound():
+    """A few lines of aliases that stand for billions of values are refused at the alias that is too much."""
+    lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
+    lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    composed = compose("\n".join(lines))
+    assert not composed.whole
+    assert f"more than {LARGEST} values" in composed.faults[-1].message
+
+
+def test_aliases_cannot_nest_without_bound():
+    """A chain of anchors, each inside the next, counts as the nesting that it stands for."""
+    lines = ["a0: &a0 []", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200))]
+    assert f"deeper than {DEEPEST} levels" in compose("\n".join(lines)).faults[0].message
+
+
+def test_alias_is_the_anchored_node():
+    """Two aliases of one anchor are one node, at the anchor's place."""
+    root = compose("a: &x {b: 1}\nc: *x\nd: *x").root
+    assert root.fields()["c"].value is root.fields()["a"].value
+    assert root.fields()["d"].value is root.fields()["a"].value
+
+
+def test_anchors_end_with_their_document():
+    """An alias in a second document finds none of the first one's anchors."""
+    assert [message for _, message, _ in _faults("a: &x 1\n---\nb: *x")] == [
+        "a second document begins here",
+        "`{}` names no anchor above it",
+    ]
+
+
+@given(st.text(alphabet="ab:-?[]{}#&*!|>'\"%@`,\\ \n\t\r0.~<é😀\x85\u2028\ufeff\x00", max_size=60))
+def test_no_text_makes_it_raise(text):
+    """Whatever the text, composing ends in nodes or faults."""
+    composed = compose(text)
+    assert composed.whole or composed.faults
+
+
+_DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(_DATA, st.booleans())
+def test_composing_reads_what_pyyaml_writes(data, flow):
+    """For data of JSON's types, nodes stand for what PyYAML's own loader reads."""
+    text = yaml.safe_dump(data, allow_unicode=True, default_flow_style=flow)
+    composed = compose(text)
+    assert composed.faults == ()
+    assert plain(composed.root) == yaml.safe_load(text)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from tornado_proxy.config.composer import compose
+from tornado_proxy.config.nodes import Fields, Kind, ScalarNode, merged, plain
+
+
+def _root(text):
+    return compose(text).root
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("word", "word"),
+        ('"12"', "12"),
+        ("12", 12),
+        ("-7", -7),
+        ("1.5", 1.5),
+        ("yes", True),
+        ("Off", False),
+        ("~", None),
+        ("[1, [a]]", [1, ["a"]]),
+        ("{a: {b: 2}}", {"a": {"b": 2}}),
+        ("a: <<", {"a": "<<"}),
+    ],
+)
+def test_node_stands_for_plain_data(text, value):
+    """Scalars become Python's values by YAML 1.1, lists lists, mappings dictionaries."""
+    assert plain(_root(text)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("0x10", Kind.ODD_NUMBER), ("2024-01-01", Kind.DATE), ("!a b", Kind.BROKEN)]
+)
+def test_scalar_that_no_option_takes_stays_a_node(text, kind):
+    """A date or a number in an unusual notation is handed on as it is, and so is what a fault speaks of."""
+    assert plain(_root(text)).kind is kind
+
+
+def test_data_of_a_mapping_remembers_its_node():
+    """What is read from a mapping can be traced back to its place."""
+    root = _root("a: {b: c}")
+    data = plain(root)
+    assert isinstance(data, Fields)
+    assert data["a"].node is root.fields()["a"].value
+
+
+def test_first_of_two_equal_keys_counts():
+    """A key given twice keeps its first value."""
+    assert plain(_root("a: 1\na: 2")) == {"a": 1}
+
+
+def test_merge_brings_in_what_a_mapping_lacks():
+    """`<<` adds the fields of other mappings, the first of them before the next, never over an own one."""
+    text = "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\n"
+    assert plain(_root(text))["z"] == {"a": 0, "b": 1, "c": 2}
+
+
+def test_own_fields_come_before_merged_ones():
+    """The order of a mapping's fields is that of the file, with merged ones at the end."""
+    assert list(_root("<<: {z: 1}\na: 2\nb: 3").fields()) == ["a", "b", "z"]
+
+
+def test_merge_of_something_else_brings_in_nothing():
+    """A scalar under `<<` is passed over; a fault tells it."""
+    (entry,) = _root("<<: 1").entries
+    assert merged(entry) == ()
+
+
+def test_ordinary_entry_merges_nothing():
+    """Only `<<` merges."""
+    (entry,) = _root("a: {b: 1}").entries
+    assert merged(entry) == ()
+
+
+def test_repr_of_a_scalar_hides_its_text():
+    """A node that ends up in a traceback tells no secret."""
+    assert repr(ScalarNode(0, 6, Kind.STRING, "hunter")) == "ScalarNode(start=0, end=6, kind=<Kind.STRING: 'a string'>)"

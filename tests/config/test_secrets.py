@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.config.secrets import LARGEST, Reference, Secret, SecretMissing, Source, resolver, unresolved
+
+ENV = {"WORD": "hunter2", "EMPTY": "", "LINE": "hunter2\n"}
+
+
+def _missing(reference, env=ENV, directory=Path()):
+    with pytest.raises(SecretMissing) as caught:
+        resolver(env, directory)(reference)
+    return caught.value
+
+
+def test_secret_is_shown_by_its_origin_only():
+    """Neither `repr` nor `str` of a secret has its value in it."""
+    secret = Secret("the environment variable `WORD`", "hunter2")
+    assert repr(secret) == str(secret) == "Secret(origin='the environment variable `WORD`')"
+    assert secret.reveal() == "hunter2"
+
+
+def test_reference_hides_its_text():
+    """A reference may hold the secret itself, so its text is not in its `repr`."""
+    assert "hunter2" not in repr(Reference(Source.VALUE, "hunter2"))
+
+
+def test_resolver_hides_its_environment():
+    """Neither the environment nor what it holds is in the `repr` of a resolver."""
+    assert "hunter2" not in repr(resolver(ENV, Path()))
+
+
+def test_environment_variable_holds_a_secret():
+    """`env` names a variable of the environment that was handed in."""
+    secret = resolver(ENV, Path())(Reference(Source.ENV, "WORD"))
+    assert (secret.origin, secret.reveal()) == ("the environment variable `WORD`", "hunter2")
+
+
+def test_file_holds_a_secret(tmp_path):
+    """`path` names a file relative to the directory, here in a folder below."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "word").write_text("hunter2")
+    secret = resolver({}, tmp_path)(Reference(Source.PATH, "secrets/word"))
+    assert (secret.origin, secret.reveal()) == ("the file `secrets/word`", "hunter2")
+
+
+def test_absolute_path_is_taken_as_it_is(tmp_path):
+    """A file with an absolute path stands where it says."""
+    (tmp_path / "word").write_text("hunter2")
+    assert resolver({}, Path("elsewhere"))(Reference(Source.PATH, str(tmp_path / "word"))).reveal() == "hunter2"
+
+
+def test_systemd_credential_holds_a_secret(tmp_path):
+    """`credential` names a file in the directory that systemd names in the environment."""
+    (tmp_path / "s3").write_text("hunter2\n")
+    env = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    secret = resolver(env, Path())(Reference(Source.CREDENTIAL, "s3"))
+    assert (secret.origin, secret.reveal()) == ("the systemd credential `s3`", "hunter2")
+
+
+def test_value_is_the_secret_itself():
+    """`value` is the secret, and its origin does not tell it."""
+    secret = resolver({}, Path())(Reference(Source.VALUE, "hunter2"))
+    assert (secret.origin, secret.reveal()) == ("the configuration file", "hunter2")
+
+
+@pytest.mark.parametrize(
+    ("content", "secret"),
+    [("word\n", "word"), ("word\r\n", "word"), ("word\n\n", "word\n"), ("word\r", "word\r"), (" word ", " word ")],
+)
+def test_one_line_end_is_trimmed(content, secret):
+    """The line end that an editor or `echo` leaves is no part of a secret; all else is."""
+    assert resolver({"WORD": content}, Path())(Reference(Source.ENV, "WORD")).reveal() == secret
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        (Reference(Source.ENV, "NO"), "the environment variable `NO` is not set"),
+        (Reference(Source.ENV, "EMPTY"), "the environment variable `EMPTY` is empty"),
+        (Reference(Source.PATH, "no/file"), "the file `no/file` cannot be read: No such file or directory"),
+        (Reference(Source.PATH, "/"), "the file `/` cannot be read: Is a directory"),
+        (Reference(Source.VALUE, "\n"), "the configuration file is empty"),
+    ],
+)
+def test_reference_to_nothing_is_named(reference, message):
+    """A secret that is missing or empty is told by its reference."""
+    assert _missing(reference).message == message
+
+
+def test_credential_needs_systemd():
+    """Where systemd hands over no credentials, the message says what sets them."""
+    missing = _missing(Reference(Source.CREDENTIAL, "s3"))
+    assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
+    assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
+
+
+def test_file_that_is_not_text_is_refused(tmp_path):
+    """A file that is not UTF-8 holds no secret, and what it holds is not told."""
+    (tmp_path / "word").write_bytes(b"hunter2\xff")
+    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    assert missing.message == "the file `word` is not UTF-8"
+    assert missing.__suppress_context__
+
+
+def test_large_file_is_refused(tmp_path):
+    """A file of more than 64 KiB is not read whole."""
+    (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
+    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    assert missing.message == "the file `word` is larger than 65536 bytes"
+
+
+def test_tools_need_no_secret():
+    """Where nothing is resolved, each secret keeps its origin and is empty."""
+    assert unresolved(Reference(Source.ENV, "NO")) == Secret("the environment variable `NO`", "")

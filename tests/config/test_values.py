@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.config import values
+from tornado_proxy.config.values import Misfit
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "value"),
+    [
+        (values.line, "Files of Ännä", "Files of Ännä"),
+        (values.mount_path, "/", "/"),
+        (values.mount_path, "", "/"),
+        (values.mount_path, "files", "/files/"),
+        (values.mount_path, "/files/", "/files/"),
+        (values.mount_path, "/a//b", "/a//b/"),
+        (values.host, "", ""),
+        (values.host, "*", ""),
+        (values.host, "Files.Example.org", "files.example.org"),
+        (values.host, "*.example.org", "*.example.org"),
+        (values.host, "[::1]", "::1"),
+        (values.host, "2001:DB8::1", "2001:db8::1"),
+        (values.bucket_name, "my-bucket", "my-bucket"),
+        (values.bucket_name, "Old_Bucket", "Old_Bucket"),
+        (values.bucket_name, "arn:aws:s3:eu-west-1:123456789012:accesspoint/a", "arn:aws:s3:eu-west-1:123456789012:accesspoint/a"),
+        (values.prefix, "", ""),
+        (values.prefix, "/", ""),
+        (values.prefix, "/folder1", "folder1/"),
+        (values.prefix, "folder1", "folder1/"),
+        (values.prefix, "folder1/", "folder1/"),
+        (values.prefix, "a b/ü", "a b/ü/"),
+        (values.glob, "/public/**", "/public/**"),
+        (values.index_document, "", ""),
+        (values.index_document, "index.html", "index.html"),
+        (values.user_name, "ann", "ann"),
+        (values.user_name, "Ann Öhm@example.org", "Ann Öhm@example.org"),
+        (values.region, "eu-west-1", "eu-west-1"),
+        (values.listen_address, "", ""),
+        (values.listen_address, "127.0.0.1", "127.0.0.1"),
+        (values.listen_address, "::1", "::1"),
+        (values.listen_address, "localhost", "localhost"),
+        (values.endpoint, "http://127.0.0.1:9000", "http://127.0.0.1:9000"),
+        (values.endpoint, "https://s3.example.org/path", "https://s3.example.org/path"),
+        (values.endpoint, "minio:9000", "minio:9000"),
+        (values.variable, "S3_SECRET", "S3_SECRET"),
+        (values.credential, "s3.secret-key", "s3.secret-key"),
+    ],
+)  # fmt: skip
+def test_value_is_read_into_its_one_form(read, written, value):
+    """What fits comes out in the form that the rest of the program sees."""
+    assert read(written) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "message"),
+    [
+        (values.line, "", "is empty"),
+        (values.line, "a\nb", "contains a control character"),
+        (values.line, "a\ud800", "contains a control character"),
+        (values.mount_path, "/a/../b", "contains a `.` or `..` segment"),
+        (values.mount_path, "/a\tb", "contains a control character"),
+        (values.host, "example.org:80", "has a port"),
+        (values.host, "exämple.org", "is not in ASCII"),
+        (values.host, "example.org/files", "is not a host"),
+        (values.host, "example.org\n", "is not a host"),
+        (values.bucket_name, "", "is not a bucket's name"),
+        (values.bucket_name, "bucket/folder", "is not a bucket's name"),
+        (values.bucket_name, "bucket\n", "is not a bucket's name"),
+        (values.prefix, "a/./b", "contains a `.` or `..` segment"),
+        (values.prefix, "a\x00b", "contains a control character"),
+        (values.prefix, "x" * 1023, "leaves no room for a key: S3 takes 1024 bytes for both together"),
+        (values.prefix, "x" * 2000, "is longer than 1024 bytes"),
+        (values.glob, "public/**", "does not start with `/`"),
+        (values.glob, "/a/..", "contains a `.` or `..` segment"),
+        (values.index_document, "a/index.html", "contains a `/`"),
+        (values.index_document, "..", "contains a `.` or `..` segment"),
+        (values.user_name, "", "is empty"),
+        (values.user_name, "..", "is not one segment of a path"),
+        (values.user_name, ".", "is not one segment of a path"),
+        (values.user_name, "a/b", "is not one segment of a path"),
+        (values.user_name, "a:b", "contains a `:`"),
+        (values.user_name, "a\rb", "contains a control character"),
+        (values.region, "EU West", "is not a region"),
+        (values.region, "-eu", "is not a region"),
+        (values.listen_address, "127.0.0.1:8080", "has a port"),
+        (values.listen_address, "*", "is not an address"),
+        (values.endpoint, "", "is empty"),
+        (values.endpoint, "http://[::1", "is not a URL"),
+        (values.endpoint, "http://host:port", "is not a URL"),
+        (values.endpoint, "s3://bucket", "is not an HTTP URL"),
+        (values.endpoint, "http://ann:word@host", "contains a user name or password"),
+        (values.endpoint, "http://", "names no host"),
+        (values.endpoint, "http://a b", "names no host"),
+        (values.endpoint, "http://host/?a=b", "has a query or a fragment"),
+        (values.variable, "MY-SECRET", "is not the name of an environment variable"),
+        (values.credential, "a/b", "is not the name of a credential"),
+        (values.credential, "..", "is not the name of a credential"),
+    ],
+)
+def test_value_that_does_not_fit_is_refused(read, written, message):
+    """What does not fit is refused with the fact, to stand behind the option's name."""
+    with pytest.raises(Misfit) as caught:
+        read(written)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize("name", ["abc", "my-bucket", "a.b.c", "1bucket", "arn:aws:s3:::x", "x" * 63])
+def test_aws_has_no_objection_to_its_own_names(name):
+    """Names by the rules of AWS pass."""
+    assert values.aws_objection(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ab", "x" * 64, "My-Bucket", "my_bucket", "-ab", "ab-", "a..b", "192.168.0.1", "xn--abc"],
+)
+def test_aws_objects_to_other_names(name):
+    """Names that only other servers take are told."""
+    assert values.aws_objection(name)
+
+
+@given(st.text(max_size=40))
+def test_mount_path_begins_and_ends_with_a_slash(text):
+    """Whatever fits comes out with both slashes, and comes out the same when read again."""
+    try:
+        path = values.mount_path(text)
+    except Misfit:
+        return
+    assert path.startswith("/")
+    assert path.endswith("/")
+    assert values.mount_path(path) == path
+
+
+@given(st.text(max_size=40))
+def test_prefix_is_a_directory(text):
+    """Whatever fits has no leading slash, one closing slash, and room for a key behind it."""
+    try:
+        prefix = values.prefix(text)
+    except Misfit:
+        return
+    assert prefix == "" or re.fullmatch(r"(?s)[^/].*[^/]/|[^/]/", prefix)
+    assert len(prefix.encode()) < LONGEST_OBJECT_KEY
