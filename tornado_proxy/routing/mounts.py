@@ -63,6 +63,7 @@ class Mounts:
     """All sites by host and path: exact host, then pattern, then any; then the longest path; then file order."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
+        self.sites = tuple(sites)
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
         self._patterns = _Patterns(each for each in entries if "*" in each.host)
         by_host: dict[str, list[_Entry]] = {}

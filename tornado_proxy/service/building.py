@@ -10,8 +10,7 @@ from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, Settings
 from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.mounts import Mounts, Site
+from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.threads import Threads
@@ -33,12 +32,9 @@ class Workshop:
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """The parts of a generation; raises `UnreadableHash` for a password hash that cannot be checked."""
-        sites = [
-            Site(target, rule_sets.get(target.name, RuleSet(target.name)), Access(target.resources))
-            for target in settings.targets
-        ]
+        mounts = Mounts(sites(settings.targets, rule_sets))
         authenticators = basic_authenticators(settings, self.verifier)
-        return Parts(settings, Mounts(sites), self.pages, self._stores(settings, before), authenticators)
+        return Parts(settings, mounts, self.pages, self._stores(settings, before), authenticators)
 
     async def close(self) -> None:
         """End the threads; every generation has retired by then."""

@@ -6,25 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.lang.tree import Document
-from tornado_proxy.rules.loading import LoadedRules, load_rules
+from tornado_proxy.rules.loading import compile_rule_files
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.service.sources import Sources, read_sources
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What configuration and rule files say together, and everything to be said about them.
 
-    `settings` is None where the configuration is wrong.
+    `settings` is None where the configuration is wrong. `digest` is that of the files, `places` where they are.
     """
 
     settings: Settings | None
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+    digest: str = ""
+    places: tuple[Path, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -34,12 +37,19 @@ class Loaded:
 
 def load(config: Path, environment: Mapping[str, str]) -> Loaded:
     """Load a configuration and the rule files that it names."""
-    said = configuration.load(config, environment)
+    return compile_sources(read_sources(config, environment))
+
+
+def compile_sources(sources: Sources) -> Loaded:
+    """Compile what was read."""
+    said = sources.configuration
+    where = (sources.digest, sources.places, tuple(file.name for file in sources.rules.files))
     if said.settings is None:
-        return Loaded(None, {}, said.diagnostics)
-    rules = load_rules(said.settings.rules) if said.settings.rules else LoadedRules((), {})
+        return Loaded(None, {}, said.diagnostics, *where)
+    rules = compile_rule_files(sources.rules.files)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    return Loaded(said.settings, rules.rule_sets, (*said.diagnostics, *rules.diagnostics, *unknown))
+    diagnostics = (*said.diagnostics, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    return Loaded(said.settings, rules.rule_sets, diagnostics, *where)
 
 
 def unknown_targets(documents: Iterable[Document], names: list[str]) -> Iterator[Diagnostic]:

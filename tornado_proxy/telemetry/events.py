@@ -63,11 +63,17 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """A new generation is in force; `seconds` is how long it took to build."""
+    """A new generation is in force; `seconds` is how long it took to build.
+
+    `changes` says what differs from the one before, a line each; `kept_back` names settings that only a restart
+    changes, and that differ from what runs.
+    """
 
     generation: int
     seconds: float
     rewrites: int
+    changes: tuple[str, ...] = ()
+    kept_back: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,12 @@ def service_log(event: Event) -> None:
     match event:
         case Failed(asked, error):
             _LOG.error("request `%s` met a defect", asked.request_id, exc_info=error)
-        case Reloaded(generation, seconds, rewrites):
+        case Reloaded(generation, seconds, rewrites, changes, kept_back):
             _LOG.info("generation %d is in force: %d rewrites, built in %.3f s", generation, rewrites, seconds)
+            for line in changes:
+                _LOG.info("%s", line)
+            for name in kept_back:
+                _LOG.warning("`%s` has changed, which only a restart puts in force", name)
         case ReloadRefused(generation, diagnostics):
             _LOG.error("an edit was refused, generation %d stays in force", generation)
             for each in diagnostics:
