@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 
 from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.gateway.generation import Parts
@@ -64,16 +65,23 @@ class Reloader:
         self._tell = tell
         self._turn = asyncio.Lock()
         self.in_force = InForce(first, time.time())
+        self._places = first.places
         self.last: Report | None = None
         self.last_refused: Report | None = None
         # The digest of a set that was refused: the same mistake is told once.
         self._refused_digest = ""
 
+    def places(self) -> tuple[Path, ...]:
+        """Where a change would show: in what is in force, and in what was read last, if that was refused."""
+        return tuple(dict.fromkeys((*self.in_force.loaded.places, *self._places)))
+
     async def reload(self) -> Report:
         """Read the set, and put it in force if it is new and good."""
         async with self._turn:
             began = time.perf_counter()
-            report = await self._attempt(await asyncio.to_thread(self._read), began)
+            sources = await asyncio.to_thread(self._read)
+            self._places = sources.places
+            report = await self._attempt(sources, began)
             self.last = report
             return report
 
