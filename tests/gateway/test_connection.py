@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from serving import serve
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.telemetry.events import Refused
+from tornado_proxy.telemetry.events import Failed, Refused
 
 HOST = "Host: files.test\r\n"
 
@@ -133,3 +136,30 @@ async def test_bytes_beyond_ascii_in_a_path_are_utf8():
         await client.send(f"GET /größe HTTP/1.1\r\n{HOST}\r\n".encode())
         answer = await client.receive()
     assert answer.body == b"x"
+
+
+PIECES = st.one_of(
+    st.sampled_from([b"GET", b"PUT", b" ", b"/", b"HTTP/1.1", b"\r\n", b"Host: h\r\n", b"\r\n\r\n", b"%", b":", b"?"]),
+    st.sampled_from([b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n"]),
+    st.sampled_from([b"Range: bytes=0-\r\n", b"Content-Type: multipart/form-data; boundary=b\r\n", b"--b\r\n"]),
+    st.binary(max_size=6),
+)
+
+
+@given(pieces=st.lists(PIECES, min_size=1, max_size=12))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_break_the_server(pieces, caplog):
+    """Whatever is sent, the next client is served, and nothing worse than an access line is logged."""
+
+    async def story():
+        async with serve({"a": b"x"}) as site:
+            async with site.connect() as client:
+                client.writer.write(b"GET /a HTTP/1.1\r\n" * (pieces[0] == b"Host: h\r\n") + b"".join(pieces))
+                client.writer.write_eof()
+                await client.reader.read(-1)
+            assert (await site.get("/a")).body == b"x"
+            return [event for event in site.events if isinstance(event, Failed)]
+
+    caplog.clear()
+    assert asyncio.run(story()) == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []

@@ -1,0 +1,50 @@
+"""docs/http.md says what the gateway does: statuses, headers, shapes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from serving import part, serve
+
+from tornado_proxy.gateway import errors, failures
+from tornado_proxy.gateway.application import GENERATION, REQUEST_ID
+from tornado_proxy.gateway.representation import file_headers
+from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.storage.store import ObjectInfo
+
+TEXT = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")
+STATUSES = {int(number) for number in re.findall(r"^\| ([1-5][0-9]{2}) \|", TEXT, re.MULTILINE)}
+SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)]
+
+
+def test_every_status_is_documented():
+    """The table has a row for each status that a failure or an answer can have."""
+    answered = {200, 201, 204, 206, 302, 304, 401, 405, 500}
+    failed = {*failures.STORAGE.values(), *(each.status for each in errors.RequestError.__subclasses__())}
+    assert answered | failed - {errors.Departed.status} == STATUSES
+
+
+@pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), ContentRange(0, 0, 1))])
+def test_every_header_of_a_file_is_documented(name):
+    """The page names each header that a file may have."""
+    assert f"`{name}" in TEXT
+
+
+@pytest.mark.parametrize("name", [REQUEST_ID, GENERATION, "Retry-After", "WWW-Authenticate", "Allow", "Link"])
+def test_our_own_headers_are_documented(name):
+    """The page names each header that is ours."""
+    assert f"`{name}" in TEXT
+
+
+async def test_the_shapes_are_documented():
+    """Listing, upload and error have exactly the fields of the page's examples."""
+    listing, upload, error = SHAPES
+    async with serve({"a b.txt": b"x", "images/x": b""}) as site:
+        listed = json.loads((await site.get("/?format=json")).body)
+        uploaded = json.loads((await site.upload("/", part("file", b"x", filename="c"))).body)
+        refused = json.loads((await site.get("/missing?format=json")).body)
+    assert [list(each) for each in (listed, uploaded, refused)] == [list(each) for each in (listing, upload, error)]
+    assert [list(each) for each in listed["entries"]] == [list(listing["entries"][0])] * 2
