@@ -134,8 +134,13 @@ class Serving:
 
     gateway: Gateway
     server: Server
-    generation: Generation
+    force: list[Generation]  # the one in force
     events: list[Any] = field(default_factory=list)
+
+    def swap(self, new: Generation) -> Generation:
+        """Put a generation in force; the one before is given back."""
+        old, self.force[0] = self.force[0], new
+        return old
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Client]:
@@ -199,16 +204,16 @@ def generation(
 @asynccontextmanager
 async def serve(store: object, *, name_generation: bool = False, **parts: Any) -> AsyncIterator[Serving]:
     """A gateway for a store, or for a memory store of keys and bytes; closed with everything that it opened."""
-    made = generation(_store(store), **parts)
+    force = [generation(_store(store), **parts)]
     events: list[Any] = []
-    gateway = Gateway(lambda: made, events.append, name_generation=name_generation)
-    server = Server(gateway, made.parts.settings.limits)
+    gateway = Gateway(lambda: force[0], events.append, name_generation=name_generation)
+    server = Server(gateway, force[0].parts.settings.limits)
     server.listen(0, "127.0.0.1")
     try:
-        yield Serving(gateway, server, made, events)
+        yield Serving(gateway, server, force, events)
     finally:
         await server.shut_down(5)
-        await made.retire()
+        await force[0].retire()
 
 
 def _store(given: object) -> object:
