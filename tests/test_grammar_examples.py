@@ -1,0 +1,55 @@
+"""Every example of the rule language in the documentation is what it claims to be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.lang.parser import Parsed, parse
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lang.source import SourceFile
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "grammar").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FENCED = re.compile(r"^```(rules[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def _examples(*kinds: str) -> list[object]:
+    return [
+        pytest.param(found[2], id=f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}")
+        for page in PAGES
+        for text in [page.read_text(encoding="utf-8")]
+        for found in FENCED.finditer(text)
+        if found[1] in kinds
+    ]
+
+
+def _parsed(text: str) -> Parsed:
+    return parse(SourceFile("example.rules", text))
+
+
+@pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
+def test_example_parses(example):
+    """An example of the right form has no mistake."""
+    assert [render(diagnostic) for diagnostic in _parsed(example).diagnostics] == []
+
+
+@pytest.mark.parametrize("example", _examples("rules"))
+def test_example_is_formatted(example):
+    """An example looks as `fmt` would write it, unless it is marked as untidy."""
+    assert print_document(_parsed(example).document) == example
+
+
+@pytest.mark.parametrize("example", _examples("rules-error"))
+def test_example_of_a_mistake_has_one(example):
+    """An example that is marked as wrong is."""
+    assert _parsed(example).diagnostics
+
+
+def test_no_example_escapes():
+    """Both pages about the language have examples, and each fence is of a known kind."""
+    kinds = {found[1] for page in PAGES for found in FENCED.finditer(page.read_text(encoding="utf-8"))}
+    assert kinds == {"rules", "rules untidy", "rules-error"}
