@@ -188,6 +188,45 @@ def test_the_request_can_be_described(explain, words, line):
     assert line in printed.splitlines()
 
 
+TEMPLATES = """
+target site {
+    rewrite home `^/home/(?P<rest>.*)$` -> jinja "/users/{{ user.username }}/{{ groups.rest }}"
+    rewrite `^/about$` -> jinja "/{{ request.method }}/{{ request.host }}/{{ user.email }}/{{ user.groups | join('+') }}"
+    rewrite `^/team$` -> jinja "/{{ request.headers['X-Team'] }}/{{ request.query['q'] }}"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["/home/a%20b", "--user", "ann"], ["object key  users/ann/a b"]),
+        (["/home/a", "--user", "ann"], ["template    /users/{{ user.username }}/{{ groups.rest }}  (jinja)"]),
+        (
+            ["/about", "--user", "ann", "--host", "X.com:80", "--email", "a@x.com", "--user-groups", "red, blue"],
+            ["object key  GET/x.com/a@x.com/red+blue"],
+        ),
+        (["/team?q=a%2Bb", "--header", "X-Team: red"], ["object key  red/a+b"]),
+        (["/team?q=..", "--header", "X-Team: .."], ["error       400  the result contains a `.` or `..` segment"]),
+    ],
+)
+def test_templates_read_what_the_options_say(explain, files, words, lines):
+    """Users, headers, hosts and queries are what a template of the same request would read."""
+    (files / "rules" / "site.rules").write_text(TEMPLATES)
+    status, printed, errors = explain(*words, *SITE)
+    assert (status, errors) == (0, "")
+    assert [line for line in lines if line not in printed.splitlines()] == []
+
+
+def test_a_missing_user_is_told(explain, files):
+    """A template that reads a user where nobody is signed in ends in a 403, and the rewrite is named."""
+    (files / "rules" / "site.rules").write_text(TEMPLATES)
+    status, printed, _ = explain("/home/a", *SITE)
+    assert status == 0
+    assert "\nerror       403  " in printed
+    assert "\nplan        refuse  403, rewrite `home`: " in printed
+
+
 def test_rules_may_stand_in_several_places(explain, files):
     """`--rules` may be repeated; blocks of one target add up in that order."""
     (files / "more.rules").write_text('target site { rewrite `.` -> "/first" }')
@@ -208,6 +247,7 @@ def test_rules_given_with_a_configuration_stand_in_for_its_own(explain, files):
         ("rules/b.rules", "target site { rewrit", SITE, "rules/b.rules:1:15"),
         ("rules/b.rules", 'target site { rewrite `(` -> "/" }', SITE, "rules/b.rules:1:"),
         ("rules/b.rules", b"\xff", SITE, "rules/b.rules"),
+        ("rules/b.rules", "target sit {}", CONFIGURED, "the configuration knows no target `sit`"),
         ("proxy.yaml", "targets: {site: {bukket: {}}}", CONFIGURED, "proxy.yaml:1:"),
         ("proxy.yaml", b"\xff", CONFIGURED, "proxy.yaml:1:1"),
     ],

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import show
@@ -33,7 +33,7 @@ from tornado_proxy.routing.keys import RequestPath, parse_request_path, segment_
 from tornado_proxy.routing.mounts import Mounts, Site, host_name, sites
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Facts, query_pairs
-from tornado_proxy.rules.loading import compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import LoadedRules, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templating.data import User
 from tornado_proxy.tools.course import to_json, to_text
@@ -123,7 +123,7 @@ def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
     """The target as rule files alone know it: mounted at `/`, with all methods; whoever is named is signed in."""
     if not arguments.rules or not arguments.target:
         raise _Ended(ExitStatus.FAILED, "give `--rules` and `--target`, or `--config`")
-    rule_sets = _rule_sets(arguments.rules)
+    rule_sets = _loaded(arguments.rules).rule_sets
     _known(arguments.target, rule_sets)
     user = arguments.user and BasicUser(arguments.user, Secret("the command line", ""))
     resources = (Resource("/**", _METHODS, provider="--user", users=(user,)),) if user else ()
@@ -133,15 +133,18 @@ def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
 
 def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
     """The configuration's targets, or the one that is asked for."""
+    from tornado_proxy.service.loading import unknown_targets  # noqa: PLC0415 - it imports what reads configurations
+
     if arguments.prefix is not None:
         raise _Ended(ExitStatus.FAILED, "`--prefix` is the configuration's where there is one")
     settings = _settings(arguments.config)
-    rule_sets = _rule_sets(arguments.rules or settings.rules)
-    targets = settings.targets
+    loaded = _loaded(arguments.rules or settings.rules)
+    names = [each.name for each in settings.targets]
+    _unless_mistaken(unknown_targets(loaded.documents, names))
     if arguments.target:
-        _known(arguments.target, [each.name for each in targets])
-        targets = tuple(each for each in targets if each.name == arguments.target)
-    return sites(targets, rule_sets)
+        _known(arguments.target, names)
+    targets = (each for each in settings.targets if arguments.target in (None, each.name))
+    return sites(targets, loaded.rule_sets)
 
 
 def _settings(path: Path) -> Settings:
@@ -154,15 +157,19 @@ def _settings(path: Path) -> Settings:
     return loaded.settings
 
 
-def _rule_sets(places: Sequence[Path]) -> Mapping[str, RuleSet]:
+def _loaded(places: Sequence[Path]) -> LoadedRules:
     read = read_rule_files(places)
     if read.diagnostics:
         raise _Ended(ExitStatus.FAILED, diagnostics=read.diagnostics)
     loaded = compile_rule_files(read.files)
-    mistakes = errors(loaded.diagnostics)
+    _unless_mistaken(loaded.diagnostics)
+    return loaded
+
+
+def _unless_mistaken(diagnostics: Iterable[Diagnostic]) -> None:
+    mistakes = errors(diagnostics)
     if mistakes:
         raise _Ended(ExitStatus.FINDINGS, diagnostics=mistakes)
-    return loaded.rule_sets
 
 
 def _known(name: str, names: Mapping[str, RuleSet] | Sequence[str]) -> None:
