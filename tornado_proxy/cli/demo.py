@@ -8,13 +8,16 @@ import logging
 import sys
 import textwrap
 from dataclasses import replace
+from functools import partial
 
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Log
-from tornado_proxy.service.demo import PASSWORD, gallery, load_demo, open_demo_sockets
+from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo
+from tornado_proxy.service.listening import CannotListen
+from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.process import CannotListen, serve
+from tornado_proxy.service.process import Launch, serve
 from tornado_proxy.service.sample import sample_s3
 
 
@@ -38,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
-    loaded = load_demo(endpoint)
+    read = partial(read_demo, endpoint)
+    loaded = compile_sources(read())
     show(loaded.diagnostics)
     if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS
@@ -54,7 +58,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     # The requests that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    asyncio.run(serve(loaded, sockets, lambda url: print(_welcome(url), flush=True)))
+    asyncio.run(serve(Launch(loaded, sockets, read, announce=lambda url: print(_welcome(url), flush=True))))
     return ExitStatus.CLEAN
 
 

@@ -7,13 +7,19 @@ import asyncio
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
+from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.service.loading import Loaded, load
+from tornado_proxy.config.model import Settings
+from tornado_proxy.service.listening import CannotListen, Sockets, named, open_sockets
+from tornado_proxy.service.loading import load
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.process import CannotListen, open_sockets, serve
+from tornado_proxy.service.process import Launch, serve
+from tornado_proxy.service.sources import read_settled
+from tornado_proxy.service.systemd import Notifier, inherited_sockets
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -21,6 +27,7 @@ _LOG = logging.getLogger("tornado_proxy")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
+    parser.add_argument("--name-generation", action="store_true", help="name the generation in a header of each answer")
     parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
 
 
@@ -29,25 +36,42 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.config.is_file():
         print(f"tornado-proxy: there is no file `{arguments.config}`", file=sys.stderr)
         return ExitStatus.FAILED
-    loaded = load(arguments.config, os.environ)
+    environment = dict(os.environ)
+    loaded = load(arguments.config, environment)
     show(loaded.diagnostics)
-    if not loaded.usable:
+    if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS
     if arguments.check:
         return ExitStatus.CLEAN
-    return run_server(loaded)
-
-
-def run_server(loaded: Loaded) -> int:
-    """Serve what was loaded until the process is told to stop."""
-    settings = loaded.settings
-    assert settings is not None
-    configure_logging(settings.log)
+    configure_logging(loaded.settings.log)
     try:
-        sockets = open_sockets(settings.server)
+        sockets = _sockets(loaded.settings)
     except CannotListen as error:
         print(f"tornado-proxy: {error}", file=sys.stderr)
         return ExitStatus.FAILED
-    asyncio.run(serve(loaded, sockets, lambda url: _LOG.info("listening on %s", url)))
-    return ExitStatus.CLEAN
+    return _serve(
+        Launch(
+            loaded,
+            sockets,
+            read=partial(read_settled, arguments.config, environment),
+            announce=partial(_LOG.info, "listening on %s"),
+            notifier=Notifier.from_environment(environment),
+            name_generation=arguments.name_generation,
+        )
+    )
 
+
+def _sockets(settings: Settings) -> Sockets:
+    """The sockets of the service manager, if it has opened some; else those of the configuration."""
+    inherited = inherited_sockets(os.environ, os.getpid())
+    given = inherited.get("http") or inherited.get("unknown")
+    return named(given) if given else open_sockets(settings.server)
+
+
+def _serve(launch: Launch) -> int:
+    try:
+        asyncio.run(serve(launch))
+    except UnreadableHash as error:
+        print(f"tornado-proxy: {error}", file=sys.stderr)
+        return ExitStatus.FINDINGS
+    return ExitStatus.CLEAN

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tornado_proxy.config.model import Listener, Target
-from tornado_proxy.service.loading import Loaded, load
-from tornado_proxy.service.process import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.listening import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.sources import Sources, read_sources
 
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 
@@ -21,12 +21,14 @@ def gallery() -> Path:
     return next(place for place in _GALLERIES if (place / "demo.yaml").is_file())
 
 
-def load_demo(endpoint: str) -> Loaded:
+def read_demo(endpoint: str) -> Sources:
     """The gallery's configuration and rules, for the S3 at an endpoint."""
-    loaded = load(gallery() / "demo.yaml", _SECRETS)
-    assert loaded.settings is not None
-    targets = tuple(_at(target, endpoint) for target in loaded.settings.targets)
-    return replace(loaded, settings=replace(loaded.settings, targets=targets))
+    sources = read_sources(gallery() / "demo.yaml", _SECRETS)
+    said = sources.configuration
+    if said.settings is None:
+        return sources
+    targets = tuple(_at(target, endpoint) for target in said.settings.targets)
+    return replace(sources, configuration=replace(said, settings=replace(said.settings, targets=targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:
