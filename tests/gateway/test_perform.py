@@ -175,6 +175,13 @@ async def test_a_query_is_nothing_to_a_file():
     assert answer.body == b"hello"
 
 
+async def test_a_query_that_means_nothing_is_nothing_to_a_listing():
+    """A directory is listed whatever else its query says."""
+    async with serve({"a": b"", "d/x": b""}) as site:
+        plain, odd = await site.get("/"), await site.get("/?asdf&=&%ff=%zz")
+    assert odd.body == plain.body
+
+
 async def test_what_is_not_there_is_not_found():
     """A missing file and a missing directory are 404."""
     async with serve(_store()) as site:
