@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tornado_proxy.templating.data import Captures, TargetKeyRewriteData
-
-# From here on Go takes a run of digits for a name.
-_DIGITS_READ_AS_NUMBER = 9
+from tornado_proxy.templating.references import group_number
 
 Reference = tuple[str, int, int]
 
@@ -36,6 +34,10 @@ class PlainTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:  # noqa: ARG002 - the protocol's signature
         """The text with the groups of one match in it, untrimmed."""
+        return self.expand(captures)
+
+    def expand(self, captures: Captures) -> str:
+        """The same for those who have a match and no request."""
         groups, count = captures.groups, len(captures.groups)
         pieces = [self._opening]
         for reference, following in self._holes:
@@ -59,7 +61,9 @@ def compile_template(
         else:
             references.append(part)
             literals.append("")
-    holes = zip((_group(name) for name, _, _ in references), literals[1:], strict=True)
+    numbers = (group_number(name) for name, _, _ in references)
+    groups = (name if number is None else number for (name, _, _), number in zip(references, numbers, strict=True))
+    holes = zip(groups, literals[1:], strict=True)
     return PlainTemplate(text, tuple(references), literals[0], tuple(holes))
 
 
@@ -94,9 +98,3 @@ def _reference(text: str, dollar: int) -> Reference | None:
 def _is_name_character(character: str) -> bool:
     """Whether Go's unicode.IsLetter or unicode.IsDigit holds, or it is an underscore."""
     return character.isalpha() or character.isdecimal() or character == "_"
-
-
-def _group(name: str) -> str | int:
-    """A group's number, or its name; a number has no leading zeros."""
-    is_number = name.isascii() and name.isdecimal() and (name[0] != "0" or name == "0")
-    return int(name) if is_number and len(name) <= _DIGITS_READ_AS_NUMBER else name

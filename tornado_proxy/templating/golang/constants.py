@@ -1,0 +1,165 @@
+"""Numbers as text: Go's ideal constants, and the readers of package strconv."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+MAX_INT = 2**63 - 1
+MIN_INT = -(2**63)
+MAX_UINT = 2**64 - 1
+
+# strconv.underscoreOK: an underscore stands between digits, or between a base's prefix and a digit.
+_INTEGER = re.compile(
+    r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
+    r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
+)
+_BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
+_DIGITS = r"[0-9](?:_?[0-9])*"
+_DECIMAL = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_HEX_DIGITS = r"[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_HEXADECIMAL = re.compile(rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}")
+_SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
+_COMPLEX = re.compile(r"(?P<real>.+?(?<![eEpP]))(?P<imaginary>[+-].*)i")
+_ZERO_DECIMALS = re.compile(r"\.0+\Z")
+
+
+class NumberError(ValueError):
+    """A text that is no number of the kind asked for; `clamped` is what Go returns beside its error."""
+
+    def __init__(self, message: str, clamped: int = 0) -> None:
+        super().__init__(message)
+        self.clamped = clamped
+
+
+def wrap_int(number: int) -> int:
+    """The 64 bits of a sum or a product, as a Go int holds them."""
+    return ((number - MIN_INT) & MAX_UINT) + MIN_INT
+
+
+def float_to_int(number: float) -> int:
+    """int64(f) as amd64 does it: what does not fit, or is no number, is the least int."""
+    if math.isfinite(number) and MIN_INT <= number <= MAX_INT:
+        return min(int(number), MAX_INT) if number < 2.0**63 else MIN_INT
+    return MIN_INT
+
+
+def parse_int(text: str, base: int = 0) -> int:
+    """strconv.ParseInt in base 0, 8 or 10, with 64 bits; raises `NumberError`."""
+    number = _parse_based(text) if base == 0 else _parse_plain(text, base)
+    if not MIN_INT <= number <= MAX_INT:
+        raise NumberError(f"`{text}` is out of range", MAX_INT if number > 0 else MIN_INT)
+    return number
+
+
+def _parse_based(text: str) -> int:
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        raise NumberError(f"`{text}` is no integer")
+    group = str(match.lastgroup)
+    number = int(match[group].replace("_", ""), _BASES[group])
+    return -number if match["sign"] == "-" else number
+
+
+def _parse_plain(text: str, base: int) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    allowed = "0123456789"[:base]
+    if not digits or digits.strip(allowed):
+        raise NumberError(f"`{text}` is no integer")
+    # A longer text than Python reads at once is out of range in any case.
+    number = int(digits, base) if len(digits) < 100 else MAX_UINT + 1
+    return -number if text[0] == "-" else number
+
+
+def parse_float(text: str) -> float:
+    """strconv.ParseFloat with 64 bits; raises `NumberError`, for what is too large as well."""
+    if _DECIMAL.fullmatch(text):
+        number = float(text.replace("_", ""))
+    elif _HEXADECIMAL.fullmatch(text):
+        number = _parse_hexadecimal(text)
+    elif _SPECIAL.fullmatch(text):
+        return float(text)
+    else:
+        raise NumberError(f"`{text}` is no number")
+    if math.isinf(number):
+        raise NumberError(f"`{text}` is out of range")
+    return number
+
+
+def _parse_hexadecimal(text: str) -> float:
+    try:
+        return float.fromhex(text.replace("_", ""))
+    except OverflowError:
+        return math.inf
+
+
+def trim_zero_decimals(text: str) -> str:
+    """The text without a closing `.0`, `.00` and so on: what the package cast reads as an integer."""
+    return _ZERO_DECIMALS.sub("", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeric constant under each type that can hold its value; None where a type cannot."""
+
+    text: str
+    integer: int | None = None
+    unsigned: int | None = None
+    floating: float | None = None
+    complex: complex | None = None
+
+    @property
+    def looks_floating(self) -> bool:
+        """Whether its spelling makes it a float64: it has a point or an exponent, and is no hexadecimal integer."""
+        if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
+            return False
+        return any(char in self.text for char in ".eEpP")
+
+
+def character(text: str, code: int) -> Number:
+    """The constant of a character literal."""
+    return Number(text, code, code, float(code))
+
+
+def number(text: str) -> Number:
+    """The constant of a numeric literal, as text/template/parse reads it; raises `NumberError`."""
+    if text[-1] == "i":
+        return _imaginary(text)
+    try:
+        value = _parse_based(text)
+    except NumberError:
+        return _floating(text)
+    if not MIN_INT <= value <= MAX_UINT:
+        raise NumberError(f"`{text}` overflows an integer")
+    integer = value if value <= MAX_INT else None
+    # strconv.ParseUint knows no sign; zero is unsigned whatever its sign.
+    unsigned = value if value >= 0 and (value == 0 or text[0] not in "+-") else None
+    if integer is None and unsigned is None:
+        raise NumberError(f"`{text}` overflows an integer")
+    return Number(text, integer, unsigned, float(value))
+
+
+def _floating(text: str) -> Number:
+    value = parse_float(text)
+    if not any(char in text for char in ".eEpP"):
+        raise NumberError(f"`{text}` overflows an integer")
+    return Number(text, *_integers(value), value)
+
+
+def _integers(value: float) -> tuple[int | None, int | None]:
+    """The value as int64 and as uint64, where converting there and back leaves it equal."""
+    whole = math.isfinite(value) and value == math.floor(value)
+    signed = int(value) if whole and -(2.0**63) <= value < 2.0**63 else None
+    unsigned = int(value) if whole and 0 <= value < 2.0**64 else None
+    return signed, unsigned
+
+
+def _imaginary(text: str) -> Number:
+    if match := _COMPLEX.fullmatch(text):
+        value = complex(parse_float(match["real"]), parse_float(match["imaginary"]))
+    else:
+        value = complex(0, parse_float(text[:-1]))
+    if value.imag:
+        return Number(text, complex=value)
+    return Number(text, *_integers(value.real), value.real, value)

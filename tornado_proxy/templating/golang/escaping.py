@@ -1,0 +1,43 @@
+"""Text made safe for HTML, JavaScript and URLs (text/template's funcs.go, net/url's QueryEscape)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_plus
+
+from tornado_proxy.templating.golang.text import go_string, is_print, runes
+
+_HTML = {
+    b"\0": "\ufffd".encode(),
+    b'"': b"&#34;",
+    b"'": b"&#39;",
+    b"&": b"&amp;",
+    b"<": b"&lt;",
+    b">": b"&gt;",
+}
+_HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
+_JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
+
+
+def html(text: bytes) -> bytes:
+    """template.HTMLEscapeString."""
+    return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], text)
+
+
+def js(text: bytes) -> bytes:
+    """template.JSEscapeString."""
+    return go_string("".join(map(_js_rune, runes(text))))
+
+
+def _js_rune(rune: str) -> str:
+    if rune in _JS:
+        return _JS[rune]
+    if rune < " ":
+        return f"\\u00{ord(rune):02X}"
+    # U+007F is no letter of any kind, but Go looks at characters beyond ASCII only.
+    return rune if rune <= "\x7f" or is_print(rune) else f"\\u{ord(rune):04X}"
+
+
+def query(text: bytes) -> bytes:
+    """url.QueryEscape."""
+    return quote_plus(text, safe="~").encode()

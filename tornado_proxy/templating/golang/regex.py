@@ -1,0 +1,99 @@
+"""Expressions inside templates: found in bytes, one match after the other, as Go's package regexp does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+from tornado_proxy.templating.data import Captures
+from tornado_proxy.templating.golang.limits import Budget
+
+Span: TypeAlias = tuple[int, int]
+"""Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
+
+_MEMORY = 64 << 20
+
+
+class Expression(Protocol):
+    """A compiled expression."""
+
+    @property
+    def names(self) -> Sequence[tuple[str, int]]:
+        """Each named group with its number, in order; a name may stand twice."""
+        ...
+
+    def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
+        """The groups of the leftmost match from an offset on, the whole match first; None where there is none."""
+        ...
+
+
+CompileRegex: TypeAlias = Callable[[str], Expression]
+"""Makes an expression of a text in Go's syntax; raises ValueError where Go refuses it."""
+
+
+class Re2Expression:
+    """An expression that RE2 finds; `program` is what RE2 reads, which is Go's syntax but for rare constructs."""
+
+    def __init__(self, program: str) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _MEMORY
+        try:
+            self._compiled = re2.compile(program.encode(), options)
+        except re2.error as error:
+            raise ValueError(error.args[0].decode(errors="replace")) from None
+        named = sorted(self._compiled.groupindex.items(), key=lambda item: item[1])
+        self.names: Sequence[tuple[str, int]] = tuple((name.decode(), number) for name, number in named)
+
+    def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
+        """The groups of the leftmost match from an offset on."""
+        match = self._compiled.search(text, start)
+        return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
+
+
+@lru_cache(maxsize=256)
+def compile_re2(pattern: str) -> Expression:
+    """The expression as RE2 itself reads it; patterns in templates are nearly always constants, so it is kept."""
+    return Re2Expression(pattern)
+
+
+def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1) -> Iterator[Sequence[Span]]:
+    """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
+    position, last_end = 0, -1
+    while most and position <= len(text):
+        # A search may look at all that is left, and there are as many searches as matches.
+        budget.spend(1 + (len(text) - position >> 5))
+        spans = expression.spans(text, position)
+        if spans is None:
+            return
+        start, end = spans[0]
+        accepted = end != position or start != last_end
+        position = end if end != position else position + _rune_length(text, position)
+        last_end = end
+        if accepted:
+            most -= 1
+            yield spans
+
+
+def _rune_length(text: bytes, position: int) -> int:
+    """How many bytes the rune at an offset has; one at the end, and for what is no UTF-8."""
+    for length in range(1, 5):
+        try:
+            text[position : position + length].decode()
+        except UnicodeDecodeError:
+            continue
+        return length
+    return 1
+
+
+def captures(expression: Expression, text: bytes, spans: Sequence[Span]) -> Captures:
+    """The groups of a match as an expansion wants them; of namesakes, the first that took part."""
+    groups = tuple(None if start < 0 else text[start:end].decode("utf-8", "surrogateescape") for start, end in spans)
+    names: dict[str, int] = {}
+    for name, number in expression.names:
+        if names.get(name) is None or groups[names[name]] is None:
+            names[name] = number
+    return Captures(groups, names)

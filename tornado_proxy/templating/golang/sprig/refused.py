@@ -1,0 +1,48 @@
+"""The functions of sprig that rules cannot have, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CHANCE = "its result is a matter of chance, and a key must be found again"
+_CLOCK = "its result depends on the clock, and a key must be found again"
+_ENVIRONMENT = "it reads the environment of the service"
+_NETWORK = "it asks the network"
+_SLOW = "it is slow on purpose"
+_CIPHER = "a rule is no place for keys and ciphers"
+_TEMPLATE = "it would take data for a template at each request; templates are compiled when the rules are loaded"
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "ago": _CLOCK,
+        "bcrypt": _SLOW,
+        "buildCustomCert": _CIPHER,
+        "decryptAES": _CIPHER,
+        "derivePassword": _SLOW,
+        "encryptAES": _CHANCE,
+        "env": _ENVIRONMENT,
+        "expandenv": _ENVIRONMENT,
+        "genCA": _CHANCE,
+        "genCAWithKey": _CHANCE,
+        "genPrivateKey": _CHANCE,
+        "genSelfSignedCert": _CHANCE,
+        "genSelfSignedCertWithKey": _CHANCE,
+        "genSignedCert": _CHANCE,
+        "genSignedCertWithKey": _CHANCE,
+        "getHostByName": _NETWORK,
+        "htpasswd": _SLOW,
+        "now": _CLOCK,
+        "randAlpha": _CHANCE,
+        "randAlphaNum": _CHANCE,
+        "randAscii": _CHANCE,
+        "randBytes": _CHANCE,
+        "randInt": _CHANCE,
+        "randNumeric": _CHANCE,
+        "shuffle": _CHANCE,
+        "uuidv4": _CHANCE,
+    }
+)
+
+TEMPLATE_OF_TEXT = {"tpl": _TEMPLATE}
+"""The function that Helm adds, which the product refuses, and only tests against Helm's vectors allow."""

@@ -1,0 +1,177 @@
+"""Bodies compiled to closures (the walk functions of text/template's exec.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tornado_proxy.templating.golang.failures import ExecutionError
+from tornado_proxy.templating.golang.formatting import printed
+from tornado_proxy.templating.golang.nodes import (
+    Body,
+    Branch,
+    Call,
+    Expression,
+    Jump,
+    Node,
+    Output,
+    Range,
+    Text,
+)
+from tornado_proxy.templating.golang.operands import Operands
+from tornado_proxy.templating.golang.running import Evaluate, Execute, Leaving, Run
+from tornado_proxy.templating.golang.values import INVALID, Map, Slice, Value, is_true, type_name
+
+
+class Statements:
+    """Compiles the bodies of one template and of those defined in it."""
+
+    def __init__(self, operands: Operands, templates: Mapping[bytes, Body]) -> None:
+        self._operands = operands
+        self._templates = templates
+
+    def body(self, body: Body) -> Execute:
+        """What runs each node in order, until one leaves a `range`."""
+        nodes = [self._node(node) for node in body]
+        if len(nodes) == 1:
+            return nodes[0]
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            for node in nodes:
+                leaving = node(run, dot)
+                if leaving is not None:
+                    return leaving
+            return None
+
+        return execute
+
+    def _node(self, node: Node) -> Execute:
+        match node:
+            case Text():
+                return _text(node.value)
+            case Output():
+                return self._output(node)
+            case Branch():
+                return self._branch(node)
+            case Range():
+                return self._range(node)
+            case Call():
+                return self._call(node)
+            case Jump():
+                leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
+                return lambda _run, _dot: leaving
+
+    def _pipeline(self, node: Output | Branch | Range) -> Evaluate:
+        return self._operands.pipeline(node.pipeline, node.base)
+
+    def _output(self, node: Output) -> Execute:
+        evaluate, silent = self._pipeline(node), bool(node.pipeline.variables)
+
+        def execute(run: Run, dot: Value) -> None:
+            run.budget.spend()
+            value = evaluate(run, dot)
+            if not silent:
+                run.write(value if type(value) is bytes else printed(value, run.budget))
+
+        return execute
+
+    def _branch(self, node: Branch) -> Execute:
+        evaluate, sets_dot = self._pipeline(node), node.sets_dot
+        body, otherwise = self.body(node.body), self.body(node.otherwise)
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            run.budget.spend()
+            mark = len(run.names)
+            value = evaluate(run, dot)
+            leaving = body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
+            run.forget(mark)
+            return leaving
+
+        return execute
+
+    def _range(self, node: Range) -> Execute:
+        evaluate = self._pipeline(node)
+        body, otherwise = self.body(node.body), self.body(node.otherwise)
+        names, assigns = node.pipeline.variables, node.pipeline.assigns
+
+        def set_variables(run: Run, index: Value, element: Value) -> None:
+            # One variable takes the element, two take index and element.
+            pair = (index, element)[-len(names) :] if names else ()
+            if assigns:
+                for name, value in zip(names, pair, strict=True):
+                    run.assign(name, value)
+            elif names:
+                run.values[-len(names) :] = pair
+
+        def loop(run: Run, items: Iterable[tuple[Value, Value]]) -> bool:
+            """Whether there was an iteration."""
+            mark = len(run.names)
+            ran = False
+            for index, element in items:
+                ran = True
+                run.budget.spend()
+                set_variables(run, index, element)
+                leaving = body(run, element)
+                run.forget(mark)
+                if leaving is Leaving.BREAK:
+                    break
+            return ran
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            run.budget.spend()
+            mark = len(run.names)
+            ran = loop(run, iterated(evaluate(run, dot), len(names)))
+            leaving = None if ran else otherwise(run, dot)
+            run.forget(mark)
+            # Go's `break` in an `else` ends this range, not the one around it.
+            return None if leaving is Leaving.BREAK else leaving
+
+        return execute
+
+    def _call(self, node: Call) -> Execute:
+        pipeline = node.pipeline
+        evaluate = _no_value if pipeline is None else self._operands.pipeline(pipeline, node.base)
+        name = node.name
+        if name not in self._templates:
+            place = Expression(node.start, node.end)
+            message = f"there is no template `{name.decode('utf-8', 'replace')}`"
+            return _always(self._operands.failing(message, place, node.base))
+
+        def execute(run: Run, dot: Value) -> None:
+            run.budget.spend()
+            run.invoke(run.templates[name], evaluate(run, dot))
+
+        return execute
+
+
+def _text(text: bytes) -> Execute:
+    def execute(run: Run, _dot: Value) -> None:
+        run.write(text)
+
+    return execute
+
+
+def _no_value(_run: Run, _dot: Value) -> Value:
+    return INVALID
+
+
+def _always(fail: Evaluate) -> Execute:
+    def execute(run: Run, dot: Value) -> None:
+        fail(run, dot)
+
+    return execute
+
+
+def iterated(value: Value, variables: int) -> Iterable[tuple[Value, Value]]:
+    """What a `range` over a value visits: index or key, and element."""
+    if isinstance(value, Slice):
+        return enumerate(list(value))
+    if isinstance(value, Map):
+        return sorted(value.items())
+    if isinstance(value, int) and not isinstance(value, bool):
+        if variables > 1:
+            raise ExecutionError("a `range` over a number takes one variable")
+        of = type(value)
+        return ((INVALID, of(number)) for number in range(value))
+    if value is INVALID or value is None:
+        return ()
+    raise ExecutionError(f"a `range` cannot visit a `{type_name(value)}`")

@@ -1,0 +1,243 @@
+"""URLs taken apart and put together (package net/url)."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
+_HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
+
+PATH = _UNRESERVED + b"$&+,/:;=@"
+"""The bytes that stand in a path as they are; so the other sets for their parts."""
+FRAGMENT = _UNRESERVED + b"$&+,/:;=?@!()*"
+USER_PASSWORD = _UNRESERVED + b"$&+,;="
+QUERY = _UNRESERVED
+
+_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})?")
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+_SCHEME = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*)?:")
+_USERINFO = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+_PORT = re.compile(rb"(?::[0-9]*)?")
+
+
+class UrlError(ValueError):
+    """A text that is no URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Userinfo:
+    """The user, and the password if there is one, before a host."""
+
+    name: bytes
+    password: bytes | None = None
+
+    def __bytes__(self) -> bytes:
+        name = escape(self.name, USER_PASSWORD)
+        return name if self.password is None else name + b":" + escape(self.password, USER_PASSWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """The parts of a URL, decoded but for the query; the raw ones are hints of how path and fragment were encoded."""
+
+    scheme: bytes = b""
+    opaque: bytes = b""
+    user: Userinfo | None = None
+    host: bytes = b""
+    path: bytes = b""
+    raw_path: bytes = b""
+    omit_host: bool = False
+    force_query: bool = False
+    raw_query: bytes = b""
+    fragment: bytes = b""
+    raw_fragment: bytes = b""
+
+    @property
+    def escaped_path(self) -> bytes:
+        """The path encoded: as the hint says where that is its encoding."""
+        if _is_hint(self.raw_path, self.path, PATH):
+            return self.raw_path
+        return b"*" if self.path == b"*" else escape(self.path, PATH)
+
+    @property
+    def escaped_fragment(self) -> bytes:
+        """The fragment encoded: as the hint says where that is its encoding."""
+        if _is_hint(self.raw_fragment, self.fragment, FRAGMENT):
+            return self.raw_fragment
+        return escape(self.fragment, FRAGMENT)
+
+    @property
+    def request_uri(self) -> bytes:
+        """What a request line asks for: path and query."""
+        target = self.opaque or self.escaped_path or b"/"
+        if self.opaque.startswith(b"//"):
+            target = self.scheme + b":" + target
+        return target + self._query
+
+    @property
+    def _query(self) -> bytes:
+        return b"?" + self.raw_query if self.force_query or self.raw_query else b""
+
+    def __bytes__(self) -> bytes:
+        scheme = self.scheme + b":" if self.scheme else b""
+        fragment = b"#" + self.escaped_fragment if self.fragment else b""
+        return (scheme + self.opaque if self.opaque else self._hierarchy(scheme)) + self._query + fragment
+
+    def _hierarchy(self, scheme: bytes) -> bytes:
+        start, path = scheme, self.escaped_path
+        if self.user is not None or self.host or (scheme and not self.omit_host):
+            start += b"//" if self.host or self.path or self.user is not None else b""
+            start += bytes(self.user) + b"@" if self.user is not None else b""
+            start += escape(self.host, _HOST)
+        if path and not path.startswith(b"/") and self.host:
+            start += b"/"
+        if not start and b":" in path.partition(b"/")[0]:
+            # Such a segment would be taken for a scheme.
+            start = b"./"
+        return start + path
+
+
+def escape(text: bytes, kept: bytes) -> bytes:
+    """The text with every other byte than those kept as `%XX`."""
+    return b"".join(bytes((byte,)) if byte in kept else b"%%%02X" % byte for byte in text)
+
+
+def unescape(text: bytes, *, plus: bool = False) -> bytes:
+    """The text with its escapes decoded, and `+` as a space if that is asked for; raises `UrlError`."""
+    text = text.replace(b"+", b" ") if plus else text
+
+    def decoded(match: re.Match[bytes]) -> bytes:
+        if match[1] is None:
+            raise UrlError(f"invalid URL escape {match.string[match.start() : match.start() + 3]!r}")
+        return bytes.fromhex(match[1].decode())
+
+    return _ESCAPE.sub(decoded, text)
+
+
+def parse(text: bytes) -> Url:
+    """The URL, or reference to one, of a text; raises `UrlError`."""
+    rest, _, fragment = text.partition(b"#")
+    if _CONTROL.search(rest):
+        raise UrlError("invalid control character in URL")
+    if rest == b"*":
+        return Url(path=b"*")
+    scheme, rest = _scheme(rest)
+    force_query = rest.endswith(b"?") and rest.count(b"?") == 1
+    rest, _, query = rest.partition(b"?")
+    decoded_fragment = unescape(fragment)
+    raw_fragment = b"" if escape(decoded_fragment, FRAGMENT) == fragment else fragment
+    if scheme and not rest.startswith(b"/"):
+        return Url(
+            scheme, rest, force_query=force_query, raw_query=query, fragment=decoded_fragment, raw_fragment=raw_fragment
+        )
+    if not rest.startswith(b"/") and b":" in rest.partition(b"/")[0]:
+        raise UrlError("first path segment in URL cannot contain colon")
+    user, host, omit_host = None, b"", False
+    if rest.startswith(b"//") and (scheme or not rest.startswith(b"///")):
+        authority, slash, path = rest[2:].partition(b"/")
+        user, host = _authority(scheme, authority)
+        rest = slash + path
+    elif scheme:
+        omit_host = True
+    path = unescape(rest)
+    raw_path = b"" if escape(path, PATH) == rest else rest
+    return Url(scheme, b"", user, host, path, raw_path, omit_host, force_query, query, decoded_fragment, raw_fragment)
+
+
+def _scheme(text: bytes) -> tuple[bytes, bytes]:
+    match = _SCHEME.match(text)
+    if match is None:
+        return b"", text
+    if match[1] is None:
+        raise UrlError("missing protocol scheme")
+    return match[1].lower(), text[match.end() :]
+
+
+def _authority(scheme: bytes, authority: bytes) -> tuple[Userinfo | None, bytes]:
+    info, at, host = authority.rpartition(b"@")
+    host = _host(scheme, host)
+    if not at:
+        return None, host
+    if not _USERINFO.fullmatch(info):
+        raise UrlError("invalid userinfo")
+    name, colon, password = info.partition(b":")
+    return Userinfo(unescape(name), unescape(password) if colon else None), host
+
+
+def _host(scheme: bytes, host: bytes) -> bytes:
+    bracket = host.rfind(b"[")
+    if bracket > 0:
+        raise UrlError("invalid IP-literal")
+    if bracket == 0:
+        return _ip_literal(host)
+    colon = host.find(b":") if scheme in (b"http", b"https") else host.rfind(b":")
+    if colon >= 0:
+        _check_port(host[colon:])
+    return _unescape_host(host)
+
+
+def _ip_literal(host: bytes) -> bytes:
+    address, bracket, port = host[1:].rpartition(b"]")
+    if not bracket:
+        raise UrlError("missing ']' in host")
+    _check_port(port)
+    address, zoned, zone = address.partition(b"%25")
+    address = _unescape_host(address)
+    zone = _unescape_host(zoned + zone, zone=True)
+    try:
+        ipaddress.IPv6Address((address + zone).decode())
+    except ValueError:
+        raise UrlError("invalid host") from None
+    return b"[" + address + zone + b"]" + port
+
+
+def _check_port(port: bytes) -> None:
+    if not _PORT.fullmatch(port):
+        raise UrlError(f"invalid port {port!r} after host")
+
+
+def _unescape_host(host: bytes, *, zone: bool = False) -> bytes:
+    """Only bytes beyond ASCII are escaped in a host; in a zone also what could stand there, and spaces."""
+    for match in _ESCAPE.finditer(host):
+        byte = int(match[1] or b"0", 16)
+        if match[0] != b"%25" and not (byte == 0x20 or byte in _HOST if zone else byte >= 0x80):
+            raise UrlError(f"invalid URL escape {match[0]!r}")
+    if any(byte < 0x80 and byte not in _HOST for byte in _ESCAPE.sub(b"", host)):
+        raise UrlError("invalid character in host name")
+    return unescape(host)
+
+
+def _is_hint(raw: bytes, decoded: bytes, kept: bytes) -> bool:
+    """Whether a raw form is a valid encoding of what it should encode."""
+    if not raw or any(byte not in kept + b"!$&'()*+,;=:@[]%" for byte in raw):
+        return False
+    try:
+        return unescape(raw) == decoded
+    except UrlError:
+        return False
+
+
+def split_port(host: bytes) -> tuple[bytes, bytes]:
+    """A host without its port and without brackets, and the port."""
+    name, colon, port = host.rpartition(b":")
+    if not colon or not _PORT.fullmatch(colon + port):
+        name, port = host, b""
+    if name.startswith(b"[") and name.endswith(b"]"):
+        name = name[1:-1]
+    return name, port
+
+
+def parse_query(query: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The pairs of a query in order; those with a semicolon or a bad escape are left out (url.ParseQuery)."""
+    for part in query.split(b"&"):
+        name, _, value = part.partition(b"=")
+        if not part or b";" in part:
+            continue
+        try:
+            yield unescape(name, plus=True), unescape(value, plus=True)
+        except UrlError:
+            continue

@@ -1,0 +1,32 @@
+"""Which functions a template may call, and what is said of a name that is none."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templating.golang.calling import Function
+from tornado_proxy.templating.golang.expressions import KEYWORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The functions by name, and the names that are known and refused, each with the reason."""
+
+    functions: Mapping[str, Function]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, name: str, start: int) -> None:
+        """Raise `TemplateMistake` unless a function has that name."""
+        if name in self.functions:
+            return
+        end = start + len(name)
+        if name in self.refused:
+            raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
+        if name in KEYWORDS:
+            raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+        meant = difflib.get_close_matches(name, self.functions, n=1)
+        cure = f"did you mean `{meant[0]}`?" if meant else None
+        raise TemplateMistake(f"there is no function `{name}`", start, end, cure)
