@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
-from tornado_proxy.lint.automata.characters import WORD, CharacterSet
+from tornado_proxy.lint.automata.classes import WORD, holds, listed
 from tornado_proxy.lint.automata.gaps import BLANK, side
-from tornado_proxy.lint.automata.real_keys import KEY_CHARACTERS, role
+from tornado_proxy.lint.automata.real_keys import REFUSED, role
+from tornado_proxy.rules.expressions.ranges import Ranges, complement
 
 # What people write into a key, best first: examples are made of these where they can be.
 _EVERYDAY = ascii_lowercase + digits + ascii_uppercase + "-_/.~+,=@:!$&'()*;% #?[]{}|^`\"<>\\"
-_BASE = (KEY_CHARACTERS, CharacterSet.listed("/"), CharacterSet.listed("."))
+_BASE = (complement(REFUSED), listed("/"), listed("."))
 
 
 class Letter(NamedTuple):
@@ -26,13 +27,13 @@ class Letter(NamedTuple):
     side: int
 
 
-def everyday(characters: CharacterSet) -> str | None:
+def everyday(characters: Ranges) -> str | None:
     """The character of a set that people are most likely to write; None where it is empty."""
-    found = next((each for each in _EVERYDAY if each in characters), None)
-    return found or (chr(characters.ranges[0][0]) if characters else None)
+    found = next((each for each in _EVERYDAY if holds(characters, each)), None)
+    return found or (chr(characters[0][0]) if characters else None)
 
 
-def letters(sets: Sequence[CharacterSet], *, words: bool) -> tuple[Letter, ...]:
+def letters(sets: Sequence[Ranges], *, words: bool) -> tuple[Letter, ...]:
     """The letters of an alphabet, everyday ones first; `words`: whether word characters are to be told from others."""
     borders, members = _stretches([*sets, *_BASE, *((WORD,) if words else ())])
     real = 1 << len(sets)
@@ -54,11 +55,11 @@ def letters(sets: Sequence[CharacterSet], *, words: bool) -> tuple[Letter, ...]:
     )
 
 
-def _stretches(sets: Iterable[CharacterSet]) -> tuple[list[int], list[int]]:
+def _stretches(sets: Iterable[Ranges]) -> tuple[list[int], list[int]]:
     """Where membership changes along all code points, and in which sets the code points from there on are."""
     changes: dict[int, int] = {0: 0}
     for index, each in enumerate(sets):
-        for first, last in each.ranges:
+        for first, last in each:
             changes[first] = changes.get(first, 0) ^ 1 << index
             changes[last + 1] = changes.get(last + 1, 0) ^ 1 << index
     borders = sorted(changes)

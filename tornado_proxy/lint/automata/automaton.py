@@ -7,16 +7,13 @@ them; so there is a table for each combination of truths, made when first needed
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.lint.automata.characters import CharacterSet
-from tornado_proxy.lint.automata.classes import characters
+from tornado_proxy.lint.automata.classes import holds, readable
 from tornado_proxy.lint.automata.gaps import TRUTHS
-from tornado_proxy.lint.automata.real_keys import KEY_CHARACTERS
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
-    AnyByte,
     AnyCharacter,
     Assertion,
     BracketClass,
@@ -32,6 +29,7 @@ from tornado_proxy.lint.automata.syntax import (
     walk,
 )
 from tornado_proxy.lint.automata.syntax import Sequence as Series
+from tornado_proxy.rules.expressions.ranges import Ranges
 
 LARGEST = 2000
 """The most positions of one expression: more than the thousandfold repetition that RE2 allows, in bounded time."""
@@ -77,13 +75,14 @@ class Automaton:
         linker = _Linker(0)
         self.atoms = atoms
         self.truths = truths  # those that it looks at
+        self._readers: dict[str, int] = {}
         self._tables = {0: linker.table(atoms)}
         self.sets = tuple(linker.sets)  # by position: what it reads
 
     @cached_property
-    def holders(self) -> dict[CharacterSet, int]:
+    def holders(self) -> dict[Ranges, int]:
         """The positions that read a set of characters, by the set."""
-        found: dict[CharacterSet, int] = {}
+        found: dict[Ranges, int] = {}
         for position, each in enumerate(self.sets):
             found[each] = found.get(each, 0) | 1 << position
         return found
@@ -97,11 +96,11 @@ class Automaton:
         return found
 
     def readers(self, character: str) -> int:
-        """The positions that can read a character."""
-        found = 0
-        for each, positions in self.holders.items():
-            if character in each:
-                found |= positions
+        """The positions that read a character."""
+        found = self._readers.get(character)
+        if found is None:
+            found = sum(positions for each, positions in self.holders.items() if holds(each, character))
+            self._readers[character] = found
         return found
 
 
@@ -152,7 +151,7 @@ class _Linker:
 
     def __init__(self, holding: int) -> None:
         self.holding = holding
-        self.sets: list[CharacterSet] = []
+        self.sets: list[Ranges] = []
         self.follow: list[int] = []
 
     def table(self, parts: Iterable[Atom]) -> Table:
@@ -183,8 +182,6 @@ class _Linker:
                 return _EMPTY if self.holding & TRUTHS[node.kind] else _NEVER
             case FlagChange():
                 return _EMPTY
-            case AnyByte():
-                raise Unsupported("`\\C` reads a part of a character")
             case _:
                 assert_never(node)
 
@@ -192,7 +189,7 @@ class _Linker:
         if len(self.sets) == LARGEST:
             raise Unsupported(f"the expression has more than {LARGEST} places that read a character")
         bit = 1 << len(self.sets)
-        self.sets.append(_readable(node))
+        self.sets.append(readable(node))
         self.follow.append(0)
         return _Fragment(False, bit, bit)
 
@@ -236,8 +233,3 @@ class _Linker:
         """Let each of some positions be followed by each of others."""
         for position in bits(last):
             self.follow[position] |= first
-
-
-@lru_cache(maxsize=4096)
-def _readable(node: OneCharacter) -> CharacterSet:
-    return characters(node) & KEY_CHARACTERS

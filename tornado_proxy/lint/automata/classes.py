@@ -1,19 +1,16 @@
-"""What the one-character nodes read, exactly as RE2 reads it.
+r"""What the one-character nodes read: the same code points for which `rules.expressions` lets RE2 look.
 
-ASCII is written down here. What Unicode says (categories, scripts, other cases) depends on the version of its tables,
-so RE2 itself is asked, with a text of all code points: exact for the matcher that will run, whatever its version.
+ASCII is written down here, since an expression of ASCII should need no table; what Unicode says of categories, scripts
+and other cases comes from where the matcher has it.
 """
 
 from __future__ import annotations
 
-import sys
-from array import array
+from bisect import bisect_right
 from functools import lru_cache
 from typing import assert_never
 
-import re2
-
-from tornado_proxy.lint.automata.characters import ALL, NEWLINE, WORD, CharacterSet
+from tornado_proxy.lint.automata.real_keys import REFUSED
 from tornado_proxy.lint.automata.syntax import (
     AnyCharacter,
     BracketClass,
@@ -24,101 +21,92 @@ from tornado_proxy.lint.automata.syntax import (
     PerlClass,
     PosixClass,
     UnicodeClass,
-    Unsupported,
 )
+from tornado_proxy.rules.expressions.properties import folded, members
+from tornado_proxy.rules.expressions.ranges import EVERYTHING, LAST, Ranges, complement, difference, union
 
-_DIGIT = CharacterSet.of((0x30, 0x39))
-_UPPER = CharacterSet.of((0x41, 0x5A))
-_LOWER = CharacterSet.of((0x61, 0x7A))
-_ALPHA = _UPPER | _LOWER
-_SPACE = CharacterSet.listed("\t\n\f\r ")
-_GRAPH = CharacterSet.of((0x21, 0x7E))
-_ASCII = CharacterSet.of((0, 0x7F))
 
-PERL = {"d": _DIGIT, "s": _SPACE, "w": WORD}
-POSIX = {
-    "alnum": _ALPHA | _DIGIT,
+def listed(characters: str) -> Ranges:
+    """The characters of a text as a set."""
+    return union((ord(each), ord(each)) for each in characters)
+
+
+_DIGIT: Ranges = ((0x30, 0x39),)
+_UPPER: Ranges = ((0x41, 0x5A),)
+_LOWER: Ranges = ((0x61, 0x7A),)
+_ALPHA = _UPPER + _LOWER
+_ALNUM = _DIGIT + _ALPHA
+_GRAPH: Ranges = ((0x21, 0x7E),)
+_ASCII: Ranges = ((0, 0x7F),)
+WORD = union((*_ALNUM, *listed("_")))
+r"""What `\w` reads, and what `\b` looks for on one of its sides."""
+
+_PERL = {"d": _DIGIT, "s": listed("\t\n\f\r "), "w": WORD}
+_POSIX = {
+    "alnum": _ALNUM,
     "alpha": _ALPHA,
     "ascii": _ASCII,
-    "blank": CharacterSet.listed("\t "),
-    "cntrl": CharacterSet.of((0, 0x1F), (0x7F, 0x7F)),
+    "blank": listed("\t "),
+    "cntrl": ((0, 0x1F), (0x7F, 0x7F)),
     "digit": _DIGIT,
     "graph": _GRAPH,
     "lower": _LOWER,
-    "print": _GRAPH | CharacterSet.listed(" "),
-    "punct": _GRAPH & ~(_ALPHA | _DIGIT),
-    "space": _SPACE | CharacterSet.listed("\v"),
+    "print": ((0x20, 0x7E),),
+    "punct": difference(_GRAPH, _ALNUM),
+    "space": listed("\t\n\v\f\r "),
     "upper": _UPPER,
     "word": WORD,
-    "xdigit": _DIGIT | CharacterSet.listed("abcdefABCDEF"),
+    "xdigit": listed("0123456789ABCDEFabcdef"),
 }
+POSIX_NAMES = frozenset(_POSIX)
 
-# Unicode's simple case folding gives two ASCII letters a third form: the sign of Kelvin and the long s.
+# Unicode's simple case folding gives two letters of ASCII a third form: the sign of Kelvin and the long s.
 _THIRD_FORMS = {"K": "\u212a", "S": "\u017f"}
 
 
 @lru_cache(maxsize=4096)
-def characters(node: OneCharacter | Member) -> CharacterSet:  # noqa: PLR0911 - one case for each kind of node
-    """The characters that a node reads; raises `Unsupported` for a class that RE2 does not know."""
+def readable(node: OneCharacter) -> Ranges:
+    """The characters that a node reads, of those that a key may hold."""
+    return difference(characters(node), REFUSED)
+
+
+@lru_cache(maxsize=4096)
+def characters(node: OneCharacter | Member) -> Ranges:
+    """The characters that a node reads."""
     match node:
-        case Character():
-            found = CharacterSet.listed(node.character)
-            return _folded(found) if node.folded else found
-        case CharacterRange():
-            found = CharacterSet.of((ord(node.first), ord(node.last)))
-            return _folded(found) if node.folded else found
-        case PerlClass():
-            return _named(PERL[node.letter], node)
-        case PosixClass():
-            return _named(POSIX[node.name], node)
-        case UnicodeClass():
-            found = asked(rf"{'(?i)' if node.folded else ''}\p{{{node.name}}}")
-            return ~found if node.negated else found
         case BracketClass():
-            found = CharacterSet.of(*(each for member in node.members for each in characters(member).ranges))
-            return ~found if node.negated else found
+            found = union(each for member in node.members for each in characters(member))
+            return complement(found) if node.negated else found
         case AnyCharacter():
-            return ALL if node.newline else ~NEWLINE
+            return EVERYTHING if node.newline else complement(listed("\n"))
+        case UnicodeClass():
+            found = members(node.name, fold=node.folded)
+            return complement(found) if node.negated else found
+        case PerlClass() | PosixClass():
+            found = _PERL[node.letter] if isinstance(node, PerlClass) else _POSIX[node.name]
+            found = _every_case(found) if node.folded else found
+            return complement(found) if node.negated else found
+        case Character() | CharacterRange():
+            found = listed(node.character) if isinstance(node, Character) else ((ord(node.first), ord(node.last)),)
+            return _every_case(found) if node.folded else found
         case _:
             assert_never(node)
 
 
-def _named(found: CharacterSet, node: PerlClass | PosixClass) -> CharacterSet:
-    """A class of ASCII characters: other cases are added before it is negated, as Go and RE2 do."""
-    if node.folded:
-        found = _folded(found)
-    return ~found if node.negated else found
-
-
-def _folded(found: CharacterSet) -> CharacterSet:
-    """A set with the other cases of its characters: ASCII by arithmetic, the rest by asking."""
-    letters = "".join(chr(code) for first, last in (found & _ALPHA).ranges for code in range(first, last + 1))
+def _every_case(found: Ranges) -> Ranges:
+    """A set with the other cases of its characters."""
+    letters = "".join(chr(code) for low, high in _within(found, _ALPHA) for code in range(low, high + 1))
     upper = letters.upper()
-    cases = CharacterSet.listed(upper + letters.lower() + "".join(_THIRD_FORMS.get(each, "") for each in upper))
-    beyond = (found & ~_ASCII).ranges
-    if not beyond:
-        return found | cases
-    members = "".join(rf"\x{{{first:X}}}-\x{{{last:X}}}" for first, last in beyond)
-    return found | cases | asked(f"(?i)[{members}]")
+    third = "".join(_THIRD_FORMS.get(each, "") for each in upper)
+    return union((*found, *listed(upper + letters.lower() + third), *folded(difference(found, _ASCII))))
 
 
-@lru_cache(maxsize=256)
-def asked(expression: str) -> CharacterSet:
-    """The characters that RE2 finds for a one-character expression; raises `Unsupported` where it knows none."""
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    text = _every_character()
-    try:
-        runs = [each.span() for each in re2.finditer(f"(?:{expression})+", text, options)]
-    except re2.error as error:
-        raise Unsupported(f"RE2 does not know `{expression}`") from error
-    return CharacterSet.of(*((ord(text[start]), ord(text[end - 1])) for start, end in runs))
+def _within(found: Ranges, others: Ranges) -> Ranges:
+    return difference(found, complement(others))
 
 
-@lru_cache(maxsize=1)
-def _every_character() -> str:
-    """All code points but the surrogates, which no text in UTF-8 can hold."""
-    codes = array("I", range(0xD800))
-    codes.extend(range(0xE000, 0x110000))
-    return codes.tobytes().decode(f"utf-32-{sys.byteorder[0]}e")
+def holds(ranges: Ranges, character: str) -> bool:
+    """Whether a character is in a set."""
+    code = ord(character)
+    index = bisect_right(ranges, (code, LAST)) - 1
+    return index >= 0 and code <= ranges[index][1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.lint.automata.characters import WORD
+from tornado_proxy.lint.automata.classes import WORD, holds
 from tornado_proxy.lint.automata.syntax import AssertionKind
 
 EDGE, BLANK, LETTER = range(3)
@@ -41,7 +41,7 @@ HOLDING = tuple(tuple(_truths(before, after) for after in range(3)) for before i
 
 def side(character: str) -> int:
     """What a character is to the gaps beside it."""
-    return LETTER if character in WORD else BLANK
+    return LETTER if holds(WORD, character) else BLANK
 
 
 def gaps(text: str) -> Iterator[tuple[int, str]]:

@@ -6,11 +6,9 @@ from functools import lru_cache
 from typing import assert_never
 
 from tornado_proxy.lint.automata.alphabet import everyday
-from tornado_proxy.lint.automata.classes import characters
-from tornado_proxy.lint.automata.real_keys import KEY_CHARACTERS
+from tornado_proxy.lint.automata.classes import readable
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
-    AnyByte,
     AnyCharacter,
     Assertion,
     BracketClass,
@@ -36,7 +34,7 @@ def guess(tree: Node) -> str | None:
     return None if objection(key) else key
 
 
-def _text(node: Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
+def _text(node: Node) -> str | None:
     """The shortest text that a node reads, assertions aside; None where it reads none that a key can hold."""
     match node:
         case Character() | BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
@@ -54,8 +52,6 @@ def _text(node: Node) -> str | None:  # noqa: PLR0911 - one case for each kind o
             return next((each for each in texts if each is not None), None)
         case Assertion() | FlagChange():
             return ""
-        case AnyByte():
-            return None
         case _:
             assert_never(node)
 
@@ -63,4 +59,4 @@ def _text(node: Node) -> str | None:  # noqa: PLR0911 - one case for each kind o
 @lru_cache(maxsize=4096)
 def _likely(node: OneCharacter) -> str | None:
     """The most everyday character that a node reads, of those that a key may hold."""
-    return everyday(characters(node) & KEY_CHARACTERS)
+    return everyday(readable(node))

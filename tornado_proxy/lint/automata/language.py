@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tornado_proxy.lint.automata.automaton import Automaton, automaton
+from tornado_proxy.lint.automata.budget import Budget
 from tornado_proxy.lint.automata.gaps import gaps
+from tornado_proxy.lint.automata.guess import guess
 from tornado_proxy.lint.automata.parser import parse
 from tornado_proxy.lint.automata.syntax import Node, Unsupported
 
@@ -26,13 +28,23 @@ class Language:
             raise Unsupported(self.reason)
         return automaton(self.tree)
 
-    def finds(self, key: str) -> bool:
-        """Whether a text of characters that keys may hold belongs to it; raises `Unsupported`."""
+    @cached_property
+    def guess(self) -> str | None:
+        """A short real key that it probably has, had without an automaton; None where none comes to mind."""
+        return guess(self.tree) if self.tree else None
+
+    def finds(self, key: str, budget: Budget | None = None) -> bool:
+        """Whether its expression is found in a key, real or not, that begins with `/`.
+
+        Raises `Unsupported`, and `Exhausted` where it has a budget and that is used up.
+        """
         held = 0
         for holding, character in gaps(key):
             table = self.automaton.table(holding)
             if table.stages[-1].ended(held):
                 return True
+            if budget:
+                budget.spend(1 + held.bit_count() // 8)
             if character:
                 held = table.heading(held) & self.automaton.readers(character)
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from tornado_proxy.lint.automata.automaton import atoms
@@ -12,9 +11,12 @@ from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget, Exhausted
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.proofs import Example, overlap
 from tornado_proxy.lint.automata.syntax import Assertion, AssertionKind, Character, FlagChange, Node
+from tornado_proxy.rules.keys import objection
 
 _STARTS = {AssertionKind.TEXT_START, AssertionKind.LINE_START}
 _ENDS = {AssertionKind.TEXT_END, AssertionKind.LINE_END}
+# Of characters that are cases of each other, one stands for all: of those in ASCII and their third forms.
+_ONE_CASE = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} | {0x212A: "k", 0x17F: "s"}
 
 
 class Overlap(NamedTuple):
@@ -34,12 +36,28 @@ def overlaps(languages: Sequence[Language], budget: Budget | None = None) -> Ite
     whole = budget or Budget(LIST)
     for one, other in _candidates(languages):
         try:
-            whole.spend(1)
+            key = _shared(languages[one], languages[other], whole)
         except Exhausted:
             return
-        answer = overlap(languages[one], languages[other], whole.portion(QUESTION))
-        if isinstance(answer, Example):
-            yield Overlap(one, other, answer.key)
+        if key is not None:
+            yield Overlap(one, other, key)
+
+
+def _shared(one: Language, other: Language, whole: Budget) -> str | None:
+    """A key in which both of two sources are found, guessed or proved; raises `Exhausted` with the whole budget."""
+    whole.spend(1)
+    for key in _guesses(one.guess, other.guess):
+        if one.finds(key, whole) and other.finds(key, whole):
+            return key
+    answer = overlap(one, other, whole.portion(min(QUESTION, whole.left)))
+    return answer.key if isinstance(answer, Example) else None
+
+
+def _guesses(one: str | None, other: str | None) -> Iterator[str]:
+    """Keys that may belong to two sources, by one that each probably finds."""
+    if one and other:
+        yield from (one, other)
+        yield from (key for key in (one + other[1:], other + one[1:]) if not objection(key))
 
 
 def _candidates(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
@@ -59,12 +77,12 @@ def _candidates(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
 
 
 def opening(of: Language) -> str:
-    """A text with which all keys begin in which a source is found; empty where none is certain."""
+    """A text with which all keys begin in which a source is found, in one case; empty where none is certain."""
     return _edge(_parts(of), _STARTS)
 
 
 def closing(of: Language) -> str:
-    """A text with which all keys end in which a source is found; empty where none is certain."""
+    """A text with which all keys end in which a source is found, in one case; empty where none is certain."""
     return _edge(reversed(_parts(of)), _ENDS)[::-1]
 
 
@@ -80,5 +98,14 @@ def _edge(parts: Iterable[Node], anchors: set[AssertionKind]) -> str:
     first = next(rest, None)
     if not isinstance(first, Assertion) or first.kind not in anchors:
         return ""
-    plain = takewhile(lambda each: isinstance(each, Character) and not each.folded, rest)
-    return "".join(each.character for each in plain if isinstance(each, Character))
+    found = []
+    for each in rest:
+        if not isinstance(each, Character) or (each.folded and not each.character.isascii()):
+            break
+        found.append(each.character)
+    return in_one_case("".join(found))
+
+
+def in_one_case(text: str) -> str:
+    """A text in which the case of ASCII letters makes no difference."""
+    return text.translate(_ONE_CASE)

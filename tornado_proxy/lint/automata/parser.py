@@ -1,7 +1,8 @@
 """From the text of an expression in Go's syntax to its tree.
 
-It reads what RE2 reads (the page `Syntax` of google/re2) and leaves judging to RE2: `parse` means what RE2 means of any
-text that RE2 accepts, or raises `Unsupported`; of other texts it may say anything, but it neither fails nor hangs.
+What may be written is judged by `rules.expressions`, whose readers of escapes, classes and groups are used here: of any
+text that it accepts, `parse` makes a tree that means the same, or raises `Unsupported`; of other texts it may make
+anything, but it neither fails otherwise nor hangs.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tornado_proxy.lint.automata.classes import POSIX
+from tornado_proxy.lint.automata.classes import POSIX_NAMES
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
-    AnyByte,
     AnyCharacter,
     Assertion,
     AssertionKind,
@@ -31,21 +31,19 @@ from tornado_proxy.lint.automata.syntax import (
     UnicodeClass,
     Unsupported,
 )
+from tornado_proxy.rules.expressions.brackets import read_property
+from tornado_proxy.rules.expressions.errors import PatternError
+from tornado_proxy.rules.expressions.escapes import read_escape
+from tornado_proxy.rules.expressions.groups import Opening, read_opening
 
 DEEPEST = 60
 """Groups within groups; beyond, the recursion of parser and builder would come near Python's own limit."""
 
-MOST_REPEATED = 1000
-"""The largest count in braces that Go and RE2 take."""
-
-_OPENING = re.compile(r"\((?:\?(?:P?<(?P<name>[^>]*)>|(?P<on>[imsU]*)(?:-(?P<off>[imsU]+))?(?P<close>[:)])))?")
 _COUNTED = re.compile(r"\{(?P<least>0|[1-9][0-9]*)(?P<comma>,(?P<most>0|[1-9][0-9]*)?)?\}")
+_LARGEST_COUNT = 1000
 _POSIX = re.compile(r"\[:(?P<negated>\^?)(?P<name>[a-z]+):\]")
-_UNICODE = re.compile(r"\\(?P<sign>[pP])(?:\{(?P<negated>\^?)(?P<name>[^}]*)\}|(?P<letter>[A-Z]))")
-_OCTAL = re.compile(r"\\(?P<code>0[0-7]{0,2}|[1-7][0-7]{1,2})")
-_HEXADECIMAL = re.compile(r"\\x(?:(?P<two>[0-9A-Fa-f]{2})|\{(?P<any>[0-9A-Fa-f]{1,8})\})")
-_ESCAPES = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_ASSERTIONS = {
+_NAMED_CLASS = re.compile(r"\\(?P<letter>[dDsSwWpP])")
+_LETTER_ASSERTIONS = {
     "A": AssertionKind.TEXT_START,
     "z": AssertionKind.TEXT_END,
     "b": AssertionKind.WORD_BOUNDARY,
@@ -57,21 +55,24 @@ _REPEATS: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None)
 def parse(text: str) -> Node:
     """The tree of an expression; raises `Unsupported`."""
     parser = _Parser(text)
-    node = parser.alternation()
+    try:
+        node = parser.alternation()
+    except PatternError as error:
+        raise Unsupported(str(error)) from error
     if parser.at < len(text):
         raise Unsupported(f"`)` at offset {parser.at} closes nothing")
     return node
 
 
 class _Parser:
-    """A place in a text, and what is known there: the flags, the groups opened."""
+    """A place in a text, and what holds there: flags, groups around it, groups before it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.flags: frozenset[str] = frozenset()
-        self.captures = 0
         self.depth = 0
+        self.captures = 0
 
     def alternation(self) -> Node:
         start = self.at
@@ -91,12 +92,10 @@ class _Parser:
 
     def quoted(self) -> list[Node]:
         r"""The characters after `\Q`, up to `\E` or the end."""
-        end = self.text.find(r"\E", self.at)
-        if end < 0:
-            end = len(self.text)
-        found = [self.character(offset, self.text[offset], offset + 1) for offset in range(self.at, end)]
-        self.at = min(end + 2, len(self.text))
-        return list(found)
+        start, end = self.at, self.text.find(r"\E", self.at)
+        stop = len(self.text) if end < 0 else end
+        self.at = stop if end < 0 else end + 2
+        return [self.character(self.text[offset], Extent(offset, offset + 1)) for offset in range(start, stop)]
 
     def one(self) -> Node:  # noqa: PLR0911 - one case for each way to begin
         """The next thing that a repetition could apply to, or a change of flags."""
@@ -121,11 +120,11 @@ class _Parser:
                 return Assertion(AssertionKind.LINE_START if "m" in self.flags else AssertionKind.TEXT_START, extent)
             case "$":
                 return Assertion(AssertionKind.LINE_END if "m" in self.flags else AssertionKind.TEXT_END, extent)
-        return self.character(start, character, self.at)
+        return self.character(character, extent)
 
-    def character(self, start: int, character: str, end: int) -> Character:
+    def character(self, character: str, extent: Extent) -> Character:
         folded = "i" in self.flags and (character.isalpha() or not character.isascii())
-        return Character(character, folded, Extent(start, end))
+        return Character(character, folded, extent)
 
     def repeat(self, found: list[Node]) -> None:
         """Wrap the last of what was found in the repetition that follows it, if one does."""
@@ -133,10 +132,9 @@ class _Parser:
         if counts is None:
             return
         if not found or isinstance(found[-1], FlagChange):
-            raise Unsupported(f"the repetition before offset {self.at} repeats nothing")
+            raise Unsupported(f"the repetition before offset {self.at} repeats what stands before flags or a quotation")
         lazy = self.take("?") != ("U" in self.flags)
-        start = found[-1].extent.start
-        found[-1] = Repeat(found[-1], *counts, lazy, Extent(start, self.at))
+        found[-1] = Repeat(found[-1], *counts, lazy, Extent(found[-1].extent.start, self.at))
         if self.counts() is not None:
             raise Unsupported(f"two repetitions meet before offset {self.at}")
 
@@ -150,29 +148,28 @@ class _Parser:
         if counted is None:
             return None
         self.at = counted.end()
-        least = int(counted["least"])
-        most = int(counted["most"]) if counted["most"] else None if counted["comma"] else least
-        if max(least, most or 0) > MOST_REPEATED or (most is not None and most < least):
+        least = _count(counted["least"])
+        most = None if counted["comma"] and not counted["most"] else _count(counted["most"] or counted["least"])
+        if least > _LARGEST_COUNT or (most is not None and not least <= most <= _LARGEST_COUNT):
             raise Unsupported(f"`{counted[0]}` is no count")
         return least, most
 
     def group(self) -> Node:
-        start = self.at
-        opening = _OPENING.match(self.text, start)
-        if opening is None or (opening[0] == "(" and self.text.startswith("?", opening.end())):
-            raise Unsupported(f"the group at offset {start} begins as none does")
-        self.at = opening.end()
-        outer = self.flags
-        on, off = frozenset(opening["on"] or ""), frozenset(opening["off"] or "")
-        self.flags = (outer | on) - off
-        if opening["close"] == ")":
-            return FlagChange(on, off, Extent(start, self.at))
-        number = None if opening["close"] else self.numbered()
+        """A group, or a change of flags."""
+        start, outer = self.at, self.flags
+        opening = read_opening(self.text, start) if self.text.startswith("(?", start) else Opening("(")
+        self.at += len(opening.text)
+        captures = opening.text == "(" or opening.name is not None
+        on, _, off = ("", "", "") if captures else opening.text[2:-1].partition("-")
+        self.flags = (outer | set(on)) - set(off)
+        if not opening.opens:
+            return FlagChange(frozenset(on), frozenset(off), Extent(start, self.at))
+        number = self.numbered() if captures else None
         body = self.nested()
         self.flags = outer
         if not self.take(")"):
             raise Unsupported(f"the group at offset {start} is not closed")
-        return Group(body, number, opening["name"], Extent(start, self.at), on, off)
+        return Group(body, number, opening.name, Extent(start, self.at), frozenset(on), frozenset(off))
 
     def numbered(self) -> int:
         self.captures += 1
@@ -189,48 +186,35 @@ class _Parser:
     def escape(self) -> Node:
         """What a backslash begins outside brackets."""
         start = self.at
-        letter = self.text[start + 1 : start + 2]
-        if letter in _ASSERTIONS:
+        kind = _LETTER_ASSERTIONS.get(self.text[start + 1 : start + 2])
+        if kind is not None:
             self.at += 2
-            return Assertion(_ASSERTIONS[letter], Extent(start, self.at))
-        if letter == "C":
-            self.at += 2
-            return AnyByte(Extent(start, self.at))
-        return self.named_class() or self.character(start, self.escaped(), self.at)
+            return Assertion(kind, Extent(start, self.at))
+        return self.named_class() or self.character(self.escaped(), Extent(start, self.at))
 
     def named_class(self) -> PerlClass | UnicodeClass | None:
-        """The class that a backslash begins, within brackets or outside; None, and nothing read, where none does."""
+        """The class that stands here, within brackets or outside; None, and nothing read, where none does."""
         start, folded = self.at, "i" in self.flags
-        letter = self.text[start + 1 : start + 2]
-        if self.text[start] != "\\" or letter not in {"d", "s", "w", "D", "S", "W", "p", "P"}:
-            return None
-        if letter not in "pP":
-            self.at += 2
-            return PerlClass(letter.lower(), letter.isupper(), folded, Extent(start, self.at))
-        named = _UNICODE.match(self.text, start)
+        named = _NAMED_CLASS.match(self.text, start)
         if named is None:
-            raise Unsupported(f"the class at offset {start} has no name")
-        self.at = named.end()
-        negated = (named["sign"] == "P") != (named["negated"] == "^")
-        return UnicodeClass(named["letter"] or named["name"], negated, folded, Extent(start, self.at))
+            return None
+        if named["letter"] in "pP":
+            found, self.at = read_property(self.text, start)
+            return UnicodeClass(found.name, found.negated, folded, Extent(start, self.at))
+        self.at += 2
+        return PerlClass(named["letter"].lower(), named["letter"].isupper(), folded, Extent(start, self.at))
 
-    def escaped(self) -> str:
-        """The character that a backslash stands for, within brackets or outside."""
-        letter = self.text[self.at + 1 : self.at + 2]
-        code = _HEXADECIMAL.match(self.text, self.at) or _OCTAL.match(self.text, self.at)
-        if code is not None:
-            self.at = code.end()
-            return _character(int(code["code"], 8) if code.re is _OCTAL else int(code["two"] or code["any"], 16))
-        if letter in _ESCAPES or (letter.isascii() and not letter.isalnum() and letter):
-            self.at += 2
-            return _ESCAPES.get(letter, letter)
-        raise Unsupported(f"`\\{letter}` is no escape")
+    def escaped(self, *, in_class: bool = False) -> str:
+        """The character that a backslash stands for."""
+        code, self.at = read_escape(self.text, self.at, in_class=in_class)
+        return chr(code)
 
     def bracket(self) -> BracketClass:
         start = self.at
         self.at += 1
         negated = self.take("^")
         members: list[Member] = []
+        # A closing bracket that stands first is a character like others.
         while not (members and self.take("]")):
             if self.at >= len(self.text):
                 raise Unsupported(f"the class at offset {start} is not closed")
@@ -240,17 +224,17 @@ class _Parser:
     def member(self) -> Member:
         start, folded = self.at, "i" in self.flags
         posix = _POSIX.match(self.text, start)
-        if posix is not None:
-            self.at = posix.end()
-            if posix["name"] not in POSIX:
-                raise Unsupported(f"`{posix[0]}` is no class")
-            return PosixClass(posix["name"], bool(posix["negated"]), folded, Extent(start, self.at))
-        return self.named_class() or self.range(start)
+        if posix is None:
+            return self.named_class() or self.range(start)
+        self.at = posix.end()
+        if posix["name"] not in POSIX_NAMES:
+            raise Unsupported(f"`{posix[0]}` is no class")
+        return PosixClass(posix["name"], bool(posix["negated"]), folded, Extent(start, self.at))
 
     def range(self, start: int) -> Character | CharacterRange:
         first = self.bound()
         if not self.text.startswith("-", self.at) or self.text.startswith("-]", self.at):
-            return self.character(start, first, self.at)
+            return self.character(first, Extent(start, self.at))
         self.at += 1
         last = self.bound()
         if last < first:
@@ -262,7 +246,7 @@ class _Parser:
         if self.at >= len(self.text):
             raise Unsupported("a range has no end")
         if self.text[self.at] == "\\":
-            return self.escaped()
+            return self.escaped(in_class=True)
         self.at += 1
         return self.text[self.at - 1]
 
@@ -274,7 +258,5 @@ class _Parser:
         return True
 
 
-def _character(code: int) -> str:
-    if code > 0x10FFFF:
-        raise Unsupported(f"U+{code:X} is no code point")
-    return chr(code)
+def _count(digits: str) -> int:
+    return int(digits) if len(digits) <= 4 else _LARGEST_COUNT + 1

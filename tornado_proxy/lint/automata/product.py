@@ -1,8 +1,9 @@
 """Several automata and the language of real keys, read at once.
 
-All positions share one integer: those of each automaton stand above those of the one before, and above them all stands
-a bit for each automaton that has to match, which says that it has. A state is a place in the key's segments, the side
-of the last character, and the positions held; states are made as a search meets them.
+Of an automaton that has to match one position is held, since one way to match is enough; of those that must not match,
+all positions that can be held. The positions of all share one integer: those of each automaton stand above those of the
+one before. Above them stand two bits for each automaton that has to match, as positions that read every character: one
+says that its match has yet to begin, the other that it is complete.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import NamedTuple
 
 from tornado_proxy.lint.automata.alphabet import letters
 from tornado_proxy.lint.automata.automaton import Automaton, Stage, Table, bits
-from tornado_proxy.lint.automata.characters import CharacterSet
 from tornado_proxy.lint.automata.gaps import BLANK, BOUNDARIES, EDGE, HOLDING, LETTER
 from tornado_proxy.lint.automata.real_keys import ENDS, FOLLOWING, NOWHERE, START
+from tornado_proxy.rules.expressions.ranges import Ranges
 
-State = tuple[int, int, int]
-"""Place, side, positions."""
+Spot = tuple[int, int, int]
+"""A place in a key's segments, the side of its last character, and what automata hold that have to match."""
 
 
 class Move(NamedTuple):
@@ -35,19 +36,18 @@ class Move(NamedTuple):
 class Part(NamedTuple):
     """An automaton that has to match, within the whole."""
 
-    positions: int
-    matched: int  # the bit that says that it has
-    certain: int  # the positions after which it has, whatever follows
-    restarts: bool  # whether a match can begin after the key has
+    held: int  # all its bits
+    complete: int
+    certain: int  # the positions after which its match is complete, whatever follows
 
 
 class Gap(NamedTuple):
     """The tables of all automata for the gaps between two sides, as one."""
 
-    first: int
     follow: list[int]
-    wanted: tuple[Stage, ...]  # how each automaton ends that has to match
-    unwanted: Stage  # how those end that must not
+    ends: tuple[Stage, ...]  # of each automaton that has to match
+    first: int  # of those that must not
+    end: Stage  # of those that must not
 
 
 class Product:
@@ -56,104 +56,114 @@ class Product:
     def __init__(self, inside: Sequence[Automaton], outside: Sequence[Automaton]) -> None:
         self._automata = (*inside, *outside)
         *self._shifts, self._size = accumulate((len(each.sets) for each in self._automata), initial=0)
+        self._wanted = len(inside)
         words = any(each.truths & BOUNDARIES for each in self._automata)
         self._sides = (BLANK, LETTER) if words else (BLANK,)
-        self._wanted = len(inside)
-        self._parts = tuple(self._part(index) for index in range(len(inside)))
-        self._forbidden = reduce(or_, (self._certain(index) for index in range(len(inside), len(self._automata))), 0)
+        self._parts = tuple(self._part(index) for index in range(self._wanted))
+        self._forbidden = reduce(or_, map(self._certain, range(self._wanted, len(self._automata))), 0)
         self._moves = self._all_moves(words=words)
         self._gaps: dict[tuple[int, int], Gap] = {}
-        self.start: State = (START, EDGE, 0)
-        self.cost = sum(len(moves) for moves in self._moves[-1])
+        waiting = reduce(or_, (self._waiting(index) for index in range(self._wanted)))
+        self.start: Spot = (START, EDGE, waiting)
+        self.cost = sum(map(len, self._moves[-1]))
 
-    def accepts(self, state: State) -> bool:
-        """Whether the key that led to a state is real, and matched as it has to be."""
-        place, before, held = state
+    def accepts(self, spot: Spot, avoiding: int) -> bool:
+        """Whether the key that led here is real, and matched as it has to be."""
+        place, before, matching = spot
         if place not in ENDS:
             return False
-        heading = self._heading(held, before, EDGE)
-        return heading is not None and all(heading & part.matched for part in self._parts)
+        gap = self._gap(before, EDGE)
+        return not gap.end.ended(avoiding) and all(end.ended(matching) for end in gap.ends)
 
-    def successors(self, state: State) -> Iterator[tuple[State, Move]]:
-        """The states one letter on from which all may still match as they have to."""
-        place, before, held = state
+    def successors(self, spot: Spot, avoiding: int) -> Iterator[tuple[Spot, int, Move]]:
+        """Where letters lead if all can still match as they have to; `avoiding` is held by those that must not."""
+        place, before, matching = spot
         for after, moves in zip(self._sides, self._moves[place], strict=True):
-            heading = self._heading(held, before, after)
-            if heading is None:
+            gap = self._gap(before, after)
+            if gap.end.ended(avoiding):
                 continue
+            ahead = gap.first
+            for position in bits(avoiding):
+                ahead |= gap.follow[position]
+            headings = [
+                self._heading(gap, part, end, matching) for part, end in zip(self._parts, gap.ends, strict=True)
+            ]
             for move in moves:
-                landed = self._landed(heading & move.readers)
-                if landed is not None:
-                    yield (move.place, after, landed), move
+                landed = ahead & move.readers
+                if landed & self._forbidden:
+                    continue
+                for held in self._landings(headings, move.readers):
+                    yield (move.place, after, held), landed, move
 
-    def _heading(self, held: int, before: int, after: int) -> int | None:
-        """The positions that may read the character after a gap; None where one matched that must not."""
-        gap = self._gap(before, after)
-        if gap.unwanted.empty or held & gap.unwanted.last:
-            return None
-        found = gap.first
-        for position in bits(held & (1 << self._size) - 1):
-            found |= gap.follow[position]
-        for part, end in zip(self._parts, gap.wanted, strict=True):
-            if end.empty or held & (end.last | part.matched):
-                found = found & ~part.positions | part.matched
+    def _heading(self, gap: Gap, part: Part, end: Stage, matching: int) -> int:
+        """The positions of one automaton that may read the character after a gap."""
+        held = matching & part.held
+        return part.complete if end.ended(held) else gap.follow[held.bit_length() - 1]
+
+    def _landings(self, headings: Sequence[int], readers: int) -> list[int]:
+        """The positions that may be held once a letter is read, one of each automaton that has to match."""
+        found = [0]
+        for part, heading in zip(self._parts, headings, strict=True):
+            landed = heading & readers
+            choices = [part.complete] if landed & part.certain else [1 << each for each in bits(landed)]
+            found = [one | other for one in found for other in choices]
         return found
 
-    def _landed(self, held: int) -> int | None:
-        """The same positions once it is said who has matched; None where one has that must not, or one no more can."""
-        if held & self._forbidden:
-            return None
-        for part in self._parts:
-            if held & part.certain:
-                held = held & ~part.positions | part.matched
-            elif not (part.restarts or held & (part.positions | part.matched)):
-                return None
-        return held
-
     def _gap(self, before: int, after: int) -> Gap:
-        if (before, after) not in self._gaps:
-            tables = self._tables(HOLDING[before][after])
-            ends = tuple(Stage(table.stages[-1].empty, table.stages[-1].last << shift) for table, shift in tables)
-            self._gaps[before, after] = Gap(
-                reduce(or_, (table.first << shift for table, shift in tables)),
-                [each << shift for table, shift in tables for each in table.follow],
-                ends[: self._wanted],
-                Stage(
-                    any(end.empty for end in ends[self._wanted :]),
-                    reduce(or_, (end.last for end in ends[self._wanted :]), 0),
-                ),
-            )
-        return self._gaps[before, after]
+        found = self._gaps.get((before, after))
+        if found is None:
+            found = self._gaps[before, after] = self._joined(HOLDING[before][after])
+        return found
 
-    def _tables(self, holding: int) -> list[tuple[Table, int]]:
-        return [(each.table(holding), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
+    def _joined(self, holding: int) -> Gap:
+        tables = [(each.table(holding), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
+        follow = [each << shift for table, shift in tables for each in table.follow]
+        for index, (table, shift) in enumerate(tables[: self._wanted]):
+            waiting = self._waiting(index) if self._restarts(index) else 0
+            follow += (table.first << shift | waiting, self._parts[index].complete)
+        ends = [Stage(table.stages[-1].empty, table.stages[-1].last << shift) for table, shift in tables]
+        for index, part in enumerate(self._parts):
+            ends[index] = Stage(ends[index].empty, ends[index].last | part.complete)
+        unwanted = ends[self._wanted :]
+        return Gap(
+            follow,
+            tuple(ends[: self._wanted]),
+            reduce(or_, (table.first << shift for table, shift in tables[self._wanted :]), 0),
+            Stage(any(end.empty for end in unwanted), reduce(or_, (end.last for end in unwanted), 0)),
+        )
+
+    def _waiting(self, index: int) -> int:
+        """The bit that says that a match has yet to begin."""
+        return 1 << self._size + 2 * index
+
+    def _part(self, index: int) -> Part:
+        positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
+        waiting = self._waiting(index)
+        return Part(positions | waiting | waiting << 1, waiting << 1, self._certain(index))
+
+    def _certain(self, index: int) -> int:
+        """The positions of an automaton after which its match is complete, whatever follows."""
+        return reduce(and_, (table.stages[-1].last for table in self._inner(index))) << self._shifts[index]
+
+    def _restarts(self, index: int) -> bool:
+        """Whether a match of an automaton may begin after the key has."""
+        return any(table.first or table.stages[-1].empty for table in self._inner(index))
 
     def _inner(self, index: int) -> list[Table]:
-        """The tables of one automaton for all gaps but those before a key."""
+        """The tables of an automaton for all gaps but those before a key."""
         found = product(self._sides, (EDGE, *self._sides))
         return [self._automata[index].table(HOLDING[before][after]) for before, after in found]
 
-    def _certain(self, index: int) -> int:
-        return reduce(and_, (table.stages[-1].last for table in self._inner(index))) << self._shifts[index]
-
-    def _part(self, index: int) -> Part:
-        return Part(
-            (1 << len(self._automata[index].sets)) - 1 << self._shifts[index],
-            1 << self._size + index,
-            self._certain(index),
-            any(table.first or table.stages[-1].empty for table in self._inner(index)),
-        )
-
     def _all_moves(self, *, words: bool) -> list[list[list[Move]]]:
         """The letters that may be read, by place and by the side that they are."""
-        readers: dict[CharacterSet, int] = {}
+        readers: dict[Ranges, int] = {}
         for each, shift in zip(self._automata, self._shifts, strict=True):
-            for held, positions in each.holders.items():
-                readers[held] = readers.get(held, 0) | positions << shift
+            for ranges, positions in each.holders.items():
+                readers[ranges] = readers.get(ranges, 0) | positions << shift
         masks = [*readers.values()]
-        matched = reduce(or_, (part.matched for part in self._parts), 0)
+        every = (1 << 2 * self._wanted) - 1 << self._size
         alphabet = [
-            (letter, reduce(or_, (masks[index] for index in bits(letter.sets)), matched))
+            (letter, reduce(or_, (masks[index] for index in bits(letter.sets)), every))
             for letter in letters(tuple(readers), words=words)
         ]
         return [

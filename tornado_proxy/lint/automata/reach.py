@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget, Exhausted
-from tornado_proxy.lint.automata.guess import guess
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.proofs import Answer, Example, NoKey, Unknown
 from tornado_proxy.lint.automata.search import shortest
@@ -31,15 +31,16 @@ Reach = Covered | Answer
 
 def covered(earlier: Sequence[Language], later: Language, budget: Budget | None = None) -> Reach:
     """Whether earlier sources, one or several together, take every real key that a later one could."""
+    spent = budget or Budget()
     treatable = {index: each for index, each in enumerate(earlier) if _treatable(each)}
 
     def taker(key: str) -> int | None:
-        found = next((index for index, each in treatable.items() if each.finds(key)), None)
+        found = next((index for index, each in treatable.items() if each.finds(key, spent)), None)
         if found is None and len(treatable) < len(earlier):
             raise Unsupported("an earlier expression cannot be treated exactly")
         return found
 
-    return _reach(earlier, later, taker, budget or Budget())
+    return _settled(lambda: _reach(earlier, later, taker, (), spent))
 
 
 def reachability(
@@ -51,15 +52,25 @@ def reachability(
     example, so that none is wrong, and a list of which little is unreachable costs little more than its parsing.
     """
     whole = budget or Budget(LIST)
-    return tuple(_reached(languages, index, first, whole) for index in range(len(languages)))
+    return tuple(_settled(partial(_reached, languages, index, first, whole)) for index in range(len(languages)))
+
+
+def _settled(question: Callable[[], Reach]) -> Reach:
+    try:
+        return question()
+    except (Unsupported, Exhausted) as error:
+        return Unknown(str(error))
 
 
 def _reached(languages: Sequence[Language], index: int, first: Callable[[str], int | None], whole: Budget) -> Reach:
     later = languages[index]
-    guessed = guess(later.tree) if later.tree else None
-    found = None if guessed is None else first(guessed)
-    if found == index and guessed is not None:
-        return Example(guessed)
+    key = later.guess
+    taken = None if key is None else first(key)
+    if key is not None and taken == index:
+        return Example(key)
+    budget = whole.portion(min(QUESTION, whole.left))
+    # Whoever takes a key of this source is the first to suspect of taking them all.
+    suspects = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
     def taker(key: str) -> int | None:
         taken = first(key)
@@ -67,30 +78,26 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
             raise Unsupported("the matcher does not find what the automaton finds")
         return None if taken == index else taken
 
-    suspect = () if found is None or found > index else (found,)
-    return _reach(languages, later, taker, whole.portion(QUESTION), suspect)
+    return _reach(languages, later, taker, suspects, budget)
 
 
 def _reach(
     earlier: Sequence[Language],
     later: Language,
     taker: Callable[[str], int | None],
+    suspects: Iterable[int],
     budget: Budget,
-    suspects: Iterable[int] = (),
 ) -> Reach:
-    by = [each for each in suspects if _treatable(earlier[each])]
-    try:
-        while (key := _escaping(earlier, later, by, budget)) is not None:
-            taken = taker(key)
-            if taken is None:
-                return Example(key)
-            if taken in by or not _treatable(earlier[taken]):
-                return Unknown(f"earlier expression {taken} cannot be treated exactly")
-            by.append(taken)
-    except (Unsupported, Exhausted) as error:
-        return Unknown(str(error))
-    needed = _needed(earlier, later, by, budget)
-    return Covered(tuple(sorted(needed))) if needed else NoKey()
+    """The answer, by those who take key after key; `suspects` take one of the later source's. Raises as proofs do."""
+    by = list(suspects)
+    while (key := _escaping(earlier, later, by, budget)) is not None:
+        taken = taker(key)
+        if taken is None:
+            return Example(key)
+        if taken in by:
+            raise Unsupported("the matcher finds what the automaton does not find")
+        by.append(taken)
+    return Covered(tuple(sorted(_needed(earlier, later, by, budget)))) if by else NoKey()
 
 
 def _escaping(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> str | None:
@@ -102,7 +109,7 @@ def _needed(earlier: Sequence[Language], later: Language, by: Sequence[int], bud
     """Those of some that cover a later source which it takes to cover it, as far as the budget goes."""
     needed = list(by)
     try:
-        for each in by:
+        for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
             if _escaping(earlier, later, others, budget) is None:
                 needed = others

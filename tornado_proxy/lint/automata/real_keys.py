@@ -5,14 +5,14 @@ Roles and places are plain integers: they are parts of states, and members of an
 
 from __future__ import annotations
 
-from tornado_proxy.lint.automata.characters import CharacterSet
+from tornado_proxy.rules.expressions.ranges import Ranges
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
 
 LONGEST = LONGEST_OBJECT_KEY + 1
 """The most bytes of UTF-8 in a key, its leading slash included."""
 
-KEY_CHARACTERS = ~CharacterSet.of((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
-"""All characters that a key may hold: no control characters, no surrogates."""
+REFUSED: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
+"""What no key may hold: control characters and surrogates."""
 
 SLASH, DOT, OTHER = range(3)
 """What a character is to the segments of a key."""

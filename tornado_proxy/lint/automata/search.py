@@ -1,7 +1,9 @@
 """The shortest real key that some automata find and others do not: a breadth-first search of their product.
 
 Keys are tried in the order of their length in bytes, up to the longest there may be: where the search ends without one,
-there is none.
+there is none. A state is left out where another that is no longer leads wherever it leads: one that differs from it in
+holding fewer positions of automata that must not match. So the search mostly stays small where an automaton made
+deterministic would be too large.
 """
 
 from __future__ import annotations
@@ -11,40 +13,68 @@ from collections.abc import Sequence
 
 from tornado_proxy.lint.automata.automaton import Automaton
 from tornado_proxy.lint.automata.budget import Budget
-from tornado_proxy.lint.automata.product import Product, State
+from tornado_proxy.lint.automata.product import Product, Spot
 from tornado_proxy.lint.automata.real_keys import LONGEST
 
-Origin = tuple[State, str]
-"""The state before, and the character that led on from it."""
+State = tuple[Spot, int]
+"""Where a key has led, and the positions held by the automata that must not match."""
+
+Step = tuple[State, State | None, str]
+"""A state, the one before it, and the character that led on from that."""
 
 
 def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: Budget) -> str | None:
-    """The shortest real key that all of `inside` find and none of `outside` does; raises `Exhausted`."""
+    """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Exhausted`."""
     product = Product(inside, outside)
-    reached: dict[State, Origin | None] = {}
-    waiting: defaultdict[int, list[tuple[State, Origin | None]]] = defaultdict(list, {0: [(product.start, None)]})
+    reached = _Reached()
+    waiting: defaultdict[int, list[Step]] = defaultdict(list, {0: [((product.start, 0), None, "")]})
     for size in range(LONGEST + 1):
-        for state, origin in waiting.pop(size, ()):
-            if state in reached:
+        for state, origin, character in sorted(waiting.pop(size, ()), key=_held):
+            if not reached.add(state, origin, character):
                 continue
-            reached[state] = origin
-            if product.accepts(state):
-                return _spelt(reached, state)
+            if product.accepts(*state):
+                return reached.spelt(state)
             budget.spend(product.cost)
-            for following, move in product.successors(state):
-                if following not in reached:
-                    waiting[size + move.size].append((following, (state, move.character)))
+            for spot, avoiding, move in product.successors(*state):
+                if not reached.covers(spot, avoiding):
+                    waiting[size + move.size].append(((spot, avoiding), state, move.character))
         if not waiting:
             break
     return None
 
 
-def _spelt(reached: dict[State, Origin | None], state: State) -> str:
-    """The key that led to a state."""
-    characters = []
-    origin = reached[state]
-    while origin is not None:
-        state, character = origin
-        characters.append(character)
-        origin = reached[state]
-    return "".join(reversed(characters))
+def _held(step: Step) -> int:
+    """How many positions of automata that must not match a state holds: the fewer, the more it makes others idle."""
+    return step[0][1].bit_count()
+
+
+class _Reached:
+    """The states reached so far, with how, and by spot the least that is held by automata that must not match."""
+
+    def __init__(self) -> None:
+        self._origins: dict[State, tuple[State | None, str]] = {}
+        self._least: dict[Spot, list[int]] = {}
+
+    def covers(self, spot: Spot, avoiding: int) -> bool:
+        """Whether a state reached before leads wherever this one leads."""
+        for each in self._least.get(spot, ()):  # noqa: SIM110 - a generator costs more than most of these loops
+            if not each & ~avoiding:
+                return True
+        return False
+
+    def add(self, state: State, origin: State | None, character: str) -> bool:
+        """Take in a state, if none before leads wherever it leads."""
+        spot, avoiding = state
+        if self.covers(spot, avoiding):
+            return False
+        self._least[spot] = [each for each in self._least.get(spot, ()) if avoiding & ~each] + [avoiding]
+        self._origins[state] = (origin, character)
+        return True
+
+    def spelt(self, state: State | None) -> str:
+        """The key that led to a state."""
+        characters = []
+        while state is not None:
+            state, character = self._origins[state]
+            characters.append(character)
+        return "".join(reversed(characters))

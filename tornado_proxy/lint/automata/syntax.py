@@ -74,7 +74,7 @@ class PosixClass:
 
 @dataclass(frozen=True, slots=True)
 class UnicodeClass:
-    r"""`\pL`, `\p{Greek}` and, negated, `\PL`, `\P{Greek}`, `\p{^Greek}`: a category or a script."""
+    r"""`\pL`, `\p{Greek}` and, negated, `\PL`, `\P{Greek}`, `\p{^Greek}`, by its one official name."""
 
     name: str
     negated: bool
@@ -100,13 +100,6 @@ class AnyCharacter:
     """`.`: any character; a line end too under `(?s)`."""
 
     newline: bool
-    extent: Extent = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class AnyByte:
-    r"""`\C`: a single byte of a character, which RE2 knows and Go refuses."""
-
     extent: Extent = field(compare=False, repr=False)
 
 
@@ -169,7 +162,7 @@ class Alternation:
 OneCharacter = Character | PerlClass | UnicodeClass | BracketClass | AnyCharacter
 """The nodes that read exactly one character."""
 
-Node = OneCharacter | AnyByte | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
+Node = OneCharacter | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 
 
 def children(node: Node | Member) -> tuple[Node | Member, ...]:

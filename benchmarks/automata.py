@@ -1,0 +1,117 @@
+"""What the linter's proofs cost: `python benchmarks/automata.py [REWRITES]` prints a line for each kind of list.
+
+Each list is made by a seeded generator that knows what can be reached, so that the lines also say how many of the
+unreachable rewrites were found, and how many alarms were false.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from tornado_proxy.lint.automata import (
+    Covered,
+    Language,
+    NoKey,
+    Unknown,
+    language,
+    longest_matching_part,
+    overlaps,
+    reachability,
+)
+from tornado_proxy.rules.matching import FirstMatch
+from tornado_proxy.rules.patterns import compile_pattern
+
+Sources = Iterator[tuple[str, bool]]
+"""Sources in order, each with whether a key can reach it."""
+
+
+def site(draw: random.Random) -> Sources:
+    """Sections with special pages before general ones, as people write them; one in twenty comes too late."""
+    for section in range(1_000_000):
+        name = f"/{draw.choice(('press', 'docs', 'team', 'shop', 'blog'))}-{section}"
+        yield rf"^{name}/(?P<year>\d{{4}})/(?P<page>[a-z0-9-]+)\.html$", True
+        yield rf"^{name}/(?P<page>[^/]+)\.(?:html?|php)$", True
+        yield rf"(?i)^{name}/img/(?P<file>.+\.(?:png|jpe?g|gif))$", True
+        yield rf"^{name}/(?P<dir>\w+)/$", True
+        yield rf"^{name}/(?P<rest>.*)$", True
+        if section % 4 == 0:
+            yield rf"^{name}/index\.html$", False
+
+
+def late(_: random.Random) -> Sources:
+    """One rewrite that takes everything, and all others after it."""
+    yield "^/", True
+    for number in range(1_000_000):
+        yield rf"^/page-{number}/(?P<rest>[^/]+)\.html$", False
+
+
+def together(_: random.Random) -> Sources:
+    """Rewrites that only several earlier ones cover together, and as many that a gap between these lets through."""
+    for number in range(1_000_000):
+        yield rf"^/{number}/[a-m]", True
+        yield rf"^/{number}/[n-z]", True
+        yield rf"^/{number}/[0-9]{{2,}}$", True
+        yield rf"^/{number}/(?:[a-z]+|\d{{3,4}})$", False
+        yield rf"^/{number}/(?:[a-z]+|\d{{1,4}})$", True
+
+
+def unanchored(draw: random.Random) -> Sources:
+    """Words that are found anywhere."""
+    for number in range(1_000_000):
+        yield rf"{draw.choice(('page', 'note', 'item'))}-{number:06}/", True
+
+
+def unicode(_: random.Random) -> Sources:
+    """Scripts and categories instead of ASCII."""
+    for number in range(1_000_000):
+        yield rf"^/{number}/\p{{Greek}}+/(?i:straße|ärger)$", True
+        yield rf"^/{number}/\pL+/", True
+        yield rf"^/{number}/\p{{Lu}}+/\pN", False
+
+
+def exploding(_: random.Random) -> Sources:
+    """Expressions whose deterministic automata are too large to be made."""
+    for number in range(1_000_000):
+        yield rf"a.{{{10 + number % 90}}}b.{{3}}{number}c", True
+        yield rf"^/{number}/.*[ab].{{12}}$", True
+        yield rf"^/{number}/.*[ab].{{12}}$", False
+
+
+def measure(make: Callable[[random.Random], Sources], size: int) -> None:
+    sources = list(islice(make(random.Random(1)), size))
+    first = FirstMatch([compile_pattern(text) for text, _ in sources])
+    started = time.perf_counter()
+    languages = [language(text) for text, _ in sources]
+    read = time.perf_counter()
+    found = reachability(languages, lambda key: match[0] if (match := first.find(key)) else None)
+    reached = time.perf_counter()
+    alarms = [isinstance(each, Covered | NoKey) for each in found]
+    unreachable = sum(not reachable for _, reachable in sources)
+    print(
+        f"{make.__name__:11} read {read - started:5.2f} s   reachability {reached - read:5.2f} s   "
+        f"found {sum(alarm and not reachable for alarm, (_, reachable) in zip(alarms, sources, strict=True))}"
+        f" of {unreachable}, false alarms "
+        f"{sum(alarm and reachable for alarm, (_, reachable) in zip(alarms, sources, strict=True))}, "
+        f"open {sum(isinstance(each, Unknown) for each in found)}"
+    )
+    measure_pairs(languages)
+
+
+def measure_pairs(languages: list[Language]) -> None:
+    started = time.perf_counter()
+    pairs = sum(1 for _ in overlaps(languages))
+    paired = time.perf_counter()
+    for each in languages:
+        longest_matching_part(each, "/press-17/2024/a-page-of-some-length.html")
+    done = time.perf_counter()
+    print(f"{'':11} {pairs} pairs in {paired - started:.2f} s   explained in {done - paired:.2f} s")
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    for each in (site, late, together, unanchored, unicode, exploding):
+        measure(each, count)
