@@ -38,6 +38,6 @@ def test_both_places_belong_to_the_project():
 
 def test_grammar_stands_by_itself():
     """The file is a whole grammar for Lark, LALR(1) without conflicts."""
-    reader = Lark(grammar_text("rules.lark"), start="document", parser="lalr", strict=False)
+    reader = Lark(grammar_text("rules.lark"), start="document", parser="lalr")
     text = 'target target { rewrite jinja `a` -> jinja "b" # c\n test "/a" as as -> unchanged }'
     assert reader.parse(text).data == "document"

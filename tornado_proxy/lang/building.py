@@ -28,8 +28,6 @@ from tornado_proxy.lang.tree import (
 _DIALECTS = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}
 _VERDICTS = {"UNCHANGED": Verdict.UNCHANGED, "ERROR": Verdict.ERROR}
 _SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUPS": "user_groups", "EMAIL": "email"}
-
-
 _CONTENT = {"NAME", "STRING", "RAW"}
 
 

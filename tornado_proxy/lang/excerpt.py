@@ -81,9 +81,11 @@ def _excerpt(span: Span, gutter: int, paint: _Paint) -> Iterator[str]:
     margin = " " * gutter
     yield f"{margin}{paint(_BLUE, '-->')} {visible(span.place)}"
     yield f"{margin} {bar}"
-    for number, line in enumerate(_marked_lines(span)):
-        if number == 1 and span.last.line > span.first.line + 1:
+    next_number = span.first.line
+    for line in _marked_lines(span):
+        if line.number > next_number:
             yield f"{margin}{paint(_BLUE, '...')}"
+        next_number = line.number + 1
         yield f"{paint(_BLUE, f'{line.number:>{gutter}} |')} {line.text}".rstrip()
         yield f"{margin} {bar} {' ' * line.indent}{paint(paint.severity, '^' * line.carets)}"
 

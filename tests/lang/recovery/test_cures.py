@@ -7,6 +7,7 @@ from rule_texts import complaints, parsed
 
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.recovery.cures import MOST_MISTAKES
+from tornado_proxy.lang.tree import TestStatement
 
 CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
 
@@ -39,6 +40,13 @@ def test_mistake_without_a_cure_ends_its_statement_only():
     result = parsed('target site {\n    test "/a" -> "/b" ) (\n    test "/c" -> "/d"\n}\n')
     assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `rewrite`, `test` or `}`, found `)`"]
     assert len(result.document.blocks[0].statements) == 2
+
+
+def test_statement_without_a_cure_is_left_out():
+    """A statement that nobody understands ends where the next one begins."""
+    result = parsed('target site {\n    rewrite `^/a` { -> "/b" }\n    test "/c" -> "/d"\n}\n')
+    assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `->`, found `{`"]
+    assert [type(each) for each in result.document.blocks[0].statements] == [TestStatement]
 
 
 def test_braces_within_what_is_skipped_are_not_missed_later():

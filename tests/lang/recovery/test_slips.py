@@ -264,6 +264,18 @@ def test_raw_string_without_an_end_ends_with_its_line(text):
     assert _kept(text) == ["^/c"]
 
 
+def test_string_with_an_arrow_in_it_is_not_suspected():
+    """A mistake with space before it is not laid at the string's door."""
+    assert complaints_about('rewrite "^/a->b" = "/c"') == [("expected `->`, found `=`", "write `->`")]
+
+
+def test_word_behind_a_statement_is_no_misspelt_one():
+    """Only a string behind it makes a word in the middle of a line the beginning of a statement."""
+    assert complaints_about('rewrite `^/a` -> "/b" text') == [
+        ("expected `rewrite`, `test` or `}`, found `text`", "the statement before it is complete")
+    ]
+
+
 def test_raw_string_over_several_lines_is_not_suspected():
     """A mistake behind a raw string that holds no statement is told as what it is."""
     text = 'rewrite `^/a\n  $` => "/b"'

@@ -46,8 +46,22 @@ def test_statement_breaks_off_where_another_one_begins(text, breaks_off, place):
 def test_first_token_of_a_file_is_first_on_its_line():
     """Before the first token nothing was fed."""
     assert _trouble("?").first_on_line
-    assert not _trouble("?").opens_block
-    assert _trouble("target a { ?").opens_block
+    assert not _trouble("target ?").first_on_line
+
+
+@pytest.mark.parametrize(
+    ("text", "surplus"),
+    [
+        ("?", False),
+        ("target a { ?", False),
+        ('target a { rewrite "x" -> "y" ?', True),
+        ('target a { rewrite "x" -> "y"\n?', False),
+        ('target a { rewrite "x" ?', False),
+    ],
+)
+def test_token_behind_a_complete_statement_is_surplus(text, surplus):
+    """On the line of a complete statement nothing else was meant to begin."""
+    assert _trouble(text).is_surplus is surplus
 
 
 def test_missing_tokens_can_be_put_before_the_token():

@@ -65,9 +65,10 @@ def recover(reading: Reading, token: Token) -> None:
 
 def _give_up(trouble: Trouble) -> None:
     reading = trouble.reading
-    surplus = trouble.where is Where.BLOCK and not trouble.first_on_line and not trouble.opens_block
-    trouble.report_unexpected("the statement before it is complete" if surplus else _HELP.get(trouble.where))
-    offset = next_statement(reading.text, trouble.end)
+    complete = "the statement before it is complete" if trouble.is_surplus else None
+    trouble.report_unexpected(complete or _HELP.get(trouble.where))
+    # An opening brace goes with its closing one.
+    offset = next_statement(reading.text, trouble.start if trouble.token.type == "LBRACE" else trouble.end)
     if trouble.where in {Where.REWRITE, Where.TEST}:
         reading.cut_back()
     skipped = reading.text[trouble.start : offset]

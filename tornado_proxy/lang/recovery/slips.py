@@ -79,9 +79,10 @@ def _end_at(trouble: Trouble, end: int) -> None:
 
 
 def swallowed_arrow(trouble: Trouble) -> bool:
-    """A string that ends only where the next one should begin, arrow included."""
+    """A string that ends only where the next one should begin, arrow included; what that holds follows at once."""
     last = trouble.reading.last
-    if last is None or last.type not in {"STRING", "RAW"} or "->" not in last or "ARROW" not in trouble.accepts:
+    adjacent = trouble.reading.last_end == trouble.start and "ARROW" in trouble.accepts
+    if last is None or last.type not in {"STRING", "RAW"} or "->" not in last or not adjacent:
         return False
     mark = "backtick" if last.type == "RAW" else "quote"
     kind = "raw string" if last.type == "RAW" else "string"
@@ -139,8 +140,9 @@ def invisible(trouble: Trouble) -> bool:
 
 
 def misspelt(trouble: Trouble) -> bool:
-    """A word close to a keyword that would fit."""
-    if trouble.token.type != "NAME":
+    """A word close to a keyword that would fit; in the middle of a line a statement's word stands before a string."""
+    surplus = trouble.is_surplus and trouble.follows() not in {'"', "`"}
+    if trouble.token.type != "NAME" or surplus:
         return False
     keywords = {word: terminal for terminal, word in KEYWORDS.items() if terminal in trouble.accepts}
     meant = did_you_mean(trouble.token, keywords)

@@ -44,9 +44,11 @@ class Trouble:
         return last is None or "\n" in self.reading.text[self.reading.last_end : self.start]
 
     @property
-    def opens_block(self) -> bool:
-        """Whether the token is the first behind a block's opening brace."""
-        return self.reading.last is not None and self.reading.last.type == "LBRACE"
+    def is_surplus(self) -> bool:
+        """Whether the token stands on one line with a statement that is complete."""
+        last = self.reading.last
+        behind_brace = last is not None and last.type == "LBRACE"
+        return self.where is Where.BLOCK and not self.first_on_line and not behind_brace
 
     @property
     def breaks_off(self) -> bool:
