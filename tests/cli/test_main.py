@@ -38,8 +38,7 @@ def test_every_subcommand_explains_itself(name, capsys):
 
 def test_the_version_is_the_installed_one(capsys):
     """`--version` prints the name and a version."""
-    with pytest.raises(SystemExit):
-        main(["--version"])
+    assert main(["--version"]) == ExitStatus.CLEAN
     assert capsys.readouterr().out.startswith("tornado-proxy 0.")
 
 

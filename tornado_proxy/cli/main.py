@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Protocol, cast
 
 from tornado_proxy.cli.status import ExitStatus
@@ -39,10 +39,17 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own) and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark, and the command goes on.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     if words and words[0] in COMMANDS:
         return _run(words[0], words[1:])
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])
+    if parsed.version:
+        print(f"tornado-proxy {_version()}")
+        return ExitStatus.CLEAN
     if parsed.command is not None:
         parser.error(_unknown(parsed.command))
     parser.print_help()
@@ -77,9 +84,15 @@ def _top_parser() -> argparse.ArgumentParser:
         epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` says more of each.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"tornado-proxy {version('tornado-proxy')}")
+    parser.add_argument("--version", action="store_true", help="show the version")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     return parser
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - 30 ms that no subcommand needs
+
+    return version("tornado-proxy")
 
 
 def _unknown(name: str) -> str:

@@ -10,7 +10,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Settings
@@ -49,16 +48,16 @@ def run(arguments: argparse.Namespace) -> int:
     except CannotListen as error:
         print(f"tornado-proxy: {error}", file=sys.stderr)
         return ExitStatus.FAILED
-    return _serve(
-        Launch(
-            loaded,
-            sockets,
-            read=partial(read_settled, arguments.config, environment),
-            announce=partial(_LOG.info, "listening on %s"),
-            notifier=Notifier.from_environment(environment),
-            name_generation=arguments.name_generation,
-        )
+    launch = Launch(
+        loaded,
+        sockets,
+        read=partial(read_settled, arguments.config, environment),
+        announce=partial(_LOG.info, "listening on %s"),
+        notifier=Notifier.from_environment(environment),
+        name_generation=arguments.name_generation,
     )
+    asyncio.run(serve(launch))
+    return ExitStatus.CLEAN
 
 
 def _sockets(settings: Settings) -> Sockets:
@@ -66,12 +65,3 @@ def _sockets(settings: Settings) -> Sockets:
     inherited = inherited_sockets(os.environ, os.getpid())
     given = inherited.get("http") or inherited.get("unknown")
     return named(given) if given else open_sockets(settings.server)
-
-
-def _serve(launch: Launch) -> int:
-    try:
-        asyncio.run(serve(launch))
-    except UnreadableHash as error:
-        print(f"tornado-proxy: {error}", file=sys.stderr)
-        return ExitStatus.FINDINGS
-    return ExitStatus.CLEAN

@@ -31,7 +31,7 @@ class Workshop:
         return cls(Threads(settings.s3.threads), Verifier(), Pages())
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
-        """The parts of a generation; raises `UnreadableHash` for a password hash that cannot be checked."""
+        """The parts of a generation; whether passwords can be checked was seen when they were loaded."""
         mounts = Mounts(sites(settings.targets, rule_sets))
         authenticators = basic_authenticators(settings, self.verifier)
         return Parts(settings, mounts, self.pages, self._stores(settings, before), authenticators)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tornado_proxy.auth.passwords import UnreadableHash, read_password
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.suggestion import did_you_mean
@@ -48,8 +49,20 @@ def compile_sources(sources: Sources) -> Loaded:
         return Loaded(None, {}, said.diagnostics, *where)
     rules = compile_rule_files(sources.rules.files)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    diagnostics = (*said.diagnostics, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    hashes = unreadable_hashes(said.settings)
+    diagnostics = (*said.diagnostics, *hashes, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
     return Loaded(said.settings, rules.rule_sets, diagnostics, *where)
+
+
+def unreadable_hashes(settings: Settings) -> Iterator[Diagnostic]:
+    """What is wrong with passwords that are hashes which cannot be checked; the hash itself is not shown."""
+    resources = (resource for target in settings.targets for resource in target.resources)
+    for listed in dict.fromkeys(user for resource in resources for user in resource.users):
+        try:
+            read_password(listed.password.reveal())
+        except UnreadableHash as error:
+            message = f"the password of `{listed.user}` in {listed.password.origin}: {error}"
+            yield Diagnostic("unreadable-hash", message, help="give a bcrypt or argon2 hash, or the password itself")
 
 
 def unknown_targets(documents: Iterable[Document], names: list[str]) -> Iterator[Diagnostic]:

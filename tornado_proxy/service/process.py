@@ -41,10 +41,7 @@ class Launch:
 
 
 async def serve(launch: Launch) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs within the grace period.
-
-    Raises what `Workshop.build` raises.
-    """
+    """Serve until SIGTERM or SIGINT, then finish what runs within the grace period."""
     settings = launch.loaded.settings
     assert settings is not None
     workshop = Workshop.open(settings)

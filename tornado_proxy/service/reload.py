@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
-from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.gateway.generation import Parts
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.building import Workshop
@@ -98,10 +97,7 @@ class Reloader:
             return self._refuse(loaded.digest, loaded.diagnostics, began)
         before = self._live.current().parts
         settings, kept_back = fixed_at_start(loaded.settings, before.settings)
-        try:
-            parts = await asyncio.to_thread(self._workshop.build, settings, loaded.rule_sets, before)
-        except UnreadableHash as error:
-            return self._refuse(loaded.digest, (Diagnostic("unreadable-hash", str(error)),), began)
+        parts = await asyncio.to_thread(self._workshop.build, settings, loaded.rule_sets, before)
         return self._swap(loaded, parts, began, kept_back)
 
     def _swap(self, loaded: Loaded, parts: Parts, began: float, kept_back: tuple[str, ...]) -> Report:
