@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.service.live import Live
+from tornado_proxy.service.loading import Loaded
+from tornado_proxy.service.sources import Sources
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.store import Store
@@ -52,3 +56,18 @@ class Workshop:
                 made[target.bucket] = Shared(S3Store(target.bucket, self.threads))
             stores[target.name] = made[target.bucket]
         return stores
+
+
+class Solo:
+    """Generations put in force in this very process."""
+
+    def __init__(self, live: Live, workshop: Workshop) -> None:
+        self._live = live
+        self._workshop = workshop
+
+    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:  # noqa: ARG002 - the protocol's
+        """Build on a thread, swap on the loop."""
+        assert loaded.settings is not None
+        before = self._live.current().parts
+        parts = await asyncio.to_thread(self._workshop.build, loaded.settings, loaded.rule_sets, before)
+        self._live.swap(parts, number)

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tornado_proxy.config.model import Settings, Target
-from tornado_proxy.routing.mounts import Site
 from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.service.loading import Loaded
 
 Identity = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Differences between two generations, a line each; empty where only values such as limits differ."""
-
-    lines: tuple[str, ...] = ()
-
-
-def changes(before: Sequence[Site], after: Sequence[Site]) -> Changes:
-    """What differs between the sites of two generations."""
-    old = {site.target.name: site for site in before}
-    new = {site.target.name: site for site in after}
-    lines = [f"target `{name}` removed" for name in old if name not in new]
-    for name, site in new.items():
+def changes(before: Loaded, after: Loaded) -> Iterator[str]:
+    """What differs between two generations, a line each; nothing where only values such as limits differ."""
+    old, new = _targets(before), _targets(after)
+    for name in old:
+        if name not in new:
+            yield f"target `{name}` removed"
+    for name, target in new.items():
+        rules = after.rule_sets.get(name, RuleSet(name))
         if name not in old:
-            lines.append(f"target `{name}` added: {_mounts(site.target)}, {len(site.rules.rewrites)} rewrites")
-        else:
-            lines.extend(f"target `{name}`: {line}" for line in _site_changes(old[name], site))
-    return Changes(tuple(lines))
+            yield f"target `{name}` added: {_mounts(target)}, {len(rules.rewrites)} rewrites"
+            continue
+        for line in _target_changes(old[name], target):
+            yield f"target `{name}`: {line}"
+        for line in _rule_changes(before.rule_sets.get(name, RuleSet(name)), rules):
+            yield f"target `{name}`: {line}"
+
+
+def _targets(loaded: Loaded) -> dict[str, Target]:
+    return {target.name: target for target in loaded.settings.targets} if loaded.settings else {}
 
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -44,8 +45,7 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
     return kept, tuple(name for name, (wanted, has) in pairs.items() if wanted != has)
 
 
-def _site_changes(before: Site, after: Site) -> Iterator[str]:
-    old, new = before.target, after.target
+def _target_changes(old: Target, new: Target) -> Iterator[str]:
     if old.mount != new.mount:
         yield f"mount {_mounts(old)} is now {_mounts(new)}"
     if old.bucket != new.bucket:
@@ -54,8 +54,6 @@ def _site_changes(before: Site, after: Site) -> Iterator[str]:
         yield f"actions changed: {', '.join(new.actions.methods)}"
     if old.resources != new.resources:
         yield "resources changed"
-    if before.rules != after.rules:
-        yield from _rule_changes(before.rules, after.rules)
 
 
 def _rule_changes(before: RuleSet, after: RuleSet) -> Iterator[str]:

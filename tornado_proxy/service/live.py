@@ -12,9 +12,9 @@ from tornado_proxy.telemetry.events import Event, Retired
 class Live:
     """Holds the current generation, and waits for those before it to be left by their last requests."""
 
-    def __init__(self, first: Parts, tell: Callable[[Event], None]) -> None:
+    def __init__(self, first: Parts, tell: Callable[[Event], None], number: int = 1) -> None:
         self._tell = tell
-        self._current = Generation(1, first)
+        self._current = Generation(number, first)
         self._retiring: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
@@ -29,11 +29,10 @@ class Live:
         """How many generations still wait for requests to leave."""
         return len(self._retiring)
 
-    def swap(self, parts: Parts) -> Generation:
-        """Put new parts in force; requests that run keep the generation that they have."""
-        before, self._current = self._current, Generation(self._current.number + 1, parts)
+    def swap(self, parts: Parts, number: int) -> None:
+        """Put new parts in force under a number; requests that run keep the generation that they have."""
+        before, self._current = self._current, Generation(number, parts)
         self._retire(before)
-        return self._current
 
     async def close(self) -> None:
         """Retire the current generation too, once no request can find it, and wait for all."""

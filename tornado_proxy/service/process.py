@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import Server
-from tornado_proxy.service.building import Workshop
+from tornado_proxy.lang.diagnostic import errors
+from tornado_proxy.service.building import Solo, Workshop
 from tornado_proxy.service.follow import Follower
 from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.live import Live
 from tornado_proxy.service.loading import Loaded
-from tornado_proxy.service.reload import Outcome, Reloader, Report, rewrite_count
+from tornado_proxy.service.reload import Outcome, Reloader, rewrite_count
 from tornado_proxy.service.sources import Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
@@ -48,7 +49,7 @@ async def serve(launch: Launch) -> None:
     try:
         bus = Bus([service_log, AccessLog(LogForm(settings.log.format))])
         live = Live(workshop.build(settings, launch.loaded.rule_sets), bus.tell)
-        reloader = Reloader(live, workshop, launch.loaded, launch.read, bus.tell)
+        reloader = Reloader(launch.loaded, Solo(live, workshop), launch.read, bus.tell)
         server = Server(Gateway(live.current, bus.tell, name_generation=launch.name_generation), settings.limits)
         server.add_sockets(launch.sockets.sockets)
         await _Life(launch, live, reloader, server).run()
@@ -89,7 +90,7 @@ class _Life:
     async def _follow(self) -> None:
         report = await self._reloader.reload()
         if report.outcome is not Outcome.UNCHANGED:
-            self._notifier.status(self._status(report))
+            self._notifier.status(self._status())
 
     async def _heed_hang_ups(self) -> None:
         """Reload for each SIGHUP, and tell the manager when that is done: `systemctl reload` waits for it."""
@@ -97,7 +98,8 @@ class _Life:
             await self._hang_up.wait()
             self._hang_up.clear()
             self._notifier.reloading()
-            self._notifier.ready(self._status(await self._reloader.reload()))
+            await self._reloader.reload()
+            self._notifier.ready(self._status())
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
@@ -105,13 +107,12 @@ class _Life:
             self._notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
-    def _status(self, report: Report | None = None) -> str:
-        generation = self._live.current()
-        status = f"generation {generation.number}, {rewrite_count(generation.parts)} rewrites"
-        refused = report or self._reloader.last_refused
-        if refused is None or refused.outcome is not Outcome.REFUSED or not refused.diagnostics:
+    def _status(self) -> str:
+        standing, refused = self._reloader.standing, self._reloader.refused
+        status = f"generation {standing.number}, {rewrite_count(standing.loaded)} rewrites"
+        if refused is None:
             return status
-        first = refused.diagnostics[0]
+        first = errors(refused.diagnostics)[0]
         return f"{status}; an edit was refused: {first.place} {first.message}"
 
     async def _wind_down(self) -> None:

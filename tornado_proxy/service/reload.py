@@ -8,15 +8,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Protocol
 
-from tornado_proxy.gateway.generation import Parts
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.service.building import Workshop
-from tornado_proxy.service.changes import Changes, changes, fixed_at_start
-from tornado_proxy.service.live import Live
+from tornado_proxy.service.changes import changes, fixed_at_start
 from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.sources import Sources
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadRefused
@@ -40,39 +38,44 @@ class Report:
     at: float  # Unix time, seconds
     seconds: float = 0.0
     diagnostics: tuple[Diagnostic, ...] = ()
-    changes: Changes = field(default_factory=Changes)
+    changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()  # settings that only a restart changes
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
-    """What the current generation was made from."""
+class Force(Protocol):
+    """Where generations are put in force: in this process, or in every worker."""
 
+    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
+        """Put in force what was loaded from sources; returns when every new request gets it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is in force: its number, what it was made of, and since when (Unix time, seconds)."""
+
+    number: int
     loaded: Loaded
-    at: float  # Unix time, seconds
+    since: float
 
 
 class Reloader:
     """Makes new generations; one attempt at a time. `read` is called on a thread."""
 
-    def __init__(
-        self, live: Live, workshop: Workshop, first: Loaded, read: Callable[[], Sources], tell: Callable[[Event], None]
-    ) -> None:
-        self._live = live
-        self._workshop = workshop
+    def __init__(self, first: Loaded, force: Force, read: Callable[[], Sources], tell: Callable[[Event], None]) -> None:
+        self._force = force
         self._read = read
         self._tell = tell
         self._turn = asyncio.Lock()
-        self.in_force = InForce(first, time.time())
         self._places = first.places
+        self._first = first
+        self.standing = Standing(1, first, time.time())
         self.last: Report | None = None
-        self.last_refused: Report | None = None
-        # The digest of a set that was refused: the same mistake is told once.
-        self._refused_digest = ""
+        self.refused: Report | None = None  # the last attempt, if the set on disk is one that was refused
 
     def places(self) -> tuple[Path, ...]:
         """Where a change would show: in what is in force, and in what was read last, if that was refused."""
-        return tuple(dict.fromkeys((*self.in_force.loaded.places, *self._places)))
+        return tuple(dict.fromkeys((*self.standing.loaded.places, *self._places)))
 
     async def reload(self) -> Report:
         """Read the set, and put it in force if it is new and good."""
@@ -80,52 +83,44 @@ class Reloader:
             began = time.perf_counter()
             sources = await asyncio.to_thread(self._read)
             self._places = sources.places
-            report = await self._attempt(sources, began)
-            self.last = report
-            return report
+            self.last = await self._attempt(sources, began)
+            return self.last
 
     async def _attempt(self, sources: Sources, began: float) -> Report:
-        if sources.digest == self.in_force.loaded.digest:
+        if sources.digest == self.standing.loaded.digest:
             # An edit taken back: what was wrong with it is history.
-            self._refused_digest = ""
-            self.last_refused = None
+            self.refused = None
             return self._report(Outcome.UNCHANGED, sources.digest, began)
-        if sources.digest == self._refused_digest and self.last_refused is not None:
-            return self.last_refused
+        if self.refused is not None and sources.digest == self.refused.digest:
+            return self.refused
         loaded = await asyncio.to_thread(compile_sources, sources)
-        if not loaded.usable or loaded.settings is None:
-            return self._refuse(loaded.digest, loaded.diagnostics, began)
-        before = self._live.current().parts
-        settings, kept_back = fixed_at_start(loaded.settings, before.settings)
-        parts = await asyncio.to_thread(self._workshop.build, settings, loaded.rule_sets, before)
-        return self._swap(loaded, parts, began, kept_back)
+        if not loaded.usable:
+            return self._refuse(loaded, began)
+        return await self._put(loaded, sources, began)
 
-    def _swap(self, loaded: Loaded, parts: Parts, began: float, kept_back: tuple[str, ...]) -> Report:
-        before = self._live.current().parts
-        self._live.swap(parts)
-        self.in_force = InForce(loaded, time.time())
-        self.last_refused, self._refused_digest = None, ""
-        found = changes(before.mounts.sites, parts.mounts.sites)
-        report = replace(
-            self._report(Outcome.LOADED, loaded.digest, began),
-            diagnostics=loaded.diagnostics,
-            changes=found,
-            kept_back=kept_back,
-        )
-        self._tell(Reloaded(report.generation, report.seconds, rewrite_count(parts), found.lines, kept_back))
-        return report
+    async def _put(self, loaded: Loaded, sources: Sources, began: float) -> Report:
+        assert loaded.settings is not None
+        assert self._first.settings is not None
+        settings, kept_back = fixed_at_start(loaded.settings, self._first.settings)
+        before, after = self.standing, replace(loaded, settings=settings)
+        await self._force.put(before.number + 1, after, sources)
+        self.standing = Standing(before.number + 1, after, time.time())
+        self.refused = None
+        said = tuple(changes(before.loaded, after))
+        report = self._report(Outcome.LOADED, loaded.digest, began)
+        self._tell(Reloaded(report.generation, report.seconds, rewrite_count(after), said, kept_back))
+        return replace(report, diagnostics=loaded.diagnostics, changes=said, kept_back=kept_back)
 
-    def _refuse(self, digest: str, diagnostics: tuple[Diagnostic, ...], began: float) -> Report:
-        report = replace(self._report(Outcome.REFUSED, digest, began), diagnostics=diagnostics)
-        self.last_refused, self._refused_digest = report, digest
-        self._tell(ReloadRefused(report.generation, diagnostics))
-        return report
+    def _refuse(self, loaded: Loaded, began: float) -> Report:
+        report = self._report(Outcome.REFUSED, loaded.digest, began)
+        self.refused = replace(report, diagnostics=loaded.diagnostics)
+        self._tell(ReloadRefused(report.generation, loaded.diagnostics))
+        return self.refused
 
     def _report(self, outcome: Outcome, digest: str, began: float) -> Report:
-        number = self._live.current().number
-        return Report(outcome, number, digest, time.time(), time.perf_counter() - began)
+        return Report(outcome, self.standing.number, digest, time.time(), time.perf_counter() - began)
 
 
-def rewrite_count(parts: Parts) -> int:
-    """How many rewrites are in force, over all targets."""
-    return sum(len(site.rules.rewrites) for site in parts.mounts.sites)
+def rewrite_count(loaded: Loaded) -> int:
+    """How many rewrites a generation has, over all targets."""
+    return sum(len(rules.rewrites) for rules in loaded.rule_sets.values())
