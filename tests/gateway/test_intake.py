@@ -318,12 +318,14 @@ EARLY = [
 
 @pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)
 async def test_a_client_that_asks_first_is_told_to_stop(status, target, headers, parts):
-    """A refusal comes instead of the 100, and ends the connection."""
+    """A refusal comes instead of the 100, which does not follow either, and ends the connection."""
     asking = {**FORM_TYPE, **headers, "Expect": "100-continue"}
     async with serve({}, **parts) as site, site.connect() as client:
         await client.send(head("PUT", target, asking, 10**7))
-        status_line, received = await client.receive_head()
-    assert (status_line, received["connection"]) == (status, "close")
+        first, received = await client.receive_head()
+        client.writer.write_eof()
+        rest = await client.reader.read(-1)
+    assert (first, received["connection"], len(rest)) == (status, "close", int(received["content-length"]))
 
 
 @pytest.mark.parametrize(("status", "target", "headers", "parts"), EARLY)

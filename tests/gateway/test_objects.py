@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from serving import serve
 
+from tornado_proxy.gateway.objects import ObjectHandler
+
 
 @pytest.mark.parametrize("target", ["/", "/%zz", "/a", "/?format=json"])
 async def test_tornado_says_nothing_of_itself(target):
@@ -27,6 +29,11 @@ async def test_a_page_is_never_a_304_of_tornados():
     async with serve({"a": b"x"}) as site:
         answer = await site.get("/", If_None_Match="*")
     assert answer.status == 200
+
+
+def test_no_etag_is_made_up():
+    """Should Tornado ever ask for one, there is none but the object's."""
+    assert ObjectHandler.compute_etag(None) is None
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST", "PROPFIND"])
