@@ -108,7 +108,7 @@ class Reloader:
         self.refused = None
         said = tuple(changes(before.loaded, after))
         report = self._report(Outcome.LOADED, loaded.digest, began)
-        self._tell(Reloaded(report.generation, report.seconds, rewrite_count(after), said, kept_back))
+        self._tell(Reloaded(report.generation, report.seconds, rewrite_count(after), report.at, said, kept_back))
         return replace(report, diagnostics=loaded.diagnostics, changes=said, kept_back=kept_back)
 
     def _refuse(self, loaded: Loaded, began: float) -> Report:

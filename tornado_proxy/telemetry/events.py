@@ -72,6 +72,7 @@ class Reloaded:
     generation: int
     seconds: float
     rewrites: int
+    at: float = 0.0  # Unix time, seconds
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()
 
@@ -91,4 +92,17 @@ class Retired:
     generation: int
 
 
-Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired
+@dataclass(frozen=True, slots=True)
+class S3Called:
+    """A bucket was asked; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
+
+    `seconds` is the time to the answer: for a download, to its first byte.
+    """
+
+    target: str
+    call: str
+    outcome: str
+    seconds: float
+
+
+Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired | S3Called

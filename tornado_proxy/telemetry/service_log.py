@@ -14,7 +14,7 @@ def service_log(event: Event) -> None:
     match event:
         case Failed(asked, error):
             _LOG.error("request `%s` met a defect", asked.request_id, exc_info=error)
-        case Reloaded(generation, seconds, rewrites, changes, kept_back):
+        case Reloaded(generation, seconds, rewrites, _, changes, kept_back):
             _LOG.info("generation %d is in force: %d rewrites, built in %.3f s", generation, rewrites, seconds)
             for line in changes:
                 _LOG.info("%s", line)
