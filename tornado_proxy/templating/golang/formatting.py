@@ -214,6 +214,8 @@ class Printer(Layout):
             self.write(b", " if self.sharp_v else b" ")
 
     def _struct(self, value: Struct, verb: str, depth: int) -> None:
+        if value.type.opaque:
+            raise ExecutionError(f"a `{value.type.name}` cannot be written as a whole")
         if self.sharp_v:
             self.write(value.type.name.removeprefix("*").encode())
         self.write(b"{")

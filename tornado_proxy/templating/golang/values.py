@@ -127,6 +127,8 @@ class StructType(Type):
     """A struct, or a pointer to one: `getters` read its fields from the Python object behind it, in Go's order."""
 
     getters: Mapping[bytes, Callable[[Any], Value]] = field(default_factory=dict, repr=False)
+    opaque: bool = False
+    """Whether it has more in Go than its getters tell, so that it cannot be written as a whole."""
 
 
 class Struct:

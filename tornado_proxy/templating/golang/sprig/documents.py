@@ -42,6 +42,7 @@ class _Writer:
         """Write a value; raises `ExecutionError` for what JSON has no form for."""
         self._budget.nest(depth)
         if is_nil(value):
+            type_name(value)  # an absent user has none, and says so
             self._write(b"null")
         elif isinstance(value, bool):
             self._write(b"true" if value else b"false")
@@ -82,7 +83,7 @@ def _members(value: Value) -> list[tuple[bytes, Value]]:
     """The members of an object in Go's order."""
     if isinstance(value, Map):
         return sorted(value.items())
-    if isinstance(value, Struct) and value.type.stringer is None:
+    if isinstance(value, Struct) and value.type.stringer is None and not value.type.opaque:
         return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
     raise ExecutionError(f"a `{type_name(value)}` has no form in JSON")
 
