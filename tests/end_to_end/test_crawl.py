@@ -12,6 +12,7 @@ from running import start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
+internalServer: {{port: 0}}
 rules: [rules]
 targets:
   files:

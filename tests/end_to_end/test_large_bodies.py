@@ -16,6 +16,7 @@ ALLOWANCE = 64 << 20
 
 CONFIGURATION = """
 server: {{port: 0}}
+internalServer: {{port: 0}}
 targets:
   big:
     mount: {{path: [/]}}

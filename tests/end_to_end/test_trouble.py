@@ -12,6 +12,7 @@ from running import start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
+internalServer: {{port: 0}}
 targets:
   site:
     mount: {{path: [/]}}
@@ -72,6 +73,7 @@ def _serve(folder, configuration: str, *options: str) -> subprocess.CompletedPro
 
 GOOD = """
 server: {port: 0}
+internalServer: {port: 0}
 rules: [site.rules]
 targets: {site: {mount: {path: [/]}, bucket: {name: some-bucket, region: eu-west-1}}}
 """
@@ -120,7 +122,7 @@ def test_a_port_that_is_taken_is_said_plainly(tmp_path):
     (tmp_path / "site.rules").write_text("target site {}\n")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        result = _serve(tmp_path, GOOD.replace("port: 0", f"port: {port}"))
+        result = _serve(tmp_path, GOOD.replace("port: 0", f"port: {port}", 1))
     assert result.returncode == 2
     assert f"127.0.0.1:{port}" in result.stderr
     assert "Traceback" not in result.stderr

@@ -17,8 +17,10 @@ from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, rea
 from tornado_proxy.service.listening import CannotListen
 from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.process import Launch, serve
+from tornado_proxy.service.process import Launch
+from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.sample import sample_s3
+from tornado_proxy.service.serving import Solo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +52,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     if arguments.port is not None:
         listener = replace(listener, port=arguments.port)
     try:
-        sockets = open_demo_sockets(listener)
+        sockets, admin = open_demo_sockets(listener), open_demo_sockets(loaded.settings.internal_server)
     except CannotListen as error:
         print(f"tornado-proxy demo: {error}", file=sys.stderr)
         return ExitStatus.FAILED
@@ -58,11 +60,16 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     # The requests that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    asyncio.run(serve(Launch(loaded, sockets, read, announce=lambda url: print(_welcome(url), flush=True))))
+    launch = Launch(loaded, sockets, admin, read, announce=lambda *urls: print(_welcome(*urls), flush=True))
+    asyncio.run(_run(launch))
     return ExitStatus.CLEAN
 
 
-def _welcome(url: str) -> str:
+async def _run(launch: Launch) -> None:
+    await run_process(launch, Solo(launch.loaded, launch.sockets))
+
+
+def _welcome(url: str, admin: str) -> str:
     return textwrap.dedent(f"""\
         The demo is ready. Open this in a browser:
 
@@ -83,5 +90,7 @@ def _welcome(url: str) -> str:
 
           tornado-proxy explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
 
-        The rules are in {gallery()}. Stop with Ctrl-C.
+        The rules are in {gallery()}: edit one, save it, and ask again.
+        What is in force: curl -s {admin}/-/status
+        Stop with Ctrl-C.
         """)

@@ -16,7 +16,9 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.service.listening import CannotListen, Sockets, named, open_sockets
 from tornado_proxy.service.loading import load
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.process import Launch, serve
+from tornado_proxy.service.process import Launch
+from tornado_proxy.service.process import run as run_process
+from tornado_proxy.service.serving import Solo
 from tornado_proxy.service.sources import read_settled
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 
@@ -44,24 +46,35 @@ def run(arguments: argparse.Namespace) -> int:
         return ExitStatus.CLEAN
     configure_logging(loaded.settings.log)
     try:
-        sockets = _sockets(loaded.settings)
+        launch = Launch(
+            loaded,
+            *_sockets(loaded.settings),
+            read=partial(read_settled, arguments.config, environment),
+            announce=_announce,
+            notifier=Notifier.from_environment(environment),
+        )
     except CannotListen as error:
         print(f"tornado-proxy: {error}", file=sys.stderr)
         return ExitStatus.FAILED
-    launch = Launch(
-        loaded,
-        sockets,
-        read=partial(read_settled, arguments.config, environment),
-        announce=partial(_LOG.info, "listening on %s"),
-        notifier=Notifier.from_environment(environment),
-        name_generation=arguments.name_generation,
-    )
-    asyncio.run(serve(launch))
+    asyncio.run(_serve(launch, arguments))
     return ExitStatus.CLEAN
 
 
-def _sockets(settings: Settings) -> Sockets:
-    """The sockets of the service manager, if it has opened some; else those of the configuration."""
+async def _serve(launch: Launch, arguments: argparse.Namespace) -> None:
+    await run_process(launch, Solo(launch.loaded, launch.sockets, name_generation=arguments.name_generation))
+
+
+def _announce(url: str, admin: str) -> None:
+    _LOG.info("the admin listener is %s", admin)
+    _LOG.info("listening on %s", url)
+
+
+def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:
+    """The sockets for requests and for the admin listener: the service manager's, or those of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
     given = inherited.get("http") or inherited.get("unknown")
-    return named(given) if given else open_sockets(settings.server)
+    admin = inherited.get("admin")
+    return (
+        named(given) if given else open_sockets(settings.server),
+        named(admin) if admin else open_sockets(settings.internal_server),
+    )

@@ -28,7 +28,7 @@ from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.objects import ObjectHandler
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.routing.errors import RequestError
-from tornado_proxy.telemetry.events import Event
+from tornado_proxy.telemetry.events import Event, InFlight
 
 REQUEST_ID = "X-Request-Id"
 GENERATION = "X-Tornado-Proxy-Generation"
@@ -83,8 +83,13 @@ class Gateway(HTTPServerConnectionDelegate):
         # Kept until it ends, whether or not its client stays to wait for it.
         task = asyncio.create_task(self._answer(incoming, handler))  # noqa: TID251 - held by `_running`
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._end)
+        self._tell(InFlight(len(self._running)))
         return task
+
+    def _end(self, task: Task[None]) -> None:
+        self._running.discard(task)
+        self._tell(InFlight(len(self._running)))
 
     async def _answer(self, incoming: Incoming, handler: RequestHandler) -> None:
         with self._current().pin() as generation:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.changes import changes, fixed_at_start
 from tornado_proxy.service.loading import Loaded, compile_sources
+from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import Sources
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadRefused
 
@@ -42,14 +42,6 @@ class Report:
     kept_back: tuple[str, ...] = ()  # settings that only a restart changes
 
 
-class Force(Protocol):
-    """Where generations are put in force: in this process, or in every worker."""
-
-    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
-        """Put in force what was loaded from sources; returns when every new request gets it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is in force: its number, what it was made of, and since when (Unix time, seconds)."""
@@ -62,8 +54,10 @@ class Standing:
 class Reloader:
     """Makes new generations; one attempt at a time. `read` is called on a thread."""
 
-    def __init__(self, first: Loaded, force: Force, read: Callable[[], Sources], tell: Callable[[Event], None]) -> None:
-        self._force = force
+    def __init__(
+        self, first: Loaded, serving: Serving, read: Callable[[], Sources], tell: Callable[[Event], None]
+    ) -> None:
+        self._serving = serving
         self._read = read
         self._tell = tell
         self._turn = asyncio.Lock()
@@ -103,7 +97,7 @@ class Reloader:
         assert self._first.settings is not None
         settings, kept_back = fixed_at_start(loaded.settings, self._first.settings)
         before, after = self.standing, replace(loaded, settings=settings)
-        await self._force.put(before.number + 1, after, sources)
+        await self._serving.put(before.number + 1, after, sources)
         self.standing = Standing(before.number + 1, after, time.time())
         self.refused = None
         said = tuple(changes(before.loaded, after))

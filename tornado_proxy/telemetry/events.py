@@ -105,4 +105,11 @@ class S3Called:
     seconds: float
 
 
-Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired | S3Called
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """So many requests are being answered now."""
+
+    requests: int
+
+
+Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired | S3Called | InFlight

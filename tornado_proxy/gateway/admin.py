@@ -1,0 +1,118 @@
+"""The admin listener: health, readiness, reload, status and metrics; for operators, on an address of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from tornado.web import Application, RequestHandler
+
+PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics")
+
+
+class Administration(Protocol):
+    """What the listener asks: a process that serves by itself, or one that keeps workers."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are being served."""
+        ...
+
+    async def status(self) -> Mapping[str, object]:
+        """Everything that an operator may want to know, fit for JSON."""
+        ...
+
+    async def reload(self) -> tuple[bool, Mapping[str, object]]:
+        """Reload at once: whether what is on disk is in force now, and the report, fit for JSON."""
+        ...
+
+    def metrics(self) -> bytes:
+        """The metrics in Prometheus's text format."""
+        ...
+
+
+def admin_application(administration: Administration) -> Application:
+    """The application of the admin listener."""
+    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Status, _Metrics), strict=True)
+    return Application(
+        [(path, handler, {"administration": administration}) for path, handler in handlers],
+        default_handler_class=_Handler,
+        default_handler_args={"administration": administration},
+        log_function=lambda _handler: None,
+    )
+
+
+class _Handler(RequestHandler):
+    """What all pages of the listener share; by itself, the page that is not there."""
+
+    def initialize(self, administration: Administration) -> None:
+        self.administration = administration
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("X-Content-Type-Options", "nosniff")
+
+    def write_error(self, status_code: int, **_kwargs: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{status_code}; the pages are {', '.join(PATHS)}\n")
+
+    def get(self) -> Awaitable[None] | None:
+        self.send_error(404)
+        return None
+
+    def say(self, status: int, text: str) -> None:
+        """Answer with a line of text."""
+        self.set_status(status)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{text}\n")
+
+
+class _Healthy(_Handler):
+    """The process answers."""
+
+    def get(self) -> None:
+        self.say(200, "healthy")
+
+
+class _Ready(_Handler):
+    """Requests are being served."""
+
+    def get(self) -> None:
+        if self.administration.ready:
+            self.say(200, "ready")
+        else:
+            self.say(503, "not ready")
+
+
+class _Reload(_Handler):
+    """Reload, and answer when that is done: 200 where the files on disk are in force, 422 where they are refused."""
+
+    def get(self) -> None:
+        self.set_header("Allow", "POST")
+        self.send_error(405)
+
+    async def post(self) -> None:
+        # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).
+        if "Origin" in self.request.headers:
+            self.say(403, "not from a browser")
+            return
+        in_force, report = await self.administration.reload()
+        self.set_status(200 if in_force else 422)
+        self.finish(dict(report))
+
+
+class _Status(_Handler):
+    """What is in force, and what was refused last."""
+
+    async def get(self) -> None:
+        self.finish(dict(await self.administration.status()))
+
+
+class _Metrics(_Handler):
+    """The metrics."""
+
+    def get(self) -> None:
+        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish(self.administration.metrics())

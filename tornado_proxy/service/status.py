@@ -1,0 +1,86 @@
+"""What the admin listener shows of a process: what is in force, and what was refused, fit for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.service.loading import Loaded
+from tornado_proxy.service.reload import Outcome, Reloader, Report, Standing
+
+
+def report_view(report: Report) -> dict[str, object]:
+    """A reload, as `POST /-/reload` answers."""
+    return {
+        "outcome": report.outcome.value,
+        "generation": report.generation,
+        "digest": report.digest,
+        "at": moment(report.at),
+        "seconds": round(report.seconds, 6),
+        "changes": list(report.changes),
+        "restartNeededFor": list(report.kept_back),
+        "diagnostics": diagnostics_view(report.diagnostics),
+    }
+
+
+def standing_view(reloader: Reloader) -> dict[str, object]:
+    """What is in force, and the last attempt that was refused, if the files on disk are still those."""
+    standing = reloader.standing
+    return {
+        **_generation_view(standing),
+        "targets": _targets_view(standing.loaded),
+        "lastAttempt": report_view(reloader.last) if reloader.last else None,
+        "lastFailedAttempt": report_view(reloader.refused) if reloader.refused else None,
+    }
+
+
+def is_in_force(report: Report) -> bool:
+    """Whether the files on disk are what is in force."""
+    return report.outcome is not Outcome.REFUSED
+
+
+def moment(seconds: float) -> str:
+    """A Unix time as RFC 3339 writes it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def diagnostics_view(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    """Diagnostics with place and cure; line and column count from 1."""
+    return [_diagnostic_view(each) for each in diagnostics]
+
+
+def _diagnostic_view(diagnostic: Diagnostic) -> dict[str, object]:
+    line, column = diagnostic.span.first if diagnostic.span else (None, None)
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+        "file": diagnostic.span.source.name if diagnostic.span else None,
+        "line": line,
+        "column": column,
+    }
+
+
+def _generation_view(standing: Standing) -> dict[str, object]:
+    return {
+        "generation": standing.number,
+        "digest": standing.loaded.digest,
+        "loadedAt": moment(standing.since),
+        "files": [str(standing.loaded.places[0]), *standing.loaded.files] if standing.loaded.places else [],
+    }
+
+
+def _targets_view(loaded: Loaded) -> Mapping[str, object]:
+    targets = loaded.settings.targets if loaded.settings else ()
+    return {
+        target.name: {
+            "host": target.mount.host,
+            "paths": list(target.mount.paths),
+            "methods": list(target.actions.methods),
+            "rewrites": len(loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+        }
+        for target in targets
+    }
