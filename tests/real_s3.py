@@ -6,8 +6,9 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,16 @@ class Endpoint:
         defaults = {"force_path_style": True, "max_attempts": 1, "credentials": pair, "part_size": 5 * 1024**2}
         return Bucket(name, s3_endpoint=self.url, **defaults | settings)
 
-    @contextmanager
-    def client(self) -> Iterator[Any]:
+    @cached_property
+    def client(self) -> Any:
         """boto3's client, for what a test arranges and looks at."""
         pair = {"aws_access_key_id": self.access_key, "aws_secret_access_key": self.secret_key}
         config = Config(s3={"addressing_style": "path"}, retries={"mode": "standard", "total_max_attempts": 1})
-        client = boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", config=config, **pair)
-        try:
-            yield client
-        finally:
-            client.close()
+        return boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", config=config, **pair)
+
+    def close(self) -> None:
+        """Let go of the client's connections."""
+        self.client.close()
 
 
 @contextmanager
@@ -57,7 +58,8 @@ def moto() -> Iterator[Endpoint]:
     server.start()
     host, port = server.get_host_and_port()
     try:
-        yield Endpoint(f"http://{host}:{port}")
+        with closing(Endpoint(f"http://{host}:{port}")) as endpoint:
+            yield endpoint
     finally:
         server.stop()
 
@@ -77,7 +79,8 @@ def radosgw() -> Iterator[Endpoint]:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n", "the cluster did not start"
-            yield endpoint
+            with closing(endpoint):
+                yield endpoint
         finally:
             # Its first process: with that, the kernel ends all others of the namespace.
             process.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,6 @@ class Bucketful:
     """A new bucket: a store of it, and boto3's client to look at it from the other side."""
 
     name: str
-    endpoint: Endpoint
     store: S3Store
     client: Any
 
@@ -63,13 +62,12 @@ class Bucketful:
 
 
 @contextmanager
-def a_bucket(endpoint: Endpoint, threads: Threads, **settings: Any) -> Iterator[Bucketful]:
+def a_bucket(endpoint: Endpoint, threads: Threads) -> Iterator[Bucketful]:
     """A new bucket of an S3."""
     name = f"bucket-{next(_NUMBERS)}"
-    store = S3Store(endpoint.bucket(name, **settings), threads)
-    with endpoint.client() as client:
-        client.create_bucket(Bucket=name)
-        yield Bucketful(name, endpoint, store, client)
+    store = S3Store(endpoint.bucket(name), threads)
+    endpoint.client.create_bucket(Bucket=name)
+    yield Bucketful(name, store, endpoint.client)
     asyncio.run(store.close())
 
 
@@ -92,3 +90,15 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
     """An upload's chunks."""
     for chunk in chunks:
         yield chunk
+
+
+@asynccontextmanager
+async def store_at(url: str, **settings: Any) -> AsyncIterator[S3Store]:
+    """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
+    threads = Threads(4)
+    store = S3Store(Endpoint(url).bucket("bucket", **{"connect_timeout": 1.0, "read_timeout": 0.5} | settings), threads)
+    try:
+        yield store
+    finally:
+        await store.close()
+        threads.close()

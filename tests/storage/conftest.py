@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import tracemalloc
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import real_s3
@@ -74,3 +76,20 @@ def world(request: pytest.FixtureRequest, threads: Threads) -> Iterator[World]:
 def store(world: World) -> Store:
     """Each store there is, empty."""
     return world.store
+
+
+@pytest.fixture
+def live_bytes():
+    """A context that counts the memory that Python has in use; it gives a function that says the most there was."""
+
+    @contextmanager
+    def counting():
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        try:
+            yield lambda: most
+        finally:
+            most = tracemalloc.get_traced_memory()[1] - before
+            tracemalloc.stop()
+
+    return counting

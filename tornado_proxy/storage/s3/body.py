@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from http.client import IncompleteRead
 from typing import Any, Protocol
 
 from tornado_proxy.semantics.ranges import ContentRange
@@ -93,7 +94,16 @@ def opened(answer: Mapping[str, Any], threads: Threads) -> S3Object:
     try:
         part = content_range(answer)
         info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
-        return S3Object(info, part, Body(raw, raw.read(CHUNK), threads))
+        first = _first_chunk(raw, info.size if part is None else part.length)
+        return S3Object(info, part, Body(raw, first, threads))
     except BaseException:
         raw.close()
         raise
+
+
+def _first_chunk(raw: Readable, length: int) -> bytes:
+    """The first chunk of a body of a length, whole: a read ends early only where the connection does."""
+    chunk = raw.read(CHUNK)
+    if len(chunk) < min(CHUNK, length):
+        raise IncompleteRead(chunk)
+    return chunk

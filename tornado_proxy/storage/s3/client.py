@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import botocore.session
 from boto3.session import Session
@@ -74,7 +75,7 @@ def _config(bucket: Bucket, threads: int) -> Config:
         retries={"mode": "standard", "total_max_attempts": bucket.max_attempts},
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
-        s3={"addressing_style": "path" if bucket.force_path_style else "auto", "payload_signing_enabled": True},
+        s3={"addressing_style": _addressing_style(bucket), "payload_signing_enabled": True},
     )
 
 
@@ -84,6 +85,18 @@ def _endpoint(bucket: Bucket) -> str | None:
     if endpoint is None or "://" in endpoint:
         return endpoint
     return f"{'http' if bucket.disable_ssl else 'https'}://{endpoint}"
+
+
+def _addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
+    """Whether the bucket's name stands in the path, or in front of the host's.
+
+    An endpoint whose host has no dot (`localhost`, `minio`) has no hosts below it, so that only the path is left, as
+    boto3 itself finds for an address. The third style, `auto`, would be the path for every endpoint there is, and a
+    host without a region in signed URLs.
+    """
+    host = urlsplit(_endpoint(bucket) or "").hostname
+    alone = host is not None and "." not in host
+    return "path" if bucket.force_path_style or alone else "virtual"
 
 
 def _explicit_credentials(bucket: Bucket) -> dict[str, str]:

@@ -86,8 +86,9 @@ _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...
         Unreachable,
     ),
     ((HTTPError, HTTPException, OSError), Unreachable),
-    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
-    ((BotoCoreError, Boto3Error, ResponseParserError, ValueError), UpstreamError),
+    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403. The last two
+    # are answers that do not say what the S3 API promises, or say it in a form that is none.
+    ((BotoCoreError, Boto3Error, ResponseParserError, KeyError, ValueError), UpstreamError),
 )
 
 _FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY_EXCEPTION for kind in kinds))

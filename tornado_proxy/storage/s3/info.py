@@ -52,7 +52,11 @@ def page(answer: Mapping[str, Any], prefix: str, after: str, limit: int) -> Page
     entries = sorted((entry for entry in (*files, *directories) if entry.name > after), key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = bool(answer.get("IsTruncated")) or len(entries) > limit
-    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(answer.get("KeyCount")))
+    return Page(
+        shown,
+        to_token(shown[-1].name) if more and shown else None,
+        exists=bool(answer.get("Contents") or answer.get("CommonPrefixes")),
+    )
 
 
 def _entry(listed: Mapping[str, Any], prefix: str) -> Entry:

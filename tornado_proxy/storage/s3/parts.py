@@ -16,7 +16,7 @@ _PARTS_OF_ONE_SIZE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an object, numbered from 1; `is_last` where nothing follows."""
+    """A part of an object, numbered from 1; `is_last` where nothing follows. Whoever has sent it clears its body."""
 
     number: int
     body: bytearray

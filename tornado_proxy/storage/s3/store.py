@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -20,6 +20,7 @@ from tornado_proxy.storage.errors import (
     ObjectMissing,
     PreconditionFailed,
     RangeUnsatisfiable,
+    StorageError,
 )
 from tornado_proxy.storage.s3.body import S3Object, opened
 from tornado_proxy.storage.s3.client import Parameters, make_client
@@ -74,7 +75,8 @@ class S3Store:
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """The object's info."""
         answer = await self._call("HeadObject", key, self._client.head_object)
-        info = object_info(answer, answer["ContentLength"])
+        with translated(f"HeadObject of `{key}` in `{self._bucket.name}`"):
+            info = object_info(answer, answer.get("ContentLength"))
         match conditions.decide(info.etag, info.last_modified):
             case Outcome.NOT_MODIFIED:
                 raise NotModified(f"`{key}` is what the client has", info)
@@ -175,7 +177,8 @@ class S3Store:
             with precondition.decided():
                 return _stored(await upload.complete(precondition.parameters))
         except BaseException:
-            await upload.abort()
+            with suppress(StorageError):
+                await upload.abort()
             raise
 
     async def _call(self, operation: str, key: str, method: Callable[..., T]) -> T:

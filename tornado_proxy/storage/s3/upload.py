@@ -47,7 +47,7 @@ class Upload:
 
         with translated(f"beginning an upload of `{target['Key']}`"):
             answer = await threads.run(partial(client.create_multipart_upload, **target, **said), undo)
-        return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
+            return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
 
     async def send(self, part: Part) -> None:
         """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
@@ -80,6 +80,8 @@ class Upload:
         """Send a part, in a thread."""
         said: Parameters = {"PartNumber": part.number, "Body": part.body}
         answer = self._client.upload_part(**self._names, **said)
+        # What boto3 leaves behind refers to the body until the next collection of garbage: memory is given back here.
+        part.body.clear()
         return {"ETag": answer["ETag"], "PartNumber": part.number}
 
 

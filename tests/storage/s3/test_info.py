@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.storage.cursor import from_token
+from tornado_proxy.storage.s3.info import content_range, object_info, page
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page
+
+
+def test_an_answer_becomes_an_info():
+    """Each header that S3 keeps has its place; the date is in UTC and whole seconds, `Expires` is the text."""
+    moment = datetime(2026, 5, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
+    answer = {
+        "ETag": '"1"', "LastModified": moment, "ContentType": "t", "ContentDisposition": "d", "ContentEncoding": "e",
+        "ContentLanguage": "l", "CacheControl": "c", "ExpiresString": "never", "Metadata": {"x": "y"}, "ChecksumType": "FULL_OBJECT",
+        "ChecksumSHA256": "abc=", "ChecksumCRC64NVME": "def=",
+    }  # fmt: skip
+    checksums = (Checksum("SHA256", "abc=", "FULL_OBJECT"), Checksum("CRC64NVME", "def=", "FULL_OBJECT"))
+    date = datetime(2026, 5, 1, 10, tzinfo=UTC)
+    assert object_info(answer, 7) == ObjectInfo(7, '"1"', date, "t", "d", "e", "l", "c", "never", checksums)
+
+
+def test_an_answer_that_says_nothing_is_an_info_too():
+    """What S3 leaves out is none."""
+    assert object_info({}, 7) == ObjectInfo(7)
+
+
+def test_an_object_without_a_size_is_none():
+    """An answer that does not tell the size is no object."""
+    with pytest.raises(ValueError, match="size"):
+        object_info({}, None)
+
+
+def test_a_part_is_told():
+    """An answer says which part it is, or that it is none."""
+    assert content_range({"ContentRange": "bytes 0-9/100"}) == ContentRange(0, 9, 100)
+    assert content_range({}) is None
+
+
+def test_a_part_must_name_bytes():
+    """An answer that names no bytes is no part."""
+    with pytest.raises(ValueError, match="names no bytes"):
+        content_range({"ContentRange": "bytes */100"})
+
+
+def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:
+    contents = [{"Key": key, "Size": 1, "ETag": '"1"'} for key in keys]
+    return {
+        "Contents": contents,
+        "CommonPrefixes": [{"Prefix": each} for each in directories],
+        "IsTruncated": truncated,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "after", "limit", "names", "token", "exists"),
+    [
+        ({}, "", 5, [], None, False),
+        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, True),
+        (listing("d/"), "", 5, [], None, True),
+        (listing("d/", truncated=True), "", 5, [], None, True),
+        (listing("d/", "d/a", "d/b"), "", 2, ["a", "b"], None, True),
+        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", True),
+        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", True),
+        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, True),
+    ],
+)
+def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
+    """Files and directories are one list, without the marker and what was told before, and no longer than asked for."""
+    found = page(answer, "d/", after, limit)
+    assert ([entry.name for entry in found.entries], found.exists) == (names, exists)
+    assert found.next_token is None if token is None else from_token(found.next_token) == token
+
+
+def test_an_entry_has_what_s3_says_of_it():
+    """A file has size, date and ETag; a directory has none of them."""
+    answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
+    assert page(answer, "d/", "", 5) == Page((Entry("a"), Entry("b/")))

@@ -1,0 +1,446 @@
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import socket
+import threading
+import urllib.request
+from base64 import b64encode
+from dataclasses import replace
+
+import pytest
+from endless_s3 import endless_s3
+from scripted_s3 import Then, an_error, an_object, ending, reply, scripted_s3
+from stores import body_of, pieces, store_at
+
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    ObjectMissing,
+    PreconditionFailed,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    UpstreamError,
+)
+from tornado_proxy.storage.s3.body import CHUNK
+from tornado_proxy.storage.store import Write
+
+ANY = Conditions()
+NEWS = Conditions(if_none_match=('"old"',))
+MIB = 1024**2
+
+OPERATIONS = {
+    "open": lambda store: store.open("a", ANY),
+    "head": lambda store: store.head("a", ANY),
+    "list": lambda store: store.list("a/"),
+    "put": lambda store: store.put("a", pieces(b"x"), Write()),
+    "put in parts": lambda store: store.put("a", pieces(b"x" * 6 * MIB), Write()),
+    "remove": lambda store: store.remove("a"),
+}
+
+
+# What goes wrong on the way
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_a_closed_port_is_unreachable(operation):
+    """Whatever is asked of an S3 that is not there, it is unreachable."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        async with store_at(f"http://127.0.0.1:{unused.getsockname()[1]}") as store:
+            with pytest.raises(Unreachable):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_an_s3_that_never_answers_times_out(operation):
+    """An S3 that takes the request and says nothing is given up in time."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        async with store_at(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
+            with pytest.raises(TimedOut):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_an_s3_that_hangs_up_is_unreachable(operation):
+    """A connection that ends without an answer is an unreachable S3."""
+    with scripted_s3(ending(reply(200), Then.CLOSE, after=0)) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(Unreachable):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(
+    ("status", "code", "error"),
+    [(403, "AccessDenied", AccessDenied), (503, "SlowDown", Busy), (500, "InternalError", UpstreamError)],
+)
+async def test_errors_of_s3_are_ours(operation, status, code, error):
+    """Whatever is asked, S3's refusal is one of our errors."""
+    answer = reply(status) if operation == "head" else an_error(status, code)
+    with scripted_s3(answer) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(error):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
+async def test_a_missing_bucket_is_told_from_a_missing_object(operation):
+    """S3 says which of the two it is; only a HEAD cannot."""
+    with scripted_s3(an_error(404, "NoSuchBucket")) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(BucketMissing):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("answer", [reply(200, b"no markup"), reply(500, b"<html>")])
+async def test_an_answer_that_is_no_s3s_is_an_error(answer):
+    """Something else than S3 behind the endpoint is an error of ours."""
+    with scripted_s3(answer) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.list("a/")
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+async def test_an_answer_without_a_length_is_an_error(operation):
+    """An object whose size is not told cannot be served."""
+    with scripted_s3(ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Whatever\r\n"))) as s3:
+        s3.replies[0] = replace(s3.replies[0], data=s3.replies[0].data + b"\r\n")
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("told", ["bytes */10", "nonsense", "bytes 0-9/*"])
+async def test_a_part_that_is_not_told_is_an_error(told):
+    """A part that does not say which bytes of how many it is cannot be served."""
+    with scripted_s3(replace(an_object(b"0123"), data=an_object(b"0123", Content_Range=told).data)) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.open("a", ANY, ByteRange(0, 3))
+
+
+async def test_a_busy_s3_is_asked_again():
+    """As many attempts are made as the configuration says, one after the other."""
+    with scripted_s3(reply(503), reply(503), an_object(b"x")) as s3:
+        async with store_at(s3.url, max_attempts=3) as store:
+            assert await body_of(store, "a") == b"x"
+
+
+async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed():
+    """An S3 that says 404 of a removed object, as some do, has removed it."""
+    with scripted_s3(an_error(404, "NoSuchKey")) as s3:
+        async with store_at(s3.url) as store:
+            await store.remove("a")
+    assert s3.requests[0].startswith("DELETE /bucket/a ")
+
+
+# Bodies
+
+
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
+async def test_a_body_that_breaks_off_raises(then):
+    """A body that ends before its length raises after what came, however it ends."""
+    with scripted_s3(ending(an_object(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
+        async with store_at(s3.url, read_timeout=0.3) as store:
+            opened, got = await store.open("a", ANY), []
+            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+                await _read(opened, got)
+            assert CHUNK <= sum(got) < 4 * CHUNK
+            await opened.close()
+
+
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
+async def test_a_body_that_breaks_off_early_fails_to_open(then):
+    """A body that ends within its first chunk is an error before anything was promised to a client."""
+    with scripted_s3(ending(an_object(bytes(1000)), then, after=500)) as s3:
+        async with store_at(s3.url, read_timeout=0.3) as store:
+            with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
+                await store.open("a", ANY)
+
+
+async def _read(opened, lengths):
+    """Read a body, and note what came."""
+    async for chunk in opened.chunks():
+        lengths.append(len(chunk))
+
+
+async def test_a_body_read_whole_gives_its_connection_back():
+    """Requests one after the other use one connection."""
+    with scripted_s3(*[an_object(bytes(2 * CHUNK))] * 3, an_object(b"")) as s3:
+        async with store_at(s3.url) as store:
+            for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
+                assert len(await body_of(store, "a")) == size
+    assert len(s3.connections) == 1
+
+
+async def test_a_body_closed_early_drops_its_connection():
+    """What a client does not want is not read to its end: the connection is closed at once."""
+    with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), an_object(b"x")) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            opened = await store.open("a", ANY)
+            await anext(opened.chunks())
+            await opened.close()
+            await s3.is_left()
+            assert await body_of(store, "a") == b"x"
+    assert len(s3.connections) == 2
+
+
+async def test_a_get_that_is_cancelled_drops_its_connection():
+    """An answer that comes when nobody waits for it any more is let go of."""
+    gate = threading.Event()
+    with scripted_s3(replace(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            opening = asyncio.ensure_future(store.open("a", ANY))
+            await s3.is_asked()
+            opening.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await opening
+            gate.set()
+            await s3.is_left()
+
+
+async def test_a_reader_that_is_cancelled_drops_its_connection():
+    """A body is closed by the thread that is reading it, once it has done."""
+    with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
+        async with store_at(s3.url, read_timeout=0.3) as store:
+            opened = await store.open("a", ANY)
+            chunks = opened.chunks()
+            await anext(chunks)
+            reading = asyncio.ensure_future(anext(chunks))
+            await asyncio.sleep(0)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            await opened.close()
+            await s3.is_left()
+
+
+# Conditions
+
+
+async def test_a_get_is_pinned_to_what_was_decided_on():
+    """After a HEAD has decided, the GET asks for that very representation."""
+    with scripted_s3(an_object(b"", Content_Length="3"), an_object(b"abc")) as s3:
+        async with store_at(s3.url) as store:
+            assert await body_of(store, "a", NEWS) == b"abc"
+    assert (s3.requests[0].split()[0], s3.requests[1].split()[0]) == ("HEAD", "GET")
+    assert s3.header(1, "If-Match") == '"1"'
+
+
+async def test_an_object_that_changes_meanwhile_is_decided_on_again():
+    """A GET that comes too late is decided anew, once."""
+    head, late = an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")
+    with scripted_s3(head, late, an_object(b"", '"2"', Content_Length="3"), an_object(b"new", '"2"')) as s3:
+        async with store_at(s3.url) as store:
+            assert await body_of(store, "a", NEWS) == b"new"
+    assert s3.header(3, "If-Match") == '"2"'
+
+
+async def test_an_object_that_never_stays_is_busy():
+    """An object that changes between every look and the GET is not looked at for ever."""
+    with scripted_s3(*[an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")] * 2) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(Busy):
+                await store.open("a", NEWS)
+
+
+async def test_an_if_match_is_left_to_s3():
+    """One strong ETag costs one call: S3 decides."""
+    with scripted_s3(an_error(412, "PreconditionFailed")) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(PreconditionFailed):
+                await store.open("a", Conditions(if_match=('"x"',)))
+    assert (len(s3.requests), s3.header(0, "If-Match")) == (1, '"x"')
+
+
+async def test_if_range_costs_one_call_while_it_holds():
+    """A download that is resumed asks for the part and the ETag at once."""
+    part = replace(an_object(b""), data=an_object(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 "))
+    with scripted_s3(part) as s3:
+        async with store_at(s3.url) as store:
+            opened = await store.open("a", Conditions(if_range='"1"'), ByteRange(0, 1))
+            await opened.close()
+    assert (opened.info.size, s3.header(0, "If-Match"), s3.header(0, "Range")) == (10, '"1"', "bytes=0-1")
+
+
+@pytest.mark.parametrize("etag", ['W/"1"', None])
+async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(etag):
+    """Without a strong ETag there is nothing that the GET could ask for."""
+    head = an_object(b"", Content_Length="3") if etag is None else an_object(b"", etag, Content_Length="3")
+    head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
+    with scripted_s3(head, an_object(b"abc")) as s3:
+        async with store_at(s3.url) as store:
+            assert await body_of(store, "a", NEWS) == b"abc"
+    assert s3.header(1, "If-Match") is None
+
+
+# Listings
+
+
+async def test_a_directory_that_s3_tells_twice_is_listed_once():
+    """An S3 that begins a page with the directory that ended the last one does not repeat it."""
+    listed = (
+        "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
+    )
+    answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
+    with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
+        async with store_at(s3.url) as store:
+            first = await store.list("d/", None, 1)
+            second = await store.list("d/", first.next_token, 1)
+    assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
+    assert second.next_token is None
+
+
+# Checksums
+
+
+async def test_checksums_are_told_and_not_verified(bucket):
+    """An object's checksums come with GET and HEAD, whatever the body is: the client has the digest to look."""
+    bucket.client.put_object(Bucket=bucket.name, Key="a", Body=b"abc", ChecksumAlgorithm="SHA256")
+    expected = (Checksum("SHA256", b64encode(hashlib.sha256(b"abc").digest()).decode()),)
+    opened = await bucket.store.open("a", ANY)
+    await opened.close()
+    assert opened.info.checksums == expected
+    assert (await bucket.store.head("a", ANY)).checksums == expected
+
+
+async def test_a_wrong_checksum_is_the_clients_to_find():
+    """A body that does not fit its checksum passes as it came."""
+    wrong = b64encode(bytes(4)).decode()
+    answer = an_object(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
+    with scripted_s3(answer) as s3:
+        async with store_at(s3.url) as store:
+            opened = await store.open("a", ANY)
+            assert [chunk async for chunk in opened.chunks()] == [b"abc"]
+            await opened.close()
+    assert s3.header(0, "x-amz-checksum-mode") == "ENABLED"
+    assert opened.info.checksums == (Checksum("CRC32", wrong, "FULL_OBJECT"),)
+
+
+# Uploads
+
+
+async def _breaking_off():
+    yield b"n" * 12 * MIB
+    raise ConnectionResetError
+
+
+@pytest.mark.parametrize(
+    ("chunks", "write", "error"),
+    [
+        (_breaking_off, Write(), ConnectionResetError),
+        (lambda: pieces(b"n" * 6 * MIB, b"n" * 6 * MIB), Write(max_size=11 * MIB), TooLarge),
+        (lambda: pieces(b"n" * 6 * MIB), Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
+    ],
+)
+async def test_an_upload_that_fails_leaves_no_parts_behind(bucket, chunks, write, error):
+    """Parts that will never be an object are taken back, whatever kept them from being one."""
+    bucket.add("a", b"old")
+    with pytest.raises(error):
+        await bucket.store.put("a", chunks(), write)
+    assert bucket.uploads() == []
+    assert await body_of(bucket.store, "a") == b"old"
+
+
+async def test_an_upload_that_is_cancelled_leaves_no_parts_behind(bucket):
+    """A task that is cancelled takes its parts back before it ends."""
+    waiting = asyncio.Event()
+
+    async def endless():
+        yield b"n" * 12 * MIB
+        waiting.set()
+        await asyncio.Event().wait()
+
+    write = asyncio.ensure_future(bucket.store.put("a", endless(), Write()))
+    await waiting.wait()
+    assert bucket.uploads() == ["a"]
+    write.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await write
+    assert (bucket.uploads(), bucket.keys()) == ([], [])
+
+
+async def test_a_large_upload_is_stored_in_parts(bucket):
+    """What is larger than a part comes in parts, of which S3 keeps the count."""
+    stored = await bucket.store.put("a", pieces(b"n" * 12 * MIB), Write())
+    assert stored.etag.endswith('-3"')
+    assert bucket.uploads() == []
+
+
+async def test_a_large_upload_stays_within_its_memory(live_bytes):
+    """An upload of 256 MiB holds three parts of 8 MiB at most, and a little."""
+
+    async def chunks():
+        for _ in range(4096):
+            yield block
+
+    block = bytes(64 * 1024)
+    with endless_s3() as (url, traffic):
+        async with store_at(url, part_size=8 * MIB, read_timeout=20) as store:
+            with live_bytes() as most:
+                await store.put("a", chunks(), Write())
+    assert (traffic.parts, traffic.completed, traffic.received >= 256 * MIB) == (32, 1, True)
+    assert most() < 32 * MIB
+
+
+async def test_a_slow_s3_slows_the_upload_down():
+    """Chunks are asked for only as fast as S3 takes them: with two parts on their way, the client waits."""
+    gate = threading.Event()
+    begun = reply(200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+    stored = replace(reply(200, ETag='"p"'), gate=gate)
+    completed = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
+    taken = []
+
+    async def chunks():
+        for number in range(20):
+            taken.append(number)
+            yield bytes(MIB)
+
+    with scripted_s3(begun, *[stored] * 4, completed) as s3:
+        async with store_at(s3.url, read_timeout=20) as store:
+            write = asyncio.ensure_future(store.put("a", chunks(), Write()))
+            await s3.is_asked(3)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            held = len(taken)
+            gate.set()
+            await write
+    assert (held, len(taken)) == (16, 20)
+
+
+# Signed URLs
+
+
+@pytest.mark.parametrize("key", ["plain.txt", "a b+c%.txt", "/lead//ing", "é/日本?#"])
+async def test_a_signed_url_fetches_the_object(bucket, key):
+    """Whoever has the URL has the object."""
+    bucket.add(key, b"abc")
+    url = await bucket.store.sign(key, 60)
+    assert await asyncio.to_thread(_fetch, url) == b"abc"
+
+
+def _fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.read()
+
+
+async def test_a_store_says_what_it_is(bucket):
+    """The store's `repr` names its bucket and no secret."""
+    assert repr(bucket.store) == f"<S3Store of {bucket.name}>"
+
+
+async def test_a_closed_executor_is_unreachable():
+    """A store whose threads have ended says so as it says everything."""
+    async with store_at("http://127.0.0.1:9") as store:
+        store._threads.close()
+        with pytest.raises(Unreachable):
+            await store.head("a", ANY)
+        with pytest.raises(ObjectMissing):
+            await store.head("", ANY)

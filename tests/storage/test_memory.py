@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from stores import body_of, pieces
+
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.storage.errors import ObjectExists
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import ObjectInfo, Write
+
+
+async def test_objects_are_added_with_what_is_said_of_them():
+    """An info is kept as it is given, but for the size, and filled in where it says nothing."""
+    store = MemoryStore(lambda: datetime(2026, 5, 1, 10, 0, 0, 5, tzinfo=UTC))
+    given = ObjectInfo(0, cache_control="no-cache", checksums=(Checksum("CRC32", "NSRBwg=="),))
+    info = store.add("a", b"abc", given)
+    assert await store.head("a", Conditions()) == info
+    assert (info.size, info.cache_control, info.checksums) == (3, "no-cache", given.checksums)
+    assert (info.etag, info.last_modified) == (
+        '"900150983cd24fb0d6963f7d28e17f72"',
+        datetime(2026, 5, 1, 10, tzinfo=UTC),
+    )
+
+
+def test_an_etag_and_a_date_may_be_given():
+    """A test may say what an object's validators are."""
+    moment = datetime(2020, 1, 1, tzinfo=UTC)
+    info = MemoryStore().add("a", b"", ObjectInfo(0, '"mine"', moment))
+    assert (info.etag, info.last_modified) == ('"mine"', moment)
+
+
+def test_keys_are_told_in_order():
+    """All keys can be looked at, in the order of their bytes."""
+    store = MemoryStore()
+    for key in ("b", "a/", "é", "Z"):
+        store.add(key, b"")
+    assert (store.keys(), repr(store)) == (("Z", "a/", "b", "é"), "<MemoryStore of 4 objects>")
+
+
+async def test_an_opened_object_stays_what_it_was():
+    """Whoever reads an object reads it to its end, though it is replaced meanwhile."""
+    store = MemoryStore()
+    store.add("a", b"old")
+    opened = await store.open("a", Conditions())
+    store.add("a", b"new")
+    assert [chunk async for chunk in opened.chunks()] == [b"old"]
+    await opened.close()
+
+
+async def test_a_write_finds_what_was_stored_while_its_chunks_came():
+    """The conditions of a write are decided when it is stored."""
+    store = MemoryStore()
+
+    async def slow():
+        yield b"mine"
+        store.add("a", b"theirs")
+
+    with pytest.raises(ObjectExists):
+        await store.put("a", slow(), Write(replace=False))
+    assert await body_of(store, "a") == b"theirs"
+
+
+async def test_a_write_that_cannot_be_stored_reads_nothing():
+    """An object in the way is found before a chunk is taken."""
+    store = MemoryStore()
+    store.add("a", b"")
+    chunks = pieces(b"x")
+    with pytest.raises(ObjectExists):
+        await store.put("a", chunks, Write(replace=False))
+    assert [chunk async for chunk in chunks] == [b"x"]
+
+
+async def test_a_signed_url_leads_nowhere():
+    """The URL of a store in memory has a host that cannot be."""
+    assert await MemoryStore().sign("a b", 60) == "https://memory.invalid/a%20b?X-Amz-Expires=60"
