@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 import real_s3
+from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
 from tornado_proxy.storage.s3 import Threads
 from tornado_proxy.storage.store import Store
 
-_LIMIT = 60  # seconds
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Run a test that is a coroutine, in a loop of its own, with a limit that only a hanging one meets."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-
-    async def limited():
-        async with asyncio.timeout(_LIMIT):
-            await pyfuncitem.obj(**arguments)
-
-    asyncio.run(limited())
-    return True
+__all__ = ["pytest_pyfunc_call"]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,36 @@
+"""A Ceph radosgw for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import real_s3
+from coroutines import pytest_pyfunc_call
+from stores import Bucketful, a_bucket
+
+from tornado_proxy.storage.s3 import Threads
+
+__all__ = ["pytest_pyfunc_call"]
+
+
+@pytest.fixture(scope="session")
+def radosgw() -> Iterator[real_s3.Endpoint]:
+    """Ceph's S3."""
+    with real_s3.radosgw() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def threads() -> Iterator[Threads]:
+    """Threads enough for writers that race."""
+    made = Threads(16)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def bucket(radosgw: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+    """A new bucket there."""
+    with a_bucket(radosgw, threads) as made:
+        yield made
