@@ -50,9 +50,10 @@ class Follower:
         """Follow edits until cancelled."""
         try:
             while True:
+                # Watched first, read then: what changes in between is seen by one or the other.
                 await self._look()
-                await self._next_poke()
                 await self._reload()
+                await self._next_poke()
         finally:
             await asyncio.to_thread(self.watch.close)
 
