@@ -1,0 +1,73 @@
+"""From a template's text to Jinja2's tree, whose nodes say where they begin in the text.
+
+Jinja2 counts lines; here the "line number" of a token, and so of a node or a syntax error, is its offset.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2.lexer import TokenStream
+from jinja2.parser import Parser
+
+from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templating.jinja.texts import backticked
+
+_SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
+_PLACE = re.compile(r" at \d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Where the tokens of a template stand, in order."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def end(self, start: int) -> int:
+        """Where the token that begins at an offset ends."""
+        return self.ends[bisect_right(self.starts, start) - 1] if self.starts else start
+
+    def after(self, start: int) -> int:
+        """Where the next token begins, seen from the one at an offset."""
+        return self.starts[min(bisect_right(self.starts, start), len(self.starts) - 1)]
+
+
+def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
+    """The tree of a template, and its tokens; raises `TemplateMistake` where Jinja2 cannot read it."""
+    # Jinja2 makes one character of the two; both are line ends that no key keeps.
+    source = text.replace("\r\n", "\n\n")
+    tokens = list(_located(environment, source))
+    seen = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
+    places = Tokens(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
+    parser = Parser(environment, "")
+    parser.stream = TokenStream(environment.lexer.wrap(iter(tokens), None, None), None, None)
+    try:
+        return parser.parse(), places
+    except TemplateSyntaxError as error:
+        at_end = "end of template" in str(error.message)
+        offset = len(text) if at_end else error.lineno
+        raise TemplateMistake(_said(error), offset, None if at_end else places.end(offset)) from error
+    except ValueError as error:
+        raise TemplateMistake("a number has too many digits") from error
+
+
+def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, str]]:
+    position = 0
+    try:
+        for _, kind, value in environment.lexer.tokeniter(source, None):
+            start = max(position, source.find(value, position))
+            yield start, kind, value
+            position = start + len(value)
+    except TemplateSyntaxError as error:
+        raise TemplateMistake(_said(error), position, min(position + 1, len(source))) from error
+
+
+def _said(error: TemplateSyntaxError) -> str:
+    """Jinja2's message in the form of ours."""
+    return backticked(_PLACE.sub("", error.message or ""))

@@ -1,0 +1,65 @@
+"""A `jinja` template: compiled once, at load, and rendered for each key that its rewrite matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import jinja2
+
+from tornado_proxy.templating.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templating.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templating.jinja.budget import KEY, Budget
+from tornado_proxy.templating.jinja.environment import KeyEnvironment
+from tornado_proxy.templating.jinja.instrument import instrument
+from tornado_proxy.templating.jinja.reading import Facts, read
+from tornado_proxy.templating.jinja.source import parse
+from tornado_proxy.templating.jinja.texts import backticked
+from tornado_proxy.templating.jinja.views import variables
+from tornado_proxy.templating.trimming import trimmed
+
+_ENVIRONMENT = KeyEnvironment()
+
+
+@dataclass(frozen=True, slots=True)
+class JinjaTemplate:
+    """A template of Jinja2's language, in its sandbox, bounded; threads may share it."""
+
+    text: str
+    _facts: Facts = field(compare=False, repr=False)
+    _compiled: jinja2.Template = field(compare=False, repr=False)
+
+    @property
+    def group_references(self) -> tuple[tuple[str, int, int], ...]:
+        """The groups that it names by literals."""
+        return self._facts.group_references
+
+    @property
+    def reads_user(self) -> bool:
+        """Whether it asks more of the user than whether there is one."""
+        return self._facts.reads_user
+
+    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+        """What it writes, without line ends and outer spaces; raises `RenderError`."""
+        context = self._compiled.new_context({**variables(captures, data), KEY: Budget()})
+        try:
+            # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
+            return trimmed("".join(self._compiled.root_render_func(context)))
+        except RenderError:
+            raise
+        except RecursionError as error:
+            raise LimitError("the template nests too deeply") from error
+        except Exception as error:  # a template may raise whatever Python's operators and Jinja2's filters raise
+            raise RenderError(backticked(str(error)) or type(error).__name__) from error
+
+
+def compile_template(text: str, names: Mapping[str, int], group_count: int) -> JinjaTemplate:
+    """The template of a text, for a source with these groups; raises `TemplateMistake`."""
+    try:
+        tree, tokens = parse(_ENVIRONMENT, text)
+        facts = read(tree, tokens, names, group_count)
+        code = _ENVIRONMENT.compile(instrument(tree))
+    except RecursionError as error:
+        raise TemplateMistake("the template nests too deeply") from error
+    compiled = jinja2.Template.from_code(_ENVIRONMENT, code, _ENVIRONMENT.make_globals(None))
+    return JinjaTemplate(text, facts, compiled)
