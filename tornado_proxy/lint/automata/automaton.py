@@ -155,16 +155,13 @@ class _Linker:
         self.follow: list[int] = []
 
     def table(self, parts: Iterable[Atom]) -> Table:
+        fragments = [self.fragment(part.node) for part in parts]
+        whole = self.joined(fragments)
         stages = [Stage(True, 0)]
-        first = 0
-        for part in parts:
-            empty, last = stages[-1]
-            found = self.fragment(part.node)
-            self.link(last, found.first)
-            if empty:
-                first |= found.first
-            stages.append(Stage(empty and found.empty, found.last | last if found.empty else found.last))
-        return Table(first, self.follow, tuple(stages))
+        for empty, _, last in fragments:
+            before = stages[-1]
+            stages.append(Stage(before.empty and empty, last | before.last if empty else last))
+        return Table(whole.first, self.follow, tuple(stages))
 
     def fragment(self, node: Node) -> _Fragment:  # noqa: PLR0911 - one case for each kind of node
         match node:

@@ -13,20 +13,32 @@ from tornado_proxy.lint.automata.parser import parse
 from tornado_proxy.lint.automata.syntax import Node, Unsupported
 
 
-@dataclass(frozen=True)  # no slots: the automaton is made when first asked for, since most answers need none
+@dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for
 class Language:
-    """The real keys in which an expression is found; `reason` says why nothing can be proved of it, if so."""
+    """The real keys in which an expression is found; without a `tree`, nothing can be proved of it."""
 
     text: str
     tree: Node | None = field(compare=False, repr=False)
-    reason: str | None = field(compare=False, repr=False)
 
-    @cached_property
+    @property
     def automaton(self) -> Automaton:
         """What finds its keys; raises `Unsupported`."""
-        if self.tree is None:
-            raise Unsupported(self.reason)
-        return automaton(self.tree)
+        if isinstance(self._made, str):
+            raise Unsupported(self._made)
+        return self._made
+
+    @property
+    def treatable(self) -> bool:
+        """Whether its expression can be treated exactly."""
+        return not isinstance(self._made, str)
+
+    @cached_property
+    def _made(self) -> Automaton | str:
+        """The automaton, or why there is none."""
+        try:
+            return automaton(self.tree or parse(self.text))
+        except Unsupported as error:
+            return str(error)
 
     @cached_property
     def guess(self) -> str | None:
@@ -51,8 +63,8 @@ class Language:
 
 
 def language(text: str) -> Language:
-    """The language of an expression in Go's syntax, which RE2 accepts."""
+    """The language of an expression that `rules.patterns.compile_pattern` accepts."""
     try:
-        return Language(text, parse(text), None)
-    except Unsupported as error:
-        return Language(text, None, str(error))
+        return Language(text, parse(text))
+    except Unsupported:
+        return Language(text, None)

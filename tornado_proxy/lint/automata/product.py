@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tornado_proxy.lint.automata.alphabet import letters
 from tornado_proxy.lint.automata.automaton import Automaton, Stage, Table, bits
 from tornado_proxy.lint.automata.gaps import BLANK, BOUNDARIES, EDGE, HOLDING, LETTER
-from tornado_proxy.lint.automata.real_keys import ENDS, FOLLOWING, NOWHERE, START
+from tornado_proxy.lint.automata.real_keys import ENDS, FOLLOWING, NOWHERE, START, WITHIN
 from tornado_proxy.rules.expressions.ranges import Ranges
 
 Spot = tuple[int, int, int]
@@ -65,7 +65,8 @@ class Product:
         self._gaps: dict[tuple[int, int], Gap] = {}
         waiting = reduce(or_, (self._waiting(index) for index in range(self._wanted)))
         self.start: Spot = (START, EDGE, waiting)
-        self.cost = sum(map(len, self._moves[-1]))
+        self.letters = sum(len(self._moves[WITHIN, side]) for side in self._sides)
+        self.positions = self._size
 
     def accepts(self, spot: Spot, avoiding: int) -> bool:
         """Whether the key that led here is real, and matched as it has to be."""
@@ -78,7 +79,7 @@ class Product:
     def successors(self, spot: Spot, avoiding: int) -> Iterator[tuple[Spot, int, Move]]:
         """Where letters lead if all can still match as they have to; `avoiding` is held by those that must not."""
         place, before, matching = spot
-        for after, moves in zip(self._sides, self._moves[place], strict=True):
+        for after in self._sides:
             gap = self._gap(before, after)
             if gap.end.ended(avoiding):
                 continue
@@ -88,7 +89,7 @@ class Product:
             headings = [
                 self._heading(gap, part, end, matching) for part, end in zip(self._parts, gap.ends, strict=True)
             ]
-            for move in moves:
+            for move in self._moves[place, after]:
                 landed = ahead & move.readers
                 if landed & self._forbidden:
                     continue
@@ -105,6 +106,8 @@ class Product:
         found = [0]
         for part, heading in zip(self._parts, headings, strict=True):
             landed = heading & readers
+            if not landed:
+                return []
             choices = [part.complete] if landed & part.certain else [1 << each for each in bits(landed)]
             found = [one | other for one in found for other in choices]
         return found
@@ -154,7 +157,7 @@ class Product:
         found = product(self._sides, (EDGE, *self._sides))
         return [self._automata[index].table(HOLDING[before][after]) for before, after in found]
 
-    def _all_moves(self, *, words: bool) -> list[list[list[Move]]]:
+    def _all_moves(self, *, words: bool) -> dict[tuple[int, int], list[Move]]:
         """The letters that may be read, by place and by the side that they are."""
         readers: dict[Ranges, int] = {}
         for each, shift in zip(self._automata, self._shifts, strict=True):
@@ -162,18 +165,11 @@ class Product:
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
         masks = [*readers.values()]
         every = (1 << 2 * self._wanted) - 1 << self._size
-        alphabet = [
-            (letter, reduce(or_, (masks[index] for index in bits(letter.sets)), every))
-            for letter in letters(tuple(readers), words=words)
-        ]
-        return [
-            [
-                [
-                    Move(following[letter.role], letter.character, letter.size, held)
-                    for letter, held in alphabet
-                    if letter.side == side and following[letter.role] != NOWHERE
-                ]
-                for side in self._sides
-            ]
-            for following in FOLLOWING
-        ]
+        found: dict[tuple[int, int], list[Move]] = {at: [] for at in product(range(len(FOLLOWING)), self._sides)}
+        for letter in letters(tuple(readers), words=words):
+            held = reduce(or_, (masks[index] for index in bits(letter.sets)), every)
+            for place, following in enumerate(FOLLOWING):
+                after = following[letter.role]
+                if after != NOWHERE:
+                    found[place, letter.side].append(Move(after, letter.character, letter.size, held))
+        return found

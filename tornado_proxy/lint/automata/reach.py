@@ -32,7 +32,7 @@ Reach = Covered | Answer
 def covered(earlier: Sequence[Language], later: Language, budget: Budget | None = None) -> Reach:
     """Whether earlier sources, one or several together, take every real key that a later one could."""
     spent = budget or Budget()
-    treatable = {index: each for index, each in enumerate(earlier) if _treatable(each)}
+    treatable = {index: each for index, each in enumerate(earlier) if each.treatable}
 
     def taker(key: str) -> int | None:
         found = next((index for index, each in treatable.items() if each.finds(key, spent)), None)
@@ -116,10 +116,3 @@ def _needed(earlier: Sequence[Language], later: Language, by: Sequence[int], bud
     except Exhausted:
         pass  # the proof stands; some of its members may be idle
     return needed
-
-
-def _treatable(each: Language) -> bool:
-    try:
-        return each.automaton is not None
-    except Unsupported:
-        return False

@@ -26,7 +26,8 @@ Step = tuple[State, State | None, str]
 def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: Budget) -> str | None:
     """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Exhausted`."""
     product = Product(inside, outside)
-    reached = _Reached()
+    budget.spend(product.letters + product.positions // 8)
+    reached = _Reached(budget)
     waiting: defaultdict[int, list[Step]] = defaultdict(list, {0: [((product.start, 0), None, "")]})
     for size in range(LONGEST + 1):
         for state, origin, character in sorted(waiting.pop(size, ()), key=_held):
@@ -34,7 +35,7 @@ def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: 
                 continue
             if product.accepts(*state):
                 return reached.spelt(state)
-            budget.spend(product.cost)
+            budget.spend(product.letters + state[1].bit_count() // 4)
             for spot, avoiding, move in product.successors(*state):
                 if not reached.covers(spot, avoiding):
                     waiting[size + move.size].append(((spot, avoiding), state, move.character))
@@ -51,13 +52,16 @@ def _held(step: Step) -> int:
 class _Reached:
     """The states reached so far, with how, and by spot the least that is held by automata that must not match."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
         self._origins: dict[State, tuple[State | None, str]] = {}
         self._least: dict[Spot, list[int]] = {}
 
     def covers(self, spot: Spot, avoiding: int) -> bool:
         """Whether a state reached before leads wherever this one leads."""
-        for each in self._least.get(spot, ()):  # noqa: SIM110 - a generator costs more than most of these loops
+        least = self._least.get(spot, ())
+        self._budget.spend(1 + len(least) // 8)
+        for each in least:  # noqa: SIM110 - a generator costs more than most of these loops
             if not each & ~avoiding:
                 return True
         return False

@@ -1,0 +1,241 @@
+import pytest
+
+from tornado_proxy.lint.automata.parser import DEEPEST, parse
+from tornado_proxy.lint.automata.syntax import (
+    Alternation,
+    AnyCharacter,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    Character,
+    CharacterRange,
+    Extent,
+    FlagChange,
+    Group,
+    PerlClass,
+    PosixClass,
+    Repeat,
+    Sequence,
+    UnicodeClass,
+    Unsupported,
+    walk,
+)
+
+NOWHERE = Extent(0, 0)
+A = Character("a", False, NOWHERE)
+B = Character("b", False, NOWHERE)
+
+
+def _repeat(least, most, *, lazy=False):
+    return Repeat(A, least, most, lazy, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("", Sequence((), NOWHERE)),
+        ("a", A),
+        ("ab", Sequence((A, B), NOWHERE)),
+        ("a|b", Alternation((A, B), NOWHERE)),
+        ("a|", Alternation((A, Sequence((), NOWHERE)), NOWHERE)),
+        (".", AnyCharacter(False, NOWHERE)),
+        ("(a)", Group(A, 1, None, NOWHERE)),
+        ("(?:a)", Group(A, None, None, NOWHERE)),
+        ("(?P<name>a)", Group(A, 1, "name", NOWHERE)),
+        ("(?<name>a)", Group(A, 1, "name", NOWHERE)),
+        ("]}", Sequence((Character("]", False, NOWHERE), Character("}", False, NOWHERE)), NOWHERE)),
+    ],
+)
+def test_expressions_are_read_to_trees(text, tree):
+    """Each construct has a node that tells what it is."""
+    assert parse(text) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a*", _repeat(0, None)),
+        ("a+", _repeat(1, None)),
+        ("a?", _repeat(0, 1)),
+        ("a*?", _repeat(0, None, lazy=True)),
+        ("a{2}", _repeat(2, 2)),
+        ("a{2,}", _repeat(2, None)),
+        ("a{0,3}?", _repeat(0, 3, lazy=True)),
+        ("a{1000}", _repeat(1000, 1000)),
+        ("(?U)a*", Sequence((FlagChange(frozenset("U"), frozenset(), NOWHERE), _repeat(0, None, lazy=True)), NOWHERE)),
+    ],
+)
+def test_repetitions_are_read_with_their_bounds(text, tree):
+    """A repetition has its least, its most, and whether it prefers fewer."""
+    assert parse(text) == tree
+
+
+@pytest.mark.parametrize("text", ["a{", "a{,3}", "a{02}", "a{x}", "a{2", "{"])
+def test_braces_that_are_no_count_are_characters(text):
+    """What only looks like a count stands for itself."""
+    assert all(isinstance(node, Character | Sequence) for node in walk(parse(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("^", AssertionKind.TEXT_START),
+        (r"\A", AssertionKind.TEXT_START),
+        ("$", AssertionKind.TEXT_END),
+        (r"\z", AssertionKind.TEXT_END),
+        (r"\b", AssertionKind.WORD_BOUNDARY),
+        (r"\B", AssertionKind.NO_WORD_BOUNDARY),
+    ],
+)
+def test_assertions_are_told_apart(text, kind):
+    """Each assertion has its kind."""
+    assert parse(text) == Assertion(kind, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("(?m)^", Assertion(AssertionKind.LINE_START, NOWHERE)),
+        ("(?m)$", Assertion(AssertionKind.LINE_END, NOWHERE)),
+        (r"(?m)\z", Assertion(AssertionKind.TEXT_END, NOWHERE)),
+        ("(?s).", AnyCharacter(True, NOWHERE)),
+        ("(?i)a", Character("a", True, NOWHERE)),
+        ("(?i)/", Character("/", False, NOWHERE)),
+        ("(?i)é", Character("é", True, NOWHERE)),
+        ("(?i)(?-i)a", A),
+        ("(?i:b)a", A),
+        ("((?i)b)a", A),
+        ("(?i)b|a", Character("a", True, NOWHERE)),
+    ],
+)
+def test_flags_hold_to_the_end_of_their_group(text, last):
+    """Flags change what follows, in other branches too, and nothing outside the group."""
+    assert [*walk(parse(text))][-1] == last
+
+
+def test_a_group_keeps_its_flags():
+    """The flags that a group sets for what it holds can be told."""
+    assert parse("(?i-s:a)") == Group(
+        Character("a", True, NOWHERE), None, None, NOWHERE, frozenset("i"), frozenset("s")
+    )
+
+
+def test_groups_are_numbered_as_they_open():
+    """Groups that capture are numbered from 1 by their opening parentheses."""
+    groups = [node for node in walk(parse("((?:a)(b))(?P<last>c)")) if isinstance(node, Group)]
+    assert [(group.number, group.name) for group in groups] == [(1, None), (None, None), (2, None), (3, "last")]
+
+
+@pytest.mark.parametrize(
+    ("text", "character"),
+    [
+        (r"\.", "."),
+        (r"\_", "_"),
+        (r"\n", "\n"),
+        (r"\a", "\a"),
+        (r"\x41", "A"),
+        (r"\x{1F600}", "\U0001f600"),
+        (r"\101", "A"),
+        (r"\0", "\0"),
+        (r"\Qa\E", "a"),
+        (r"\Q.", "."),
+    ],
+)
+def test_escapes_stand_for_characters(text, character):
+    """However a character is written, it is one node."""
+    assert parse(text) == Character(character, False, NOWHERE)
+
+
+def test_a_quotation_is_characters_and_the_last_is_repeated():
+    r"""Between `\Q` and `\E` nothing means anything; a repetition after it applies to the last character."""
+    dot = Character(".", False, NOWHERE)
+    star = Character("*", False, NOWHERE)
+    assert parse(r"\Q.*\E+") == Sequence((dot, Repeat(star, 1, None, False, NOWHERE)), NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "members", "negated"),
+    [
+        ("[ab]", (A, B), False),
+        ("[^a]", (A,), True),
+        ("[]a]", (Character("]", False, NOWHERE), A), False),
+        ("[^]]", (Character("]", False, NOWHERE),), True),
+        ("[a-]", (A, Character("-", False, NOWHERE)), False),
+        ("[a-c]", (CharacterRange("a", "c", False, NOWHERE),), False),
+        (r"[\x41-\n]", None, False),
+        (r"[\d\S]", (PerlClass("d", False, False, NOWHERE), PerlClass("s", True, False, NOWHERE)), False),
+        ("[[:alpha:]]", (PosixClass("alpha", False, False, NOWHERE),), False),
+        ("[[:^digit:]]", (PosixClass("digit", True, False, NOWHERE),), False),
+        ("[[:a]", (Character("[", False, NOWHERE), Character(":", False, NOWHERE), A), False),
+        (r"[\pL]", (UnicodeClass("L", False, False, NOWHERE),), False),
+        (r"[\]\-]", (Character("]", False, NOWHERE), Character("-", False, NOWHERE)), False),
+    ],
+)
+def test_classes_have_their_members(text, members, negated):
+    """A class in brackets lists what it holds, as it was written; a range that runs backwards is none."""
+    if members is None:
+        with pytest.raises(Unsupported, match="backwards"):
+            parse(text)
+    else:
+        assert parse(text) == BracketClass(members, negated, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "negated"),
+    [
+        (r"\pL", "L", False),
+        (r"\PL", "L", True),
+        (r"\p{Greek}", "Greek", False),
+        (r"\p{^Greek}", "Greek", True),
+        (r"\P{^Greek}", "Greek", False),
+        (r"\p{greek}", "Greek", False),
+        (r"\p{Uppercase_Letter}", "Lu", False),
+    ],
+)
+def test_unicode_classes_have_one_name(text, name, negated):
+    """Whatever a Unicode class is called, its node has its official name."""
+    assert parse(text) == UnicodeClass(name, negated, False, NOWHERE)
+
+
+def test_extents_are_where_the_text_stands():
+    """Every node covers its text, in code points."""
+    text = r"^é(?P<n>a{2}|[^\d-])\.$"
+    extents = [node.extent for node in walk(parse(text))]
+    assert [text[start:end] for start, end in extents] == [
+        *(text, "^", "é", r"(?P<n>a{2}|[^\d-])", r"a{2}|[^\d-]", "a{2}", "a"),
+        *(r"[^\d-]", r"\d", "-", r"\.", "$"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "*",
+            "a**",
+            "a{2}{3}",
+            "a|*",
+            "(*)",
+            "{2}",
+            "a{1001}",
+            "a{3,2}",
+            "a{99999999999}",
+            "(",
+            "a)",
+            "(a",
+            "[a",
+            "[",
+        ),
+        *("[b-a]", "[a-", "[[:nope:]]", r"\pX", r"\p", r"\p{", r"\8", r"\C", r"\q", "\\", r"[\b]", r"[a-\d]", r"\x{}"),
+        *("(?", "(?=a)", "(?<a", "(?z)", "(?P<1-2>a)", r"\x{110000}", "a(?i)*", r"a\Q\E*", "(" * 70 + ")" * 70),
+    ],
+)
+def test_what_is_no_expression_or_too_odd_is_unsupported(text):
+    """What the matcher refuses, and what it accepts to nobody's use, has no tree."""
+    with pytest.raises(Unsupported):
+        parse(text)
+
+
+def test_groups_may_stand_within_each_other():
+    """A tree is as deep as any author needs."""
+    assert parse("(" * DEEPEST + ")" * DEEPEST)

@@ -1,0 +1,55 @@
+import pytest
+
+from tornado_proxy.lint.automata.budget import Budget, Exhausted
+from tornado_proxy.lint.automata.language import language
+from tornado_proxy.lint.automata.search import shortest
+
+
+def _shortest(inside, outside=(), steps=100_000):
+    return shortest(
+        [language(text).automaton for text in inside], [language(text).automaton for text in outside], Budget(steps)
+    )
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "key"),
+    [
+        (["^/press/.+"], [], "/press/a"),
+        (["b", "a"], [], "/ab"),
+        (["^/.*a.*", r"\.html$"], [], "/a.html"),
+        (["^/[a-c]"], ["a", "b$", "c$"], "/bd"),
+        (["^/[a-z]$"], ["^/[a-y]"], "/z"),
+        ([r"\p{Greek}|abc"], [], "/\u0370"),
+        ([r"[é\x{1F600}]|abc"], ["é"], "/abc"),
+        (["^/a", "^/b"], [], None),
+        (["^/a/"], ["^/a"], None),
+    ],
+)
+def test_the_shortest_key_is_found(inside, outside, key):
+    """The first key by length in bytes that all find and none finds that must not."""
+    assert _shortest(inside, outside) == key
+
+
+def test_keys_are_no_longer_than_keys_may_be():
+    """Where only a longer key would do, there is none."""
+    assert len(_shortest(["^/.{1000}[^/]{24}$"])) == 1025
+    assert _shortest(["^/.{1000}[^/]{25}$"]) is None
+    assert _shortest(["^/é{512}$"]) == "/" + "é" * 512
+    assert _shortest(["^/é{513}$"]) is None
+
+
+def test_the_work_is_bounded():
+    """A search that takes more steps than it has ends."""
+    with pytest.raises(Exhausted):
+        _shortest(["^/.{1000}"], steps=1000)
+
+
+def test_positions_that_only_hinder_make_no_states():
+    """A source covers itself though its automaton, made deterministic, has a million states."""
+    source = "^/.*[ab].{20}$"
+    assert _shortest([source], [source], steps=20_000) is None
+
+
+def test_a_match_of_many_parts_needs_no_product_of_all_their_sets():
+    """What two large automata share is found though neither could be made deterministic."""
+    assert _shortest(["a.{30}b", "c.{30}d"], steps=100_000) is not None
