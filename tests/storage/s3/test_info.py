@@ -24,6 +24,15 @@ def test_an_answer_becomes_an_info():
     assert object_info(answer, 7) == ObjectInfo(7, '"1"', date, "t", "d", "e", "l", "c", "never", checksums)
 
 
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [("plain", "plain"), ("é".encode().decode("latin-1"), "é"), ("é", "é"), ("日", "日")],
+)
+def test_a_header_is_the_text_that_was_stored(header, text):
+    """UTF-8 that was read as Latin-1 is read again; what is no UTF-8 stays."""
+    assert object_info({"ContentDisposition": header}, 7).content_disposition == text
+
+
 def test_an_answer_that_says_nothing_is_an_info_too():
     """What S3 leaves out is none."""
     assert object_info({}, 7) == ObjectInfo(7)

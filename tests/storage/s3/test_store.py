@@ -298,6 +298,19 @@ async def test_a_directory_that_s3_tells_twice_is_listed_once():
     assert second.next_token is None
 
 
+# Headers
+
+
+async def test_a_header_in_utf_8_is_read_as_such():
+    """A file's name that another program stored in a header comes as it was meant."""
+    disposition = 'attachment; filename="é日.txt"'
+    with scripted_s3(an_object(b"x", Content_Disposition=disposition)) as s3:
+        async with store_at(s3.url) as store:
+            opened = await store.open("a", ANY)
+            await opened.close()
+    assert opened.info.content_disposition == disposition
+
+
 # Checksums
 
 

@@ -22,13 +22,13 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
         size=size,
         etag=answer.get("ETag"),
         last_modified=_in_seconds(answer.get("LastModified")),
-        content_type=answer.get("ContentType"),
-        content_disposition=answer.get("ContentDisposition"),
-        content_encoding=answer.get("ContentEncoding"),
-        content_language=answer.get("ContentLanguage"),
-        cache_control=answer.get("CacheControl"),
+        content_type=_text(answer.get("ContentType")),
+        content_disposition=_text(answer.get("ContentDisposition")),
+        content_encoding=_text(answer.get("ContentEncoding")),
+        content_language=_text(answer.get("ContentLanguage")),
+        cache_control=_text(answer.get("CacheControl")),
         # boto3 parses `Expires` and drops what is no date; this is the text itself.
-        expires=answer.get("ExpiresString"),
+        expires=_text(answer.get("ExpiresString")),
         checksums=tuple(_checksums(answer)),
     )
 
@@ -76,6 +76,16 @@ def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
         for name, value in answer.items()
         if name.startswith(_CHECKSUM) and name != "ChecksumType"
     ]
+
+
+def _text(header: str | None) -> str | None:
+    """A header's value: boto3 reads its bytes as Latin-1, whoever stored the object wrote UTF-8 in most cases."""
+    if header is None or header.isascii():
+        return header
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
 
 
 def _in_seconds(moment: datetime | None) -> datetime | None:
