@@ -116,6 +116,13 @@ def test_syntax_error_ends_the_run_with_its_place():
     ]
 
 
+@pytest.mark.parametrize("text", ["a:\n\tb: c", "a: |\n\tb\n c", "a:\n  b: c\n\td: e"])
+def test_tab_that_indents_is_named(text):
+    """A tab where spaces belong is told as such."""
+    ((_, message, place),) = _faults(text)
+    assert (message, place) == ("a tab indents this line", "\t")
+
+
 def test_character_that_yaml_has_not_is_told():
     """A control character is named by its number, since it cannot be seen."""
     assert _faults("a: b\x00") == [("yaml-syntax", "the character U+0000 cannot stand in YAML", "\x00")]
@@ -147,8 +154,8 @@ def test_aliases_cannot_nest_without_bound():
 def test_alias_is_the_anchored_node():
     """Two aliases of one anchor are one node, at the anchor's place."""
     root = compose("a: &x {b: 1}\nc: *x\nd: *x").root
-    assert root.fields()["c"].value is root.fields()["a"].value
-    assert root.fields()["d"].value is root.fields()["a"].value
+    assert root.fields["c"].value is root.fields["a"].value
+    assert root.fields["d"].value is root.fields["a"].value
 
 
 def test_anchors_end_with_their_document():

@@ -44,7 +44,7 @@ def test_data_of_a_mapping_remembers_its_node():
     root = _root("a: {b: c}")
     data = plain(root)
     assert isinstance(data, Fields)
-    assert data["a"].node is root.fields()["a"].value
+    assert data["a"].node is root.fields["a"].value
 
 
 def test_first_of_two_equal_keys_counts():
@@ -60,7 +60,7 @@ def test_merge_brings_in_what_a_mapping_lacks():
 
 def test_own_fields_come_before_merged_ones():
     """The order of a mapping's fields is that of the file, with merged ones at the end."""
-    assert list(_root("<<: {z: 1}\na: 2\nb: 3").fields()) == ["a", "b", "z"]
+    assert list(_root("<<: {z: 1}\na: 2\nb: 3").fields) == ["a", "b", "z"]
 
 
 def test_merge_of_something_else_brings_in_nothing():

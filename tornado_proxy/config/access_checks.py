@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from tornado_proxy.config.building import methods_of
 from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.quoting import enumeration
-from tornado_proxy.config.scene import Finding, NamedTarget, Scene
+from tornado_proxy.config.scene import Finding, NamedTarget, Scene, key_of_name
 from tornado_proxy.config.target_sections import ActionsSection, ResourceSection
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.suggestion import did_you_mean
@@ -94,10 +94,9 @@ def _unused_providers(scene: Scene) -> Iterator[Diagnostic]:
     used = {resource.provider for _, resource in _resources(scene)}
     if not scene.settled(scene.configuration, "authProviders", "targets"):
         return
-    for name, section in providers.basic.items():
-        if name not in used:
-            message = f"no resource names the provider `{name}`"
-            yield scene.warning(Finding("unused-provider", message, section.key_node("realm")))
+    for name in providers.basic.keys() - used:
+        key = key_of_name(providers, "basic", name)
+        yield scene.warning(Finding("unused-provider", f"no resource names the provider `{scene.shown(key)}`", key))
 
 
 def _globs(scene: Scene) -> Iterator[Diagnostic]:

@@ -144,7 +144,7 @@ class Builder:
 
     def _resolved(self, section: SecretSection) -> Secret:
         reference = section.reference
-        if section.node == NOWHERE:
+        if section.node is NOWHERE:
             return Secret(reference.origin, "")
         try:
             return self._secrets(reference)

@@ -78,7 +78,7 @@ def compose(text: str) -> Composed:
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         return Composed((), (_unprintable(unprintable),), whole=False)
-    return _Composer(len(text)).run(text)
+    return _Composer(text).run()
 
 
 def _unprintable(found: re.Match[str]) -> Fault:
@@ -118,19 +118,19 @@ class _Part:
 class _Composer:
     """One run over a text's events."""
 
-    def __init__(self, length: int) -> None:
-        self._length = length
+    def __init__(self, text: str) -> None:
+        self._text = text
         self._reached = 0  # where the last text that belongs to a node ended
         self._open: list[_Open] = []
         self._anchors: dict[str, _Part] = {}
         self._documents: list[Node] = []
         self._faults: list[Fault] = []
 
-    def run(self, text: str) -> Composed:
+    def run(self) -> Composed:
         """Compose all documents, or as far as the parser comes."""
         whole = False
         try:
-            for event in yaml.parse(text, Loader=_LOADER):
+            for event in yaml.parse(self._text, Loader=_LOADER):
                 self._take(event)
             whole = True
         except yaml.MarkedYAMLError as error:
@@ -140,14 +140,14 @@ class _Composer:
         return Composed(tuple(self._documents), tuple(self._faults), whole=whole)
 
     def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
-        complaint = describe(error.problem or "")
         start, end = self._point(error.problem_mark)
+        complaint = describe(error.problem or "", self._text[start:end])
         note = (complaint.context, *self._point(error.context_mark)) if complaint.context else None
         return Fault("yaml-syntax", complaint.message, start, end, complaint.help, note)
 
     def _point(self, mark: _Mark | None) -> tuple[int, int]:
-        index = min(mark.index, self._length) if mark else self._length
-        return index, min(index + 1, self._length)
+        index = min(mark.index, len(self._text)) if mark else len(self._text)
+        return index, min(index + 1, len(self._text))
 
     def _take(self, event: yaml.Event) -> None:
         match event:

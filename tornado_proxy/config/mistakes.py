@@ -10,10 +10,10 @@ from typing import assert_never
 from pydantic_core import ErrorDetails
 
 from tornado_proxy.config.nodes import Kind, MappingNode, Node, ScalarNode, SequenceNode
-from tornado_proxy.config.options import Location, options, section_at
+from tornado_proxy.config.options import Location, option_at, options, section_at
 from tornado_proxy.config.quoting import bare, enumeration, quote, span_of
 from tornado_proxy.config.reading import KEY, Reading, Trace, trace
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import Misfit, OutOfBounds
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.suggestion import did_you_mean
@@ -101,6 +101,12 @@ class _Mistake:
         section = section_at(self.subject)
         return section.shape if section else None
 
+    @property
+    def meaning(self) -> str | None:
+        """What the option means."""
+        option = option_at(self.subject)
+        return option.field.description if option else None
+
     def diagnostic(self, code: str, message: str, help: str | None = None) -> Diagnostic:
         """A diagnostic at the place, whose message follows the name."""
         return Diagnostic(code, f"{self.name} {message}", self.place, help)
@@ -143,7 +149,8 @@ def _missing(mistake: _Mistake) -> Diagnostic:
 
 def _misfit(mistake: _Mistake) -> Diagnostic:
     misfit: Misfit = mistake.error["ctx"]["error"]
-    return mistake.diagnostic(misfit.code, misfit.message, misfit.help)
+    cure = mistake.meaning if isinstance(misfit, OutOfBounds) else misfit.help
+    return mistake.diagnostic(misfit.code, misfit.message, cure)
 
 
 def _choice(mistake: _Mistake) -> Diagnostic:
@@ -155,7 +162,7 @@ def _choice(mistake: _Mistake) -> Diagnostic:
 
 def _bound(mistake: _Mistake) -> Diagnostic:
     ((relation, bound),) = mistake.error["ctx"].items()
-    return mistake.diagnostic("bad-value", f"is {_RELATIONS[relation]} than {bound}")
+    return mistake.diagnostic("bad-value", f"is {_RELATIONS[relation]} than {bound}", mistake.meaning)
 
 
 def _too_short(mistake: _Mistake) -> Diagnostic:
@@ -171,7 +178,7 @@ def _wrong_type(mistake: _Mistake) -> Diagnostic:
 def _cure(mistake: _Mistake, expected: str) -> str | None:
     match expected:
         case "a string":
-            return f'quote it: "{mistake.text}"' if mistake.kind else None
+            return f'quote it: `"{mistake.text}"`' if mistake.kind else None
         case "a list":
             return "each item begins with `- ` on a line of its own"
         case "a mapping":

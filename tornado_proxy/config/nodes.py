@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any, NamedTuple, assert_never
 
 
@@ -48,7 +49,7 @@ class Entry(NamedTuple):
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: `cached_property` needs a place
 class MappingNode:
     """A mapping: every entry as written, those included that a fault speaks of."""
 
@@ -56,7 +57,8 @@ class MappingNode:
     end: int
     entries: tuple[Entry, ...]
 
-    def fields(self) -> dict[str, Entry]:
+    @cached_property
+    def fields(self) -> Mapping[str, Entry]:
         """The entries by name: the first of a name counts, and an own one before what `<<` brings in."""
         found: dict[str, Entry] = {}
         for entry in self.entries:
@@ -64,7 +66,7 @@ class MappingNode:
                 found.setdefault(entry.key.text, entry)
         for entry in self.entries:
             for mapping in merged(entry):
-                for name, each in mapping.fields().items():
+                for name, each in mapping.fields.items():
                     found.setdefault(name, each)
         return found
 
@@ -84,7 +86,7 @@ class Fields(dict[str, Any]):
     """A mapping's plain data, which remembers its node."""
 
     def __init__(self, node: MappingNode) -> None:
-        super().__init__({name: plain(entry.value) for name, entry in node.fields().items()})
+        super().__init__({name: plain(entry.value) for name, entry in node.fields.items()})
         self.node = node
 
 

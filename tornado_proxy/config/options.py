@@ -52,12 +52,37 @@ def option_names() -> frozenset[str]:
 
 def section_at(location: Location) -> type[Section] | None:
     """The section that a mapping at a location is read as; None where none is."""
-    sections = {option.section_path: option.section for option in options()} | {(): ConfigurationSection}
-    paths = {path[:length] for path in sections for length in range(len(path) + 1)}
+    return _sections().get(_path(location))
+
+
+def option_at(location: Location) -> Option | None:
+    """The option whose value stands at a location; None where none does."""
+    return _by_path().get(_path(location))
+
+
+@cache
+def _sections() -> dict[tuple[str, ...], type[Section] | None]:
+    return {option.section_path: option.section for option in options()} | {(): ConfigurationSection}
+
+
+@cache
+def _by_path() -> dict[tuple[str, ...], Option]:
+    return {option.path: option for option in options()}
+
+
+@cache
+def _prefixes() -> frozenset[tuple[str, ...]]:
+    paths = [*_sections(), *_by_path()]
+    return frozenset(path[:length] for path in paths for length in range(len(path) + 1))
+
+
+def _path(location: Location) -> tuple[str, ...]:
+    """A location with the user's names and numbers replaced."""
     path: tuple[str, ...] = ()
     for part in location:
-        path = next((each for each in ((*path, str(part)), (*path, ANY)) if each in paths), (*path, ""))
-    return sections.get(path)
+        steps = ((*path, str(part)), (*path, ANY))
+        path = next((each for each in steps if each in _prefixes()), (*path, ""))
+    return path
 
 
 def _walk(section: type[Section], path: tuple[str, ...]) -> Iterator[Option]:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import Misfit, OutOfBounds
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -108,9 +108,9 @@ def _duration(value: object) -> Decimal:
 
 def _check_bounds(quantity: Decimal, bounds: Size | Duration, units: Mapping[str, Decimal]) -> None:
     if quantity < Decimal(str(bounds.lowest)):
-        raise Misfit(f"is less than {_shown(bounds.lowest, units)}")
+        raise OutOfBounds(f"is less than {_shown(bounds.lowest, units)}")
     if bounds.highest is not None and quantity > Decimal(str(bounds.highest)):
-        raise Misfit(f"is more than {_shown(bounds.highest, units)}")
+        raise OutOfBounds(f"is more than {_shown(bounds.highest, units)}")
 
 
 def _shown(quantity: float, units: Mapping[str, Decimal]) -> str:

@@ -41,7 +41,7 @@ class Reading:
 
     def settled(self, section: Section, option: str) -> bool:
         """Whether an option has the value that is meant: a right one, or its default and no doubt about that."""
-        entry = section.node.fields().get(option)
+        entry = section.node.fields.get(option)
         return self.intact(entry.value) if entry else id(section.node) not in self._incomplete
 
 
@@ -77,7 +77,7 @@ class Trace:
         node = self.node
         if not self.complete:
             return self
-        if isinstance(node, MappingNode) and part in (fields := node.fields()):
+        if isinstance(node, MappingNode) and part in (fields := node.fields):
             entry = fields[str(part)]
             return Trace((*self.nodes, entry.value), (*self.keys, entry.key))
         if isinstance(node, SequenceNode) and isinstance(part, int):

@@ -53,11 +53,9 @@ class Scene:
 
     def targets(self) -> Iterator[NamedTarget]:
         """The targets in the order of the file."""
-        names = self.configuration.value_node("targets")
-        assert isinstance(names, MappingNode), "they were read from it"
-        keys = {name: entry.key for name, entry in names.fields().items()}
         for name, section in self.configuration.targets.items():
-            yield NamedTarget(self.shown(keys[name]), keys[name], section)
+            key = key_of_name(self.configuration, "targets", name)
+            yield NamedTarget(self.shown(key), key, section)
 
     def error(self, finding: Finding) -> Diagnostic:
         """A finding that keeps the configuration from being used."""
@@ -73,6 +71,13 @@ class Scene:
 
     def _span(self, node: Node) -> Span:
         return span_of(node, self._shown)
+
+
+def key_of_name(section: Section, option: str, name: str) -> Node:
+    """Where a name of the user's own stands in an option that is a mapping by name."""
+    names = section.value_node(option)
+    assert isinstance(names, MappingNode), "the name was read from it"
+    return names.fields[name].key
 
 
 def item_nodes(section: Section, option: str) -> tuple[Node, ...]:

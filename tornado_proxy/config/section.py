@@ -48,7 +48,7 @@ class Section(BaseModel):
     shape: ClassVar[str | None] = None
     """How a section is written, for whoever wrote something else in its place."""
 
-    _node: MappingNode = PrivateAttr(default=NOWHERE)
+    _node: MappingNode | None = PrivateAttr(default=None)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -61,17 +61,17 @@ class Section(BaseModel):
     @property
     def node(self) -> MappingNode:
         """The mapping that the section was read from; an empty one at the start if it was left out."""
-        return self._node
+        return self._node or NOWHERE
 
     def key_node(self, option: str) -> Node:
         """Where an option is named; the section itself if it is left out."""
-        entry = self._node.fields().get(option)
-        return entry.key if entry else self._node
+        entry = self.node.fields.get(option)
+        return entry.key if entry else self.node
 
     def value_node(self, option: str) -> Node:
         """Where an option's value stands; the section itself if it is left out."""
-        entry = self._node.fields().get(option)
-        return entry.value if entry else self._node
+        entry = self.node.fields.get(option)
+        return entry.value if entry else self.node
 
 
 class Omittable:

@@ -20,7 +20,7 @@ class Complaint:
 
 _SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"
 
-_START = Complaint("a value cannot begin with this character", "quote the value; indent with spaces, not tabs")
+_START = Complaint("a value cannot begin with this character", "quote the value")
 _COLON = Complaint(
     "a `:` cannot stand here", "begin a nested mapping on its own line; quote a value that contains `: `"
 )
@@ -66,11 +66,12 @@ _COMPLAINTS = (
     ("incompatible YAML", _DIRECTIVE),
     ("node content", _NO_VALUE),
     ("alphabetic or numeric character", _NO_NAME),
-    ("tab character", _TAB),
     ("undefined tag handle", _TAG),
 )
 
 
-def describe(problem: str) -> Complaint:
-    """The parser's complaint in our words."""
+def describe(problem: str, character: str = "") -> Complaint:
+    """The parser's complaint in our words; `character` is the one that it stopped at."""
+    if character == "\t":
+        return _TAB
     return next((complaint for fragment, complaint in _COMPLAINTS if fragment in problem), _UNKNOWN)

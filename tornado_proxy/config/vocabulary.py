@@ -54,4 +54,4 @@ class Vocabulary:
 
 def resembles_reference(name: str) -> bool:
     """Whether a name within a reference is meant to be one of its options, so that it is no secret itself."""
-    return did_you_mean(name, [source.value for source in Source]) is not None
+    return name in REFERENCES or did_you_mean(name, [source.value for source in Source]) is not None

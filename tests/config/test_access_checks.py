@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import pytest
+from configurations import compiled
+
+USERS = "basic: {credentials: [{user: ann, password: {env: ANN}}]}"
+STAFF = f"provider: staff, {USERS}"
+OPEN = "whiteList: true"
+
+
+def _text(*resources, mount="{path: /}", actions="{}", providers="{staff: {realm: Files}}"):
+    listed = "".join(f"      - {{{resource}}}\n" for resource in resources)
+    return f"""\
+authProviders: {{basic: {providers}}}
+targets:
+  site:
+    bucket: {{name: my-bucket}}
+    mount: {mount}
+    actions: {actions}
+    resources:
+{listed}"""
+
+
+def _told(*resources, **parts):
+    diagnostics = compiled(_text(*resources, **parts)).diagnostics
+    return [(each.code, each.message) for each in diagnostics if each.code != "unused-provider"]
+
+
+def _one(*resources, **parts):
+    (told,) = (each for each in compiled(_text(*resources, **parts)).diagnostics if each.code != "unused-provider")
+    return told
+
+
+@pytest.mark.parametrize(
+    "resource", [f"path: /**, {OPEN}", f"path: /**, {STAFF}", f"path: /**, whiteList: false, {STAFF}"]
+)
+def test_resource_that_decides_is_no_mistake(resource):
+    """A resource lets anyone in, or asks for a user."""
+    assert _told(resource) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "code", "message"),
+    [
+        ("path: /**", "undecided-resource", "the resource says neither who may nor that anyone may"),
+        ("path: /**, whiteList: false", "undecided-resource", "the resource says neither who may nor that anyone may"),
+        (f"path: /**, {OPEN}, {STAFF}", "contradiction", "`whiteList` lets anyone in, and `provider` asks who it is"),
+        (f"path: /**, {OPEN}, {USERS}", "contradiction", "`whiteList` lets anyone in, and `basic` asks who it is"),
+        (f"path: /**, {USERS}", "missing-option", "`basic` needs a `provider`"),
+        ("path: /**, provider: staff", "missing-credentials", "the resource names a `provider` but no user"),
+        (f"path: /**, provider: staf, {USERS}", "unknown-provider", "unknown provider `staf`"),
+    ],
+)
+def test_resource_that_cannot_be_meant_is_an_error(resource, code, message):
+    """A resource must say who may, in one way."""
+    assert _told(resource) == [(code, message)]
+
+
+def test_contradiction_has_both_places():
+    """Both options are shown."""
+    told = _one(f"path: /**, {OPEN}, {STAFF}")
+    assert (told.span.text, told.notes[0].span.text) == ("whiteList", "provider")
+
+
+@pytest.mark.parametrize(
+    ("providers", "help"),
+    [
+        ("{staff: {realm: Files}}", "did you mean `staff`?"),
+        ("{guests: {realm: Files}, friends: {realm: Files}}", "the providers are `guests` and `friends`"),
+        ("{}", "give it a realm in `authProviders.basic`"),
+    ],
+)
+def test_unknown_provider_is_helped_with(providers, help):
+    """The help names the provider that may be meant, or those that there are, or where they belong."""
+    assert _one(f"path: /**, provider: staf, {USERS}", providers=providers).help == help
+
+
+def test_providers_with_a_mistake_are_not_searched():
+    """Nobody is called unknown while the list of providers cannot be read whole."""
+    assert [code for code, _ in _told(f"path: /**, {STAFF}", providers="{staf: {}}")] == ["missing-option"]
+
+
+def test_resource_with_a_mistake_is_not_judged():
+    """What a wrong option would have said is not known."""
+    assert [code for code, _ in _told("path: /**, whiteList: 1")] == ["wrong-type"]
+
+
+def test_user_listed_twice_is_an_error():
+    """Only the first password would count, so both places are shown."""
+    user = "{user: ann, password: {env: ANN}}"
+    told = _one(f"path: /**, provider: staff, basic: {{credentials: [{user}, {user}]}}")
+    assert (told.code, told.message) == (
+        "duplicate-user",
+        "the user `ann` is listed twice, and only the first password counts",
+    )
+    assert told.notes[0].span.start < told.span.start
+
+
+def test_users_with_a_mistake_are_not_compared():
+    """Two wrong names are not one."""
+    users = "{user: a/b, password: {env: ANN}}, {user: a/c, password: {env: ANN}}"
+    told = _told(f"path: /**, provider: staff, basic: {{credentials: [{users}]}}")
+    assert [code for code, _ in told] == ["bad-value", "bad-value"]
+
+
+def test_provider_that_nobody_names_is_warned_of():
+    """A provider that protects nothing may be thought to protect something."""
+    (told,) = compiled(_text(f"path: /**, {OPEN}")).diagnostics
+    assert (told.code, told.message) == ("unused-provider", "no resource names the provider `staff`")
+
+
+def test_use_of_providers_is_judged_once_targets_are_right():
+    """A provider is not called unused while a resource cannot be read."""
+    codes = [each.code for each in compiled(_text("path: /**, provider: 5")).diagnostics]
+    assert codes == ["wrong-type"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "mount"),
+    [
+        ("/public/**", "{path: /files}"),
+        ("/file", "{path: /files}"),
+        ("/files", "{path: /files/deep}"),
+        ("/filesystem/*", "{path: /files}"),
+    ],
+)
+def test_glob_outside_the_mount_is_warned_of(glob, mount):
+    """A glob covers the whole request path, so one without the mount covers nothing."""
+    told = _one(f"path: {glob}, {OPEN}", mount=mount)
+    assert (told.code, told.message) == ("outside-mount", "the glob covers nothing of target `site`")
+
+
+@pytest.mark.parametrize(
+    ("glob", "mount"),
+    [
+        ("/**", "{path: /files}"),
+        ("/files", "{path: /files}"),
+        ("/files/**", "{path: /files}"),
+        ("/files/a/*", "{path: [/other, /files]}"),
+        ("/*/a", "{path: /files}"),
+        ("/fi*/a", "{path: /files}"),
+    ],
+)
+def test_glob_that_may_cover_something_is_no_mistake(glob, mount):
+    """Only a glob that plainly covers nothing is told."""
+    assert _told(f"path: {glob}, {OPEN}", mount=mount) == []
+
+
+def test_glob_is_not_held_against_a_mount_with_a_mistake():
+    """While the mount is not known, no glob is outside of it."""
+    assert [code for code, _ in _told(f"path: /files/**, {OPEN}", mount="{path: 5}")] == ["wrong-type"]
+
+
+@pytest.mark.parametrize("glob", ["/a?", "'/[ab]'", "'/{a,b}'"])
+def test_other_wildcards_are_warned_of(glob):
+    """Globs know `*` and `**`; what other globs know stands for itself here."""
+    told = _one(f"path: {glob}, {OPEN}")
+    assert told.code == "glob-syntax"
+    assert told.help == "`*` is any part of one segment, `**` any number of segments"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("path: /**", "path: /public/**"),
+        ("path: /a/**", "path: /a"),
+        ("path: /a/*", "path: /a/*"),
+        ("path: /**, methods: [GET, PUT]", "path: /x, methods: [PUT]"),
+    ],
+)
+def test_resource_that_never_decides_is_warned_of(first, second):
+    """The first that matches decides, so one that comes behind a more general one is dead."""
+    told = _one(f"{first}, {OPEN}", f"{second}, {STAFF}")
+    assert told.code == "unreachable-resource"
+    assert told.message.endswith("never decides: the first match does")
+    assert told.notes[0].message == "this one takes its requests"
+
+
+def test_several_resources_together_may_hide_one():
+    """What each of the earlier ones leaves to the next is counted."""
+    resources = (f"path: /**, methods: [GET], {OPEN}", f"path: /a/**, methods: [PUT], {OPEN}")
+    told = _told(*resources, f"path: /a/b, methods: [GET, PUT], {STAFF}")
+    assert [code for code, _ in told] == ["unreachable-resource"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("path: /public/**", "path: /**"),
+        ("path: /a/**", "path: /ab"),
+        ("path: /**, methods: [PUT]", "path: /a"),
+        ("path: /*/**", "path: /a"),
+    ],
+)
+def test_special_before_general_is_no_mistake(first, second):
+    """A resource that some request reaches is not told."""
+    assert _told(f"{first}, {OPEN}", f"{second}, {STAFF}") == []
+
+
+def test_order_is_judged_once_resources_are_right():
+    """Nothing is called dead while a resource cannot be read."""
+    told = _told(f"path: /**, {OPEN}", "path: /a, provider: 5")
+    assert [code for code, _ in told] == ["wrong-type"]
+
+
+def _without_resources(actions):
+    text = f"targets: {{site: {{bucket: {{name: my-bucket}}, actions: {{{actions}}}}}}}"
+    return [(each.code, each.message) for each in compiled(text).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("actions", "methods"),
+    [
+        ("PUT: {enabled: true}", "`PUT`"),
+        ("DELETE: {enabled: true}", "`DELETE`"),
+        ("PUT: {enabled: true}, DELETE: {enabled: true}", "`PUT` and `DELETE`"),
+    ],
+)
+def test_writing_that_is_open_to_anyone_is_warned_of(actions, methods):
+    """A target without resources is open, which is seldom meant for what changes it."""
+    assert _without_resources(actions) == [("open-writes", f"anyone may {methods} in target `site`")]
+
+
+def test_reading_may_be_open():
+    """A target that only serves is open without a word."""
+    assert _without_resources("GET: {enabled: true}") == []
+
+
+def test_writing_is_not_called_open_while_resources_are_misspelt():
+    """A slip in `resources` is one mistake."""
+    text = "targets: {site: {bucket: {name: my-bucket}, actions: {PUT: {enabled: true}}, resource: []}}"
+    assert [each.code for each in compiled(text).diagnostics] == ["unknown-option"]
+
+
+def test_method_that_no_resource_speaks_of_is_warned_of():
+    """An action that is on, and that nobody may use, is told."""
+    assert _told(f"path: /**, {STAFF}", actions="{PUT: {enabled: true}}") == [
+        ("uncovered-method", "`PUT` is enabled, but no resource speaks of it, so nobody may")
+    ]
+
+
+def test_method_that_is_off_needs_no_resource():
+    """What is off may go unmentioned."""
+    assert _told(f"path: /**, methods: [PUT], {STAFF}", actions="{GET: {enabled: false}, PUT: {enabled: true}}") == []
+
+
+def test_methods_are_judged_once_actions_are_right():
+    """Which actions are on is not known while one cannot be read."""
+    told = _told(f"path: /**, methods: [PUT], {STAFF}", actions="{PUT: {enabled: 1}}")
+    assert [code for code, _ in told] == ["wrong-type"]

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+from configurations import MINIMAL, compiled, complaints, complaints_about_target
+
+from tornado_proxy.lang.diagnostic import Severity
+
+
+def _targets(*mounts):
+    bodies = (f"  {name}: {{bucket: {{name: my-bucket}}{mount}}}\n" for name, mount in zip("abc", mounts, strict=False))
+    return "targets:\n" + "".join(bodies)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        ("", "", "`/` of any host"),
+        (", mount: {path: /x}", ", mount: {path: [/y, x/]}", "`/x/` of any host"),
+        (", mount: {host: a.org}", ", mount: {host: A.ORG, path: /}", "`/` of the host `a.org`"),
+        (", mount: {host: '*.a.org'}", ", mount: {host: '*.A.org'}", "`/` of the host `*.a.org`"),
+        (", mount: {host: '*'}", ", mount: {path: [/]}", "`/` of any host"),
+    ],
+)
+def test_two_targets_at_one_place_are_an_error(first, second, place):
+    """Targets that cannot be told apart are both named."""
+    assert complaints(_targets(first, second)) == [
+        ("overlapping-mounts", f"targets `a` and `b` are both mounted at {place}")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (", mount: {path: /}", ", mount: {path: /x}"),
+        (", mount: {host: a.org}", ", mount: {host: b.org}"),
+        (", mount: {host: a.org}", ""),
+        (", mount: {host: a.org}", ", mount: {host: '*.org'}"),
+    ],
+)
+def test_more_special_mount_is_no_overlap(first, second):
+    """A longer path, another host or a pattern tells targets apart."""
+    assert complaints(_targets(first, second)) == []
+
+
+def test_overlap_has_both_places():
+    """The second mount has the mistake, the first a note."""
+    (told,) = compiled(_targets(", mount: {path: [/y, /x]}", ", mount: {path: x}")).diagnostics
+    (note,) = told.notes
+    assert (told.span.text, note.span.text, note.message) == ("x", "/x", "`a` is mounted here")
+    assert told.help == "give one of them another path or host: nothing tells their requests apart"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "places"),
+    [
+        ("", "", ("b", "a")),
+        (", mount: {}", ", mount: {host: ''}", ("mount", "mount")),
+    ],
+)
+def test_mount_left_out_is_shown_by_what_is_there(first, second, places):
+    """A default has no place of its own, so the mount's key or the target's name is shown."""
+    (told,) = compiled(_targets(first, second)).diagnostics
+    assert (told.span.text, told.notes[0].span.text) == places
+
+
+def test_path_listed_twice_is_a_warning():
+    """Two notations of one path in one target do no harm, and are told."""
+    assert complaints_about_target("mount: {path: [/a, a/]}") == [
+        ("duplicate-mount", "`site` is mounted twice at `/a/` of any host")
+    ]
+
+
+def test_mount_with_a_mistake_overlaps_with_nothing():
+    """A default that stands for a wrong path is not held against another target."""
+    assert [code for code, _ in complaints(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
+
+
+@pytest.mark.parametrize(
+    ("text", "escape"),
+    [
+        ("mount: {path: [/a, /b%20c]}", "%20"),
+        ("resources: [{path: /100%25/**, whiteList: true}]", "%25"),
+    ],
+)
+def test_percent_escape_in_a_path_is_warned_of(text, escape):
+    """Paths are compared decoded, so an escape stands for itself."""
+    assert complaints_about_target(text) == [
+        ("percent-escape", f"`{escape}` stands for itself, since paths are compared decoded")
+    ]
+
+
+def test_percent_sign_alone_is_no_escape():
+    """A path may have a percent sign in it."""
+    assert complaints_about_target("mount: {path: /100%}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server: {port: 9090}",
+        "internalServer: {port: 8080}",
+        "server: {port: 7000, listenAddr: ''}\ninternalServer: {port: 7000}",
+        "server: {port: 7000}\ninternalServer: {port: 7000, listenAddr: 0.0.0.0}",
+    ],
+)
+def test_two_listeners_on_one_port_are_an_error(text):
+    """The second could not listen where the first does."""
+    ((code, message),) = complaints(f"{text}\n{MINIMAL}")
+    assert code == "same-listener"
+    assert message.startswith("`server` and `internalServer` both listen on port")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server: {port: 0}\ninternalServer: {port: 0}",
+        "server: {port: 7000, listenAddr: 10.0.0.1}\ninternalServer: {port: 7000}",
+    ],
+)
+def test_listeners_apart_are_no_mistake(text):
+    """Any free port, and ports of different addresses, do not meet."""
+    assert complaints(f"{text}\n{MINIMAL}") == []
+
+
+def test_second_listener_is_noted():
+    """Where both ports are given, both are shown."""
+    (told,) = compiled(f"server: {{port: 7000}}\ninternalServer: {{port: 7000}}\n{MINIMAL}").diagnostics
+    assert [note.span.first.line for note in told.notes] == [1]
+    assert told.span.first.line == 2
+
+
+def test_listener_with_a_mistake_meets_nobody():
+    """A default port that stands for a wrong one is not compared."""
+    assert [code for code, _ in complaints(f"server: {{port: x}}\ninternalServer: {{port: 8080}}\n{MINIMAL}")] == [
+        "wrong-type"
+    ]
+
+
+def test_place_of_rules_listed_twice_is_an_error():
+    """The rewrites of one place would be there twice."""
+    assert complaints(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
+        ("duplicate-place", "the rules in `./a/` are listed twice")
+    ]
+
+
+def test_rules_with_a_mistake_are_not_compared():
+    """Places are compared once all can be read."""
+    assert [code for code, _ in complaints(f"rules: [a, 5, a]\n{MINIMAL}")] == ["wrong-type"]
+
+
+def test_bucket_name_that_aws_refuses_is_warned_of():
+    """Where AWS is asked, its rules for names hold."""
+    assert complaints("targets: {a: {bucket: {name: My_Bucket}}}") == [
+        ("bucket-name", "no bucket of AWS is called `My_Bucket`")
+    ]
+
+
+def test_other_servers_have_other_bucket_names():
+    """Where another server is asked, its names are its own affair."""
+    assert complaints("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
+
+
+def test_scheme_beats_the_option():
+    """`disableSSL` with an `https` endpoint does nothing, and is told."""
+    assert complaints("targets: {a: {bucket: {name: a-b, disableSSL: true, s3Endpoint: https://h}}}") == [
+        ("no-effect", "`disableSSL` does nothing: `s3Endpoint` says `https`")
+    ]
+
+
+@pytest.mark.parametrize("size", ["1TB", "100GB"])
+def test_upload_of_too_many_parts_is_warned_of(size):
+    """S3 takes 10,000 parts, so the largest upload must fit into them."""
+    actions = f"actions: {{PUT: {{enabled: true, config: {{maxSize: {size}}}}}}}"
+    resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
+    ((code, message),) = complaints_about_target(f"{actions}\n{resources}")
+    assert code == "too-many-parts"
+    assert message == "`maxSize` is more than 10000 parts of `partSize` hold, and S3 takes no more parts"
+
+
+@pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])
+def test_configured_action_that_is_off_is_warned_of(body):
+    """Whoever configures uploads wants them on, or says that they are off."""
+    assert complaints_about_target(f"actions: {{PUT: {{{body}}}}}") == [
+        ("no-effect", "`PUT` is configured but not enabled")
+    ]
+
+
+@pytest.mark.parametrize("body", ["enabled: false, config: {}", "enabled: false"])
+def test_action_that_is_off_on_purpose_is_no_mistake(body):
+    """`enabled: false` is an answer."""
+    assert "no-effect" not in [code for code, _ in complaints_about_target(f"actions: {{PUT: {{{body}}}}}")]
+
+
+def test_warnings_do_not_keep_a_configuration_from_use():
+    """What is only odd is told, and used."""
+    loaded = compiled("targets: {a: {bucket: {name: My_Bucket}}}")
+    assert [each.severity for each in loaded.diagnostics] == [Severity.WARNING]
+    assert loaded.settings

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+from configurations import complaints, complaints_about_target, settings, target
+
+from tornado_proxy.config.model import Actions, DeleteAction, GetAction, HeadAction, Mount, PutAction, Target
+from tornado_proxy.config.quantities import GIB, MIB
+
+
+def _bucket(options):
+    (only,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}").targets
+    return only.bucket
+
+
+def test_target_has_defaults_for_all_but_its_bucket():
+    """A target that only names its bucket is mounted at the root, can be read, and is open."""
+    told = target("")
+    assert told == Target("site", Mount(), told.bucket)
+    assert told.mount == Mount("", ("/",))
+
+
+@pytest.mark.parametrize(
+    ("text", "mount"),
+    [
+        ("mount: {path: [/]}", Mount("", ("/",))),
+        ("mount: {path: files}", Mount("", ("/files/",))),
+        ("mount: {host: A.example.org, path: [/a, /b/]}", Mount("a.example.org", ("/a/", "/b/"))),
+        ("mount: {host: '*'}", Mount("", ("/",))),
+    ],
+)
+def test_mount_is_read(text, mount):
+    """A mount has a host in lower case, and paths with both slashes."""
+    assert target(text).mount == mount
+
+
+def test_bucket_is_read():
+    """Each option of a bucket comes through in its one form."""
+    bucket = _bucket(
+        "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, "
+        "connectTimeout: 1s, readTimeout: 2s, maxAttempts: 5, partSize: 16MiB"
+    )
+    assert (bucket.prefix, bucket.leading_slash, bucket.region) == ("folder1/", True, "eu-west-1")
+    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 50)
+    assert (bucket.connect_timeout, bucket.read_timeout, bucket.max_attempts) == (1.0, 2.0, 5)
+    assert bucket.part_size == 16 * MIB
+
+
+def test_actions_are_read():
+    """Each action has its switch, and GET and PUT their configuration."""
+    text = """\
+actions:
+  GET:
+    config:
+      indexDocument: index.html
+      redirectWithTrailingSlashForNotFoundFile: true
+      disableListing: true
+      redirectToSignedUrl: true
+      signedUrlExpiration: 5m
+  HEAD: {enabled: false}
+  PUT: {enabled: true, config: {allowOverride: true, maxSize: 5GiB}}
+  DELETE: {enabled: true}
+"""
+    get = GetAction(
+        enabled=True,
+        index_document="index.html",
+        redirect_with_trailing_slash_for_not_found_file=True,
+        disable_listing=True,
+        redirect_to_signed_url=True,
+        signed_url_expiration=300,
+    )
+    put = PutAction(enabled=True, allow_override=True, max_size=5 * GIB)
+    assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("{}", "`password` names no place to find the secret"),
+        ("{env: ANN, path: ann}", "`password` names more than one place to find the secret"),
+        ("{env: two words}", "`env` is not the name of an environment variable"),
+        ("{path: ''}", "`path` is empty"),
+        ("{credential: a/b}", "`credential` is not the name of a credential"),
+        ("{value: 12345}", "`value` must be a string, but is a number"),
+        ("{vaule: x}", "unknown option `vaule`"),
+        ("{env: }", "`env` has no value"),
+    ],
+)
+def test_reference_names_one_place(reference, message):
+    """A secret stands in exactly one place, which is named as such places are."""
+    user = f"{{user: ann, password: {reference}}}"
+    told = complaints_about_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
+    assert message in [each for _, each in told]
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["partSize: 1MiB", "partSize: 6GiB", "s3ListMaxKeys: 0", "s3ListMaxKeys: 1001", "maxAttempts: 0", "readTimeout: 0"],
+)
+def test_numbers_of_a_bucket_have_bounds(options):
+    """A number that S3 does not take is refused."""
+    (told,) = complaints(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
+    assert told[0] == "bad-value"
