@@ -35,6 +35,7 @@ from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Facts, query_pairs
 from tornado_proxy.rules.loading import LoadedRules, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.targets import unknown_targets
 from tornado_proxy.templating.data import User
 from tornado_proxy.tools.course import to_json, to_text
 
@@ -133,8 +134,6 @@ def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
 
 def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
     """The configuration's targets, or the one that is asked for."""
-    from tornado_proxy.service.loading import unknown_targets  # noqa: PLC0415 - it imports what reads configurations
-
     if arguments.prefix is not None:
         raise _Ended(ExitStatus.FAILED, "`--prefix` is the configuration's where there is one")
     settings = _settings(arguments.config)

@@ -1,4 +1,8 @@
-"""Something to say about a place in a file: one value for parser, compiler, checks, reload log and editor."""
+"""Something to say about a place in a file: one value for parser, compiler, checks, reload log and editor.
+
+Nouns: a *diagnostic* states a fact about a *span*; a *note* shows a second place; a *fix* is a cure that a tool can
+apply, made of *edits*, with a *safety* that says what applying it promises.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from tornado_proxy.lang.source import Span
 
 
 class Severity(Enum):
-    """How much a diagnostic weighs: an error keeps a set of files from being used."""
+    """How much a diagnostic weighs: an error is certainly wrong; one of parser or compiler keeps files from use."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -25,6 +29,31 @@ class Note:
     span: Span | None = None
 
 
+class Safety(Enum):
+    """What applying a fix promises."""
+
+    SAFE = "safe"  # every key is rewritten as before, and nothing that anybody wrote is lost
+    UNSAFE = "unsafe"  # what was probably meant: some keys may be rewritten otherwise, or words of the author go
+    DISPLAY = "display"  # one way out of several: shown, and never applied to many places at once
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A stretch of a file, possibly empty, and the text that takes its place."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A cure that a tool can apply: what it does, as an order, and the edits, which never overlap."""
+
+    message: str
+    edits: tuple[Edit, ...]
+    safety: Safety
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """A mistake or a finding: the fact in `message` (names in backticks, no full stop), the cure in `help`."""
@@ -35,6 +64,7 @@ class Diagnostic:
     help: str | None = None
     notes: tuple[Note, ...] = ()
     severity: Severity = Severity.ERROR
+    fixes: tuple[Fix, ...] = ()
 
     @property
     def place(self) -> str:

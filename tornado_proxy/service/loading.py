@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tornado_proxy.auth.passwords import UnreadableHash, read_password
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.suggestion import did_you_mean
-from tornado_proxy.lang.tree import Document
 from tornado_proxy.rules.loading import compile_rule_files
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.targets import unknown_targets
 from tornado_proxy.service.sources import Sources, read_sources
 
 
@@ -63,13 +62,3 @@ def unreadable_hashes(settings: Settings) -> Iterator[Diagnostic]:
         except UnreadableHash as error:
             message = f"the password of `{listed.user}` in {listed.password.origin}: {error}"
             yield Diagnostic("unreadable-hash", message, help="give a bcrypt or argon2 hash, or the password itself")
-
-
-def unknown_targets(documents: Iterable[Document], names: list[str]) -> Iterator[Diagnostic]:
-    """What is wrong with blocks of targets that the configuration does not name."""
-    for block in (block for document in documents for block in document.blocks):
-        name = block.name.value
-        if name not in names:
-            meant = did_you_mean(name, names)
-            cure = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
-            yield Diagnostic("unknown-target", f"the configuration knows no target `{name}`", block.name.span, cure)
