@@ -56,7 +56,8 @@ def proxy(bucket, tmp_path_factory):
         for name, _, user, _ in ROWS
     )
     configuration = (
-        "server: {port: 0}\ninternalServer: {port: 0}\nrules: [rules]\nauthProviders: {basic: {staff: {realm: Files}}}\ntargets:\n" + targets
+        "server: {port: 0}\ninternalServer: {port: 0}\nrules: [rules]\nauthProviders: {basic: {staff: {realm: Files}}}\ntargets:\n"
+        + targets
     )
     with start_proxy(tmp_path_factory.mktemp("seed"), configuration, **RULES) as running:
         yield running

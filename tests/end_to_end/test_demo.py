@@ -1,0 +1,92 @@
+"""The demo as a newcomer meets it: ready soon, and everything that it says to try works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from urllib.parse import urljoin
+
+import pytest
+
+READY_WITHIN = 10  # seconds
+
+
+@contextmanager
+def _demo(folder):
+    """A running demo, and what it printed, read from a pipe as it came."""
+    (folder / "README.md").write_text("to be uploaded\n")
+    command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", "0", "--quiet"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        lines = []
+        while not lines or "Ctrl-C" not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.stderr.read()
+        yield "".join(lines)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=10)
+    assert (process.returncode, complaints) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What a running demo printed."""
+    with _demo(tmp_path_factory.mktemp("demo")) as text:
+        yield text
+
+
+def test_it_is_ready_soon_and_ends_without_a_word(tmp_path):
+    """Ten seconds after it was started, the first URL that it prints is a page of the demo site."""
+    began = time.monotonic()
+    with _demo(tmp_path) as text:
+        page = urllib.request.urlopen(re.search(r"http://\S+", text)[0]).read().decode()
+        assert "The demo site" in page
+        assert time.monotonic() - began < READY_WITHIN
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_every_line_that_it_prints_works(printed, tmp_path):
+    """Each curl line succeeds, and so does the explanation."""
+    (tmp_path / "README.md").write_text("to be uploaded\n")
+    lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(("curl ", "tornado-proxy "))]
+    assert len(lines) >= 8
+    for line in lines:
+        runnable = line.replace("curl ", "curl --fail ", 1).replace(
+            "tornado-proxy ", f"{sys.executable} -m tornado_proxy ", 1
+        )
+        result = subprocess.run(["sh", "-c", runnable], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, f"{line}\n{result.stderr}"
+
+
+def test_users_have_homes_of_their_own(printed):
+    """The same address is another file for another user."""
+    url = re.search(r"http://\S+", printed)[0]
+    plans = set()
+    for user in ("ann", "ben"):
+        request = urllib.request.Request(f"{url}team/home/plan.txt")
+        handler = urllib.request.HTTPPasswordMgrWithDefaultRealm()
+        handler.add_password(None, url, user, "demo")
+        opener = urllib.request.build_opener(urllib.request.HTTPBasicAuthHandler(handler))
+        with opener.open(request) as answer:
+            plans.add(answer.read())
+    assert len(plans) == 2
+
+
+def test_a_long_listing_has_a_next_page(printed):
+    """The nightly builds do not fit one page, and `next` leads on."""
+    url = re.search(r"http://\S+", printed)[0]
+    names, page = [], f"{url}releases/nightly/?format=json"
+    while page:
+        with urllib.request.urlopen(page) as answer:
+            listing = json.load(answer)
+        names += [entry["name"] for entry in listing["entries"]]
+        page = listing["next"] and urljoin(page, listing["next"])
+    assert len(names) == 240

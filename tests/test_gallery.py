@@ -1,0 +1,48 @@
+"""The gallery of rules is true: each file parses, is formatted, and passes its own tests; the demo's files fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.tree import Verdict
+from tornado_proxy.rules import load
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.service.demo import read_demo
+from tornado_proxy.service.loading import compile_sources
+
+GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
+def test_a_file_of_the_gallery_is_formatted(path):
+    """A file looks as the formatter would write it."""
+    text = path.read_text(encoding="utf-8")
+    assert print_document(parse(SourceFile(path.name, text)).document) == text
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name)
+def test_a_file_of_the_gallery_passes_its_own_tests(path):
+    """What a file's tests claim is true, and there is at least one for each rewrite."""
+    for rule_set in load(path).values():
+        assert len(rule_set.tests) >= len(rule_set.rewrites)
+        for test in rule_set.tests:
+            assert _outcome(rule_set, test) == test.expected
+
+
+def _outcome(rule_set, test):
+    try:
+        rewritten = rule_set.rewrite(test.key, user=test.user, method=test.method, host=test.host, headers=test.headers)
+    except RewriteError:
+        return Verdict.ERROR
+    return rewritten.key if rewritten.rewrite else Verdict.UNCHANGED
+
+
+def test_the_demo_loads_without_a_word():
+    """The demo's configuration and the gallery have nothing to be said about."""
+    loaded = compile_sources(read_demo("http://127.0.0.1:9000"))
+    assert (loaded.usable, loaded.diagnostics) == (True, ())

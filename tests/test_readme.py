@@ -1,0 +1,71 @@
+"""What the README shows is true: its files load, its commands run, its library example holds."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """The README's two files, as a reader would save them."""
+    (tmp_path / "proxy.yaml").write_text(_blocks("yaml")[0])
+    (tmp_path / "site.rules").write_text(_blocks("rules")[0])
+    return tmp_path
+
+
+def _run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(line)[1:]
+    command = [sys.executable, "-m", "tornado_proxy", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def _commands() -> list[str]:
+    lines = [line.removeprefix("$ ") for block in _blocks("console") for line in block.splitlines()]
+    # The last one serves until it is told to stop; the end-to-end tests do that.
+    return [
+        line for line in lines if line.startswith("tornado-proxy") and line != "tornado-proxy serve --config proxy.yaml"
+    ]
+
+
+@pytest.mark.parametrize("line", _commands())
+def test_a_command_of_the_readme_runs(folder, line):
+    """Each command line works on the README's own files."""
+    result = _run(line, folder)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_example_is_explained_as_the_text_says(folder):
+    """The path of the example leads to the object that the text names."""
+    assert (
+        "www/archive/press/spring.html"
+        in _run("tornado-proxy explain /press/spring.html --config proxy.yaml", folder).stdout
+    )
+
+
+def test_the_library_example_holds(folder):
+    """The lines of Python run as they stand."""
+    subprocess.run([sys.executable, "-c", _blocks("python")[0]], cwd=folder, check=True)
+
+
+def test_every_make_command_exists():
+    """What the README tells to make can be made."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"make ([a-z]+)", README)) <= targets
+
+
+def test_every_link_leads_somewhere():
+    """Each file that the README points at is there."""
+    assert [link for link in re.findall(r"\]\(([^):#]+)\)", README) if not (ROOT / link).exists()] == []
