@@ -13,7 +13,6 @@ from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.templating.plain import compile_template
@@ -61,7 +60,7 @@ def rule_set():
 
     def build(*pairs):
         rewrites = tuple(_rewrite(number, *pair) for number, pair in enumerate(pairs, 1))
-        return RuleSet("site", rewrites, (), FirstMatch([each.pattern for each in rewrites]))
+        return RuleSet("site", rewrites)
 
     return build
 

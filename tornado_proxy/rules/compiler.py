@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
-from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import Compiled, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern
 from tornado_proxy.rules.testing import compile_test
@@ -64,8 +63,7 @@ class _Target:
 
     def rule_set(self) -> RuleSet:
         """What has been added so far, frozen."""
-        first_match = FirstMatch([rewrite.pattern for rewrite in self.rewrites])
-        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), first_match)
+        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests))
 
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
         """Take in one more block; yields its mistakes."""

@@ -68,7 +68,10 @@ class RuleSet:
     target: str
     rewrites: tuple[Rewrite, ...] = ()
     tests: tuple[RuleTest, ...] = ()
-    first_match: FirstMatch = field(default=FirstMatch(()), repr=False, compare=False)
+    first_match: FirstMatch = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first_match", FirstMatch([rewrite.pattern for rewrite in self.rewrites]))
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,
