@@ -1,0 +1,63 @@
+"""A service's files in a folder, to be edited as people edit them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tornado_proxy.service.loading import Loaded, compile_sources
+from tornado_proxy.service.sources import Sources, read_sources
+
+CONFIGURATION = """
+server: {port: 0}
+internalServer: {port: 0}
+rules: [rules]
+targets:
+  site:
+    mount: {path: [/]}
+    bucket: {name: some-bucket, region: eu-west-1, credentials: {accessKey: {env: ACCESS}, secretKey: {path: secret}}}
+"""
+ENVIRONMENT = {"ACCESS": "access"}
+
+
+@dataclass(frozen=True)
+class Files:
+    """A configuration, its rule files, and the file of a secret."""
+
+    folder: Path
+
+    @classmethod
+    def create(cls, folder: Path, **rule_files: str) -> Files:
+        """New files; `site="…"` becomes `rules/site.rules`."""
+        files = cls(folder)
+        (folder / "rules").mkdir()
+        files.configure(CONFIGURATION)
+        (folder / "secret").write_text("s3cret\n")
+        for name, text in (rule_files or {"site": ""}).items():
+            files.write(text, name)
+        return files
+
+    @property
+    def configuration(self) -> Path:
+        """The configuration file."""
+        return self.folder / "proxy.yaml"
+
+    def configure(self, text: str) -> None:
+        """Write the configuration."""
+        self.configuration.write_text(text, encoding="utf-8")
+
+    def path(self, name: str = "site") -> Path:
+        """A rule file."""
+        return self.folder / "rules" / f"{name}.rules"
+
+    def write(self, statements: str, name: str = "site") -> None:
+        """Write the statements of a target's block into a rule file."""
+        self.path(name).write_text(f"target site {{\n{statements}\n}}\n", encoding="utf-8")
+
+    def read(self) -> Sources:
+        """The set as it is now."""
+        return read_sources(self.configuration, ENVIRONMENT)
+
+    def load(self) -> Loaded:
+        """What the set says now."""
+        return compile_sources(self.read())

@@ -1,0 +1,140 @@
+"""Reload: whatever becomes of an edit, what serves stays whole."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from files import CONFIGURATION, Files
+
+from tornado_proxy.service.loading import Loaded
+from tornado_proxy.service.reload import Outcome, Reloader, rewrite_count
+from tornado_proxy.service.sources import Sources
+from tornado_proxy.telemetry.events import Event, Reloaded, ReloadRefused
+
+GOOD = 'rewrite a `^/a$` -> "/b"'
+BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
+BAD = 'rewrite `^/(` -> "/b"'
+
+
+@dataclass
+class Recorded:
+    """Serving that records what is put in force."""
+
+    put_in_force: list[tuple[int, Loaded]] = field(default_factory=list)
+
+    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
+        """Record it."""
+        self.put_in_force.append((number, loaded))
+
+
+@dataclass
+class Scene:
+    """Files, a reloader for them, and what it did and told."""
+
+    files: Files
+    serving: Recorded = field(default_factory=Recorded)
+    events: list[Event] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reloader = Reloader(self.files.load(), self.serving, self.files.read, self.events.append)
+
+    def reload(self) -> Outcome:
+        """Reload as after a poke."""
+        self.outcomes.append(asyncio.run(self.reloader.reload()).outcome)
+        return self.outcomes[-1]
+
+    def edit(self, *texts: str) -> list[Outcome]:
+        """Save one text after the other, and reload after each."""
+        for text in texts:
+            self.files.write(text)
+            self.reload()
+        return self.outcomes
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """A service that runs on good rules."""
+    return Scene(Files.create(tmp_path, site=GOOD))
+
+
+def test_nothing_changed_is_nothing_done(scene):
+    """The same digest puts nothing in force and tells nobody."""
+    assert scene.reload() is Outcome.UNCHANGED
+    assert (scene.serving.put_in_force, scene.events) == ([], [])
+
+
+def test_an_edit_is_put_in_force_under_the_next_number(scene):
+    """A good edit is generation 2, with its rules."""
+    scene.edit(BETTER)
+    ((number, loaded),) = scene.serving.put_in_force
+    assert number == scene.reloader.standing.number == 2
+    assert rewrite_count(loaded) == 2
+
+
+def test_what_changed_is_told(scene):
+    """The event says what is different."""
+    scene.edit(BETTER)
+    (event,) = scene.events
+    assert isinstance(event, Reloaded)
+    assert event.changes == ("target `site`: rewrites: 1 added, 1 changed",)
+
+
+def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
+    """The generation stays; the same mistake looked at again is not told again."""
+    assert scene.edit(BAD, BAD) == [Outcome.REFUSED, Outcome.REFUSED]
+    assert scene.serving.put_in_force == []
+    (event,) = scene.events
+    assert isinstance(event, ReloadRefused)
+    assert event.diagnostics[0].span.place.endswith("site.rules:2:12")
+
+
+@pytest.mark.parametrize(
+    ("edits", "outcomes"),
+    [
+        ((BAD, BETTER), [Outcome.REFUSED, Outcome.LOADED]),
+        ((BAD, BAD, GOOD), [Outcome.REFUSED, Outcome.REFUSED, Outcome.UNCHANGED]),
+        ((BETTER, BAD, GOOD), [Outcome.LOADED, Outcome.REFUSED, Outcome.LOADED]),
+        ((BAD, GOOD, BAD), [Outcome.REFUSED, Outcome.UNCHANGED, Outcome.REFUSED]),
+    ],
+)
+def test_the_next_good_edit_loads(scene, edits, outcomes):
+    """After any bad edit, a good one is put in force without a restart, and a bad one is said again."""
+    assert scene.edit(*edits) == outcomes
+
+
+def test_an_edit_taken_back_forgets_the_refusal(scene):
+    """What is on disk is what is in force again: nothing is wrong any more."""
+    scene.edit(BAD, GOOD)
+    assert scene.reloader.refused is None
+
+
+def test_deleted_files_are_refused_and_restored_ones_are_as_before(scene):
+    """All files gone is a mistake; all files back is nothing new."""
+    scene.files.path().unlink()
+    assert scene.reload() is Outcome.REFUSED
+    assert scene.edit(GOOD)[-1] is Outcome.UNCHANGED
+
+
+def test_an_unreadable_place_is_refused(scene):
+    """A rule file that cannot be read keeps what is in force."""
+    scene.files.path("other").symlink_to("nowhere")
+    assert scene.reload() is Outcome.REFUSED
+    assert "cannot be read" in scene.reloader.refused.diagnostics[0].message
+
+
+def test_places_of_a_refused_set_are_watched_too(scene):
+    """A configuration that names another place and is wrong is mended there."""
+    scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
+    scene.reload()
+    assert {path.name for path in scene.reloader.places()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
+
+
+def test_what_a_reload_cannot_change_is_said_and_stays(scene):
+    """A new port waits for a restart; the rest of the edit is in force."""
+    scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
+    scene.edit(BETTER)
+    assert scene.reloader.last.kept_back == ("server",)
+    assert scene.serving.put_in_force[0][1].settings.server.port == 0
