@@ -105,7 +105,8 @@ class _Mistake:
     def meaning(self) -> str | None:
         """What the option means."""
         option = option_at(self.subject)
-        return option.field.description if option else None
+        described = option.field.description if option else None
+        return described[0].lower() + described[1:].removesuffix(".") if described else None
 
     def diagnostic(self, code: str, message: str, help: str | None = None) -> Diagnostic:
         """A diagnostic at the place, whose message follows the name."""

@@ -144,7 +144,7 @@ class BucketSection(Section):
     )
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = Field(
         default=_BUCKET.part_size,
-        description="The bytes of one part of an upload; each running upload holds that much in memory.",
+        description="The bytes of one part of an upload to S3, held in memory until they are sent.",
     )
 
 
