@@ -619,6 +619,15 @@ async def test_a_signed_url_names_the_object_and_its_time(world):
     assert "X-Amz-Expires=300" in url
 
 
+async def test_an_open_object_outlives_its_store(world):
+    """A store that is closed takes nothing from those who are reading."""
+    world.add("large", DIGITS * 100_000)
+    opened = await world.store.open("large", ANY)
+    await world.store.close()
+    assert b"".join([chunk async for chunk in opened.chunks()]) == DIGITS * 100_000
+    await opened.close()
+
+
 async def test_a_store_is_closed_twice(world):
     """A store that is closed may be closed again."""
     await world.store.close()

@@ -134,5 +134,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections and threads."""
+        """Let go of what the store holds; an object that is still open may be read to its end."""
         ...
