@@ -64,7 +64,8 @@ def _refuse_known(text: str, at: int, among: tuple[str, ...] = ()) -> None:
 
 def _unknown_flag(text: str, at: int) -> PatternError:
     read = _FLAGS_READ.match(text, at)
-    end = read.end() if read else at
+    assert read
+    end = read.end()
     flag = text[end : end + 1]
     if not flag:
         return PatternError("the group is never closed", at, end, "write `)` where it ends")
