@@ -55,6 +55,11 @@ class Bucketful:
         """All keys."""
         return [listed["Key"] for listed in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
 
+    def empty(self) -> None:
+        """Remove all objects, by way of the other side."""
+        for key in self.keys():
+            self.client.delete_object(Bucket=self.name, Key=key)
+
     def add(self, key: str, body: bytes, **info: str) -> None:
         """Put an object that has what an info says."""
         said = {_PARAMETERS[name]: value for name, value in info.items()}

@@ -12,7 +12,6 @@ from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
 from tornado_proxy.storage.s3 import Threads
-from tornado_proxy.storage.store import Store
 
 __all__ = ["pytest_pyfunc_call"]
 
@@ -39,27 +38,36 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
         yield endpoint
 
 
-@pytest.fixture
-def bucket(moto: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
-    """A new bucket of moto's."""
+@pytest.fixture(scope="session")
+def moto_bucket(moto: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+    """A bucket of moto's; a store takes longer to make than most tests to run."""
     with a_bucket(moto, threads) as made:
         yield made
 
 
-@pytest.fixture(params=["memory", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
-def world(request: pytest.FixtureRequest, threads: Threads) -> Iterator[World]:
-    """Each store there is."""
-    if request.param == "memory":
-        yield in_memory()
-        return
-    with a_bucket(request.getfixturevalue(request.param), threads) as made:
-        yield World(request.param, made.store, made.add)
+@pytest.fixture(scope="session")
+def radosgw_bucket(radosgw: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+    """A bucket of Ceph's."""
+    with a_bucket(radosgw, threads) as made:
+        yield made
 
 
 @pytest.fixture
-def store(world: World) -> Store:
+def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
+    """An empty bucket of moto's."""
+    yield moto_bucket
+    moto_bucket.empty()
+
+
+@pytest.fixture(params=["memory", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Each store there is, empty."""
-    return world.store
+    if request.param == "memory":
+        yield in_memory()
+        return
+    made = request.getfixturevalue(f"{request.param}_bucket")
+    yield World(request.param, made.store, made.add)
+    made.empty()
 
 
 @pytest.fixture
