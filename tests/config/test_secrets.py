@@ -6,7 +6,7 @@ import pytest
 
 from tornado_proxy.config.secrets import LARGEST, Reference, Secret, SecretMissing, Source, resolver, unresolved
 
-ENV = {"WORD": "hunter2", "EMPTY": "", "LINE": "hunter2\n"}
+ENV = {"WORD": "hunter2", "EMPTY": "", "BYTES": "hunter2\udcff"}
 
 
 def _missing(reference, env=ENV, directory=Path()):
@@ -82,6 +82,7 @@ def test_one_line_end_is_trimmed(content, secret):
         (Reference(Source.ENV, "EMPTY"), "the environment variable `EMPTY` is empty"),
         (Reference(Source.PATH, "no/file"), "the file `no/file` cannot be read: No such file or directory"),
         (Reference(Source.PATH, "/"), "the file `/` cannot be read: Is a directory"),
+        (Reference(Source.ENV, "BYTES"), "the environment variable `BYTES` is not UTF-8"),
         (Reference(Source.VALUE, "\n"), "the configuration file is empty"),
     ],
 )

@@ -72,6 +72,8 @@ class SecretMissing(Exception):
 # `\Z`, since `$` would match before a line end too.
 _LINE_END = re.compile(r"\r?\n\Z")
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
 Resolver = Callable[[Reference], Secret]
 """Turns a reference into its secret, or raises `SecretMissing`."""
 
@@ -95,6 +97,9 @@ class _Lookup:
         value = _LINE_END.sub("", self._find(reference), count=1)
         if not value:
             raise SecretMissing(f"{reference.origin} is empty")
+        # What is not UTF-8 in an environment comes as surrogates (PEP 383).
+        if _SURROGATE.search(value):
+            raise SecretMissing(f"{reference.origin} is not UTF-8")
         return Secret(reference.origin, value)
 
     def _find(self, reference: Reference) -> str:

@@ -20,7 +20,6 @@ _Tally = tuple[int, bool, bool]
 _NAME = re.compile(r"(?<![\w.-])([\w.-]++|\"[^\"\n]*\"|'[^'\n]*')[\"']?\s*+[:=]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _LEAD = re.compile(r"[\s?-]*")
-_ANCHOR = re.compile(r"&[^\s,\[\]{}]+")
 _PAIRED: _Tally = (0, False, False)
 
 
@@ -28,7 +27,8 @@ def suspicious_ranges(text: str, vocabulary: Vocabulary) -> list[_Range]:
     """What may be a secret, in a text of any kind."""
     wreck = _Wreck(text)
     # What is anchored may be a secret's value in another place.
-    return [*_after_names(wreck, vocabulary), *(wreck.region(*each.span()) for each in _ANCHOR.finditer(text))]
+    anchors = (wreck.region(each.start(), each.start()) for each in re.finditer("&", text))
+    return [*_after_names(wreck, vocabulary), *anchors]
 
 
 def _after_names(wreck: _Wreck, vocabulary: Vocabulary) -> Iterator[_Range]:
