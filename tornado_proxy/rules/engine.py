@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-_MEMORY = (8 << 20, 256 << 20, 2 << 30)
+MEMORY = (8 << 20, 256 << 20, 2 << 30)
 """Bytes for one program, the next where the one before is too small; only a large program takes what it may."""
 
 
@@ -22,11 +23,11 @@ def options(memory: int) -> re2.Options:
     return chosen
 
 
-def compile_program(program: bytes) -> Any:
+def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
     """RE2's compiled form of a program; raises `ProgramRefused`."""
-    for memory in _MEMORY:
+    for most in memory:
         try:
-            return re2.compile(program, options(memory))
+            return re2.compile(program, options(most))
         except re2.error as error:
             message = error.args[0].decode(errors="replace")
             if "too large" not in message:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.rules.engine import ProgramRefused, compile_program
+from tornado_proxy.rules.engine import MEMORY, ProgramRefused, compile_program
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.templating.data import Captures
@@ -93,12 +93,12 @@ def encoded(key: str) -> bytes:
         return _SURROGATE.sub("\ufffd", key).encode()
 
 
-def compile_pattern(text: str) -> Pattern:
+def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
     """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
     expression = read_expression(text)
     program = expression.program.encode()
     try:
-        compiled = compile_program(program)
+        compiled = compile_program(program, memory)
     except ProgramRefused as error:
         raise PatternError(f"RE2 cannot match this: {error}") from error
     numbers: dict[str, tuple[int, ...]] = {}

@@ -1,0 +1,145 @@
+import base64
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern, encoded
+
+ROOT = Path(__file__).parents[2]
+VECTORS = json.loads((ROOT / "tests/vectors/regexp.json").read_text(encoding="utf-8"))
+
+
+def _text(vector, name):
+    """A text of a vector; bytes that are not UTF-8 become what Python reads of them, one character each."""
+    if name in vector:
+        return vector[name]
+    return base64.b64decode(vector[f"{name}_b64"]).decode("utf-8", "surrogateescape")
+
+
+def _groups(vector):
+    if "groups" in vector:
+        return tuple(vector["groups"])
+    decoded = (each and base64.b64decode(each).decode("utf-8", "surrogateescape") for each in vector["groups_b64"])
+    return tuple(decoded)
+
+
+def _agrees(vector):
+    try:
+        pattern = compile_pattern(vector["pattern"])
+    except PatternError:
+        return False
+    found = pattern.search(_text(vector, "text"))
+    if found is None:
+        return not vector["match"]
+    numbers = {name: vector["names"].index(name) + 1 for name in vector["names"] if name}
+    return vector["match"] and found.groups == _groups(vector) and dict(pattern.names) == numbers
+
+
+def test_recorded_answers_of_go_are_found_but_for_those_that_the_documentation_lists():
+    """Each recorded search has Go's answer; `docs/expressions.md` lists by name every one that has not."""
+    documentation = (ROOT / "docs/expressions.md").read_text(encoding="utf-8")
+    failing = {vector["id"] for vector in VECTORS["vectors"] if not _agrees(vector)}
+    assert failing == set(re.findall(r"\bre-\d+\b", documentation))
+
+
+@pytest.mark.parametrize("vector", VECTORS["invalid"], ids=lambda vector: vector["id"])
+def test_what_go_refuses_is_refused(vector):
+    """Every recorded expression that Go refuses is refused, at a place within it."""
+    text = vector["pattern"]
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(text)
+    assert 0 <= caught.value.offset <= (caught.value.end or len(text)) <= len(text)
+
+
+def test_captures_are_text_by_number_and_name():
+    """A group that took no part is none; names lead to numbers."""
+    pattern = compile_pattern("^/(?P<first>[^/]+)(/x)?/(?P<last>é*)")
+    found = pattern.search("/a/éé/b")
+    assert found is not None
+    assert (found.groups, dict(found.names)) == (("/a/éé", "a", None, "éé"), {"first": 1, "last": 3})
+    assert pattern.group_count == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "number"), [("/b", 2), ("/a", 1), ("/c", 1)], ids=["the second", "the first", "none of both"]
+)
+def test_of_two_groups_of_one_name_the_one_that_took_part_counts(key, number):
+    """As in Go's Expand: the first that took part; the first of all where none did."""
+    pattern = compile_pattern("^/(?:(?P<n>a)|(?P<n>b)|c)$")
+    found = pattern.search(key)
+    assert found is not None
+    assert dict(found.names) == {"n": number}
+    assert dict(pattern.names) == {"n": 1}
+
+
+def test_patterns_of_one_text_are_equal():
+    """A pattern is what it says; what RE2 made of it does not count."""
+    assert compile_pattern("^/a") == compile_pattern("^/a")
+    assert repr(compile_pattern("^/a")) == "Pattern(text='^/a')"
+
+
+def test_a_search_is_not_anchored():
+    """As Go's MatchString, a pattern may match anywhere."""
+    assert compile_pattern("b").search("abc") is not None
+    assert compile_pattern("^b").search("abc") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "groups"),
+    [
+        (r"\B", "aéb", None),
+        (r"\B", "é中", ("",)),
+        (r"(\B)x?", "aé\U0001f600", ("", "")),
+        (r"a|\B", "é中a", ("",)),
+    ],
+)
+def test_no_place_is_within_a_character(text, key, groups):
+    """RE2 would find the edge of no word between the bytes of one character."""
+    found = compile_pattern(text).search(key)
+    assert (found and found.groups) == groups
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "groups"),
+    [
+        ("^.(.)$", "é\udcff", ("é\udcff", "\udcff")),
+        (r"(\x{fffd})(x)?", "a\udce2\udc82", ("\udce2", "\udce2", None)),
+        ("b", "\ud800", None),
+    ],
+)
+def test_what_is_not_unicode_is_read_as_a_replacement_character(text, key, groups):
+    """As Go reads bytes that are not UTF-8; the captures show the text as it was."""
+    found = compile_pattern(text).search(key)
+    assert (found and found.groups) == groups
+
+
+@given(st.text())
+def test_the_dot_reads_a_text_character_by_character(text):
+    """Whatever a text holds, as many characters match as it has."""
+    found = compile_pattern("(?s)^.*$").search(text)
+    assert found is not None
+    assert found.groups == (text,)
+    assert compile_pattern(f"(?s)^.{{{len(text)}}}$").search(text) is not None
+
+
+@given(st.text(st.characters()))
+def test_every_text_can_be_encoded(text):
+    """What is not valid Unicode takes one replacement character."""
+    assert len(encoded(text).decode()) == len(text)
+
+
+def test_what_re2_cannot_compile_is_refused_in_its_words():
+    """Go may have room for a program that RE2 has not."""
+    with pytest.raises(PatternError, match="RE2 cannot match this: pattern too large"):
+        compile_pattern(".{1000}" * 9, memory=(1 << 20,))
+
+
+def test_the_size_of_a_program_is_told():
+    """It is what decides how many patterns share a set."""
+    small, large = compile_pattern("a"), compile_pattern("a{100}")
+    assert isinstance(small, Pattern)
+    assert small.program_size < large.program_size
