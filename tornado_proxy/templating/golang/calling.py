@@ -12,6 +12,7 @@ from tornado_proxy.templating.golang.values import (
     INVALID,
     Map,
     Nil,
+    Struct,
     Value,
     is_string_map,
     type_name,
@@ -134,7 +135,9 @@ def _float_literal(literal: Literal) -> float:
 
 
 def _convert_any(value: Value) -> Value:
-    # A nil interface with methods becomes the nil of an interface without; an absent user stays what it is.
+    # An interface with methods loses them here, a nil one too; an absent user stays what it is.
+    if type(value) is Struct and value.boxed:
+        return Struct(value.type, value.source)
     return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote_plus
 
-from tornado_proxy.templating.golang.text import go_string, is_print, runes
+from tornado_proxy.templating.golang.text import is_print
 
 _HTML = {
     b"\0": "\ufffd".encode(),
@@ -26,7 +26,8 @@ def html(text: bytes) -> bytes:
 
 def js(text: bytes) -> bytes:
     """template.JSEscapeString."""
-    return go_string("".join(map(_js_rune, runes(text))))
+    runes = text.decode("utf-8", "surrogateescape")
+    return "".join(map(_js_rune, runes)).encode("utf-8", "surrogateescape")
 
 
 def _js_rune(rune: str) -> str:
@@ -34,8 +35,10 @@ def _js_rune(rune: str) -> str:
         return _JS[rune]
     if rune < " ":
         return f"\\u00{ord(rune):02X}"
-    # U+007F is no letter of any kind, but Go looks at characters beyond ASCII only.
-    return rune if rune <= "\x7f" or is_print(rune) else f"\\u{ord(rune):04X}"
+    # Go looks at characters beyond ASCII only, and writes bytes that are none as they are.
+    if rune <= "\x7f" or "\udc80" <= rune <= "\udcff" or is_print(rune):
+        return rune
+    return f"\\u{ord(rune):04X}"
 
 
 def query(text: bytes) -> bytes:

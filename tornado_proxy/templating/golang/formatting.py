@@ -35,7 +35,7 @@ _FLOAT_VERBS = {"v": "g", "F": "f"}
 
 def printed(value: Value, budget: Budget) -> bytes:
     """What an action writes for a value; a pointer is followed, unless an interface with methods holds it."""
-    return b"<no value>" if value is INVALID else shown(value, budget, follow=not type_of(value).boxed)
+    return b"<no value>" if value is INVALID else shown(value, budget, follow=True)
 
 
 def shown(value: Value, budget: Budget, *, follow: bool = False) -> bytes:
@@ -88,7 +88,7 @@ class Printer(Layout):
             self.string(type_name(value).encode())
         elif verb == "p":
             self._address(value)
-        elif follow and type(value) is Struct and value.type.stringer is None:
+        elif follow and type(value) is Struct and value.type.stringer is None and not value.boxed:
             self._struct(value, verb, 0)
         else:
             self._value(value, verb, 0)
@@ -227,8 +227,10 @@ class Printer(Layout):
         self.write(b"}")
 
     def _pointer(self, value: Value, verb: str, depth: int) -> None:
-        if is_nil(value):
-            self._nil(verb)
+        if is_nil(value) and verb == "v":
+            self.pad(b"<nil>")
+        elif is_nil(value):
+            self.bad_verb(value, verb)
         elif depth:
             raise ExecutionError(f"a `{value.type.name}` within another value is an address, which cannot be printed")
         else:

@@ -10,6 +10,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.templating.data import Captures
 from tornado_proxy.templating.golang.limits import Budget
+from tornado_proxy.templating.golang.text import go_string
 
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
@@ -62,6 +63,7 @@ def compile_re2(pattern: str) -> Expression:
 
 def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1) -> Iterator[Sequence[Span]]:
     """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
+    text, offsets = _readable(text)
     position, last_end = 0, -1
     while most and position <= len(text):
         # A search may look at all that is left, and there are as many searches as matches.
@@ -75,18 +77,31 @@ def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1)
         last_end = end
         if accepted:
             most -= 1
-            yield spans
+            yield spans if offsets is None else [(offsets[start], offsets[end]) for start, end in spans]
+
+
+def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
+    """The text with U+FFFD for each byte that is no UTF-8, as Go reads it, and where its offsets are in the original."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        read, offsets, offset = b"", [], 0
+        for rune in text.decode("utf-8", "surrogateescape"):
+            written = go_string(rune)
+            read += written
+            offsets += [offset] * len(written)
+            offset += len(rune.encode("utf-8", "surrogateescape"))
+        # The last is that of a group which took no part.
+        return read, [*offsets, offset, -1]
+    return text, None
 
 
 def _rune_length(text: bytes, position: int) -> int:
-    """How many bytes the rune at an offset has; one at the end, and for what is no UTF-8."""
-    for length in range(1, 5):
-        try:
-            text[position : position + length].decode()
-        except UnicodeDecodeError:
-            continue
-        return length
-    return 1
+    """How many bytes the rune at an offset has; one at the end."""
+    end = position + 1
+    while end < len(text) and text[end] & 0xC0 == 0x80:
+        end += 1
+    return end - position
 
 
 def captures(expression: Expression, text: bytes, spans: Sequence[Span]) -> Captures:

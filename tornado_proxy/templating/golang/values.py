@@ -29,8 +29,6 @@ class Type:
     stringer: Callable[[Value], bytes] | None = field(default=None, repr=False)
     methods: Mapping[bytes, Any] = field(default_factory=dict, repr=False)
     """Each a `calling.Function` whose implementation takes the receiver before its arguments."""
-    boxed: bool = False
-    """Whether an interface that has methods holds such values, so that an action prints the pointer as one."""
 
 
 BOOL = Type("bool", "bool", zero=False)
@@ -127,18 +125,24 @@ class StructType(Type):
     """A struct, or a pointer to one: `getters` read its fields from the Python object behind it, in Go's order."""
 
     getters: Mapping[bytes, Callable[[Any], Value]] = field(default_factory=dict, repr=False)
+    json: Callable[[Any], bytes] | None = field(default=None, repr=False)
+    """Its form in JSON, if that is a string."""
     opaque: bool = False
     """Whether it has more in Go than its getters tell, so that it cannot be written as a whole."""
 
 
 class Struct:
-    """A value of a struct type, or what a pointer to one points to; two are one value if their source is one."""
+    """A value of a struct type, or what a pointer to one points to; two are one value if their source is one.
 
-    __slots__ = ("source", "type")
+    `boxed` tells that an interface with methods holds it: an action then prints a pointer as such.
+    """
 
-    def __init__(self, type: StructType, source: Any) -> None:
+    __slots__ = ("boxed", "source", "type")
+
+    def __init__(self, type: StructType, source: Any, *, boxed: bool = False) -> None:
         self.type = type
         self.source = source
+        self.boxed = boxed
 
 
 ANY_SLICE = Type("[]interface {}", "slice", ANY)

@@ -113,7 +113,7 @@ _USER_METHODS = {name: _of_user(read) for name, read in _USER_ATTRIBUTES.items()
 def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
     """A kind of user: each field gives what a method gives."""
     getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
-    return StructType(name, "ptr", methods=_USER_METHODS, boxed=True, getters=getters)
+    return StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
 
 
 USERS: Mapping[str, StructType] = MappingProxyType(
@@ -141,16 +141,23 @@ USERS: Mapping[str, StructType] = MappingProxyType(
 
 def user_value(user: User) -> Struct:
     """The user, as what it is to Go."""
-    return Struct(USERS.get(user.kind, USERS["BASIC"]), user)
+    return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
 
 
 GENERIC_USER = Type("models.GenericUser", "interface")
+
+
+def _userinfo(value: Struct | Nil) -> bytes:
+    return b"" if isinstance(value, Nil) else bytes(value.source)
+
+
 USERINFO = StructType(
     "*url.Userinfo",
     "ptr",
-    stringer=lambda value: bytes(value.source),
+    opaque=True,
+    stringer=_userinfo,
     methods={
-        b"String": function(lambda receiver: b"" if isinstance(receiver, Nil) else bytes(receiver.source)),
+        b"String": function(_userinfo),
         b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
     },
 )

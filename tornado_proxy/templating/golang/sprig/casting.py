@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tornado_proxy.templating.golang.calling import ANY, STRING, Function, function
+from tornado_proxy.templating.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templating.golang.constants import (
     NumberError,
     float_to_int,
@@ -14,6 +14,8 @@ from tornado_proxy.templating.golang.constants import (
     trim_zero_decimals,
     wrap_int,
 )
+from tornado_proxy.templating.golang.formatting import shown
+from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.text import runes
 from tornado_proxy.templating.golang.values import Int64, Value
 
@@ -57,10 +59,9 @@ def _atoi(text: bytes) -> int:
         return error.clamped
 
 
-def _to_decimal(value: Value) -> Int64:
-    """An octal number written in digits."""
-    digits = value if isinstance(value, bytes) else b"%d" % value if type(value) is int else b""
-    return Int64(_read_int(runes(digits), 8))
+def _to_decimal(budget: Budget, value: Value) -> Int64:
+    """The number that a value's text is in octal."""
+    return Int64(_read_int(runes(shown(value, budget)), 8))
 
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
@@ -69,6 +70,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "float64": function(to_float, ANY),
         "int": function(to_int, ANY),
         "int64": function(to_int64, ANY),
-        "toDecimal": function(_to_decimal, ANY),
+        "toDecimal": budgeted(_to_decimal, ANY),
     }
 )

@@ -83,7 +83,9 @@ def _string_of(value: Struct) -> bytes:
 TIME = StructType(
     "time.Time",
     "struct",
+    opaque=True,
     stringer=_string_of,
+    json=lambda value: _json_of(value.source),
     methods={
         b"AddDate": function(
             lambda receiver, years, months, days: _as_time(receiver.source.plus_date(years, months, days)),
@@ -113,6 +115,13 @@ TIME = StructType(
         b"YearDay": _reading(lambda moment: moment.year_day),
     },
 )
+
+
+def _json_of(moment: Moment) -> bytes:
+    if not 0 <= moment.date[0] <= 9999:
+        raise ExecutionError("only years of four digits have a form in JSON")
+    return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
+
 
 named_integer(Duration, Type("time.Duration", "int64", stringer=lambda value: format_duration(value).encode()))
 named_integer(Month, Type("time.Month", "int", stringer=lambda value: MONTHS[value - 1].encode()))

@@ -10,7 +10,7 @@ from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.formatting import shown
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.sprig.defaults import is_empty
-from tornado_proxy.templating.golang.values import ANY_MAP, Map, Slice, Value, is_string_map, string_slice, type_name
+from tornado_proxy.templating.golang.values import ANY_MAP, Map, Slice, Struct, Value, is_string_map, string_slice, type_name
 
 
 def _dict(budget: Budget, *values: Value) -> Map:
@@ -66,25 +66,32 @@ def _dig(*values: Value) -> Value:
         raise ExecutionError("`dig` takes at least three arguments")
     *keys, fallback, found = values
     for key in keys:
-        if not is_string_map(found):
-            raise ExecutionError(f"`dig` reads dictionaries, not a `{type_name(found)}`")
         if type(key) is not bytes:
             raise ExecutionError(f"`dig` takes strings for keys, not a `{type_name(key)}`")
+    for key in keys:
+        if not is_string_map(found):
+            raise ExecutionError(f"`dig` reads dictionaries, not a `{type_name(found)}`")
         if key not in found:
             return fallback
         found = found[key]
     return found
 
 
-def _deep_copy(budget: Budget, value: Value, depth: int = 0) -> Value:
+def _deep_copy(budget: Budget, value: Value) -> Value:
+    if value is None or (isinstance(value, Struct) and value.type.opaque and value.type.kind == "ptr"):
+        raise ExecutionError(f"a `{type_name(value)}` cannot be copied")
+    return _copy(budget, value, 0)
+
+
+def _copy(budget: Budget, value: Value, depth: int) -> Value:
     budget.spend()
     budget.nest(depth)
     if isinstance(value, Slice):
         budget.items(len(value))
-        return Slice((_deep_copy(budget, element, depth + 1) for element in value), value.type, nil=value.nil)
+        return Slice((_copy(budget, element, depth + 1) for element in value), value.type, nil=value.nil)
     if isinstance(value, Map):
         budget.items(len(value))
-        copies = {key: _deep_copy(budget, element, depth + 1) for key, element in value.items()}
+        copies = {key: _copy(budget, element, depth + 1) for key, element in value.items()}
         return Map(copies, value.type, nil=value.nil)
     return value
 

@@ -18,8 +18,8 @@ from tornado_proxy.templating.golang.text import runes
 from tornado_proxy.templating.golang.values import Map, Slice, Struct, Value, from_json, is_nil, type_name
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_SPECIAL = re.compile('[\\x00-\\x1f"\\\\\\u2028\\u2029]')
-_SPECIAL_IN_HTML = re.compile('[\\x00-\\x1f"\\\\\\u2028\\u2029<>&]')
+_SPECIAL = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff]')
+_SPECIAL_IN_HTML = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff<>&]')
 _INDENT = b"  "
 
 
@@ -52,13 +52,15 @@ class _Writer:
             self._write(_number(value))
         elif isinstance(value, bytes):
             self._string(value)
+        elif isinstance(value, Struct) and value.type.json is not None:
+            self._string(value.type.json(value))
         elif isinstance(value, Slice):
             self._items([(b"", element) for element in value], b"[", b"]", depth)
         else:
             self._items(_members(value), b"{", b"}", depth)
 
     def _string(self, value: bytes) -> None:
-        text = self._special.sub(lambda match: _ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}"), runes(value))
+        text = self._special.sub(_escaped, value.decode("utf-8", "surrogateescape"))
         self._write(b'"' + text.encode() + b'"')
 
     def _items(self, items: list[tuple[bytes, Value]], opening: bytes, closing: bytes, depth: int) -> None:
@@ -79,11 +81,17 @@ class _Writer:
             self._write(b"\n" + _INDENT * depth)
 
 
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    # A byte that is no UTF-8 is U+FFFD.
+    return _ESCAPES.get(char) or ("\\ufffd" if char >= "\udc80" else f"\\u{ord(char):04x}")
+
+
 def _members(value: Value) -> list[tuple[bytes, Value]]:
     """The members of an object in Go's order."""
     if isinstance(value, Map):
         return sorted(value.items())
-    if isinstance(value, Struct) and value.type.stringer is None and not value.type.opaque:
+    if isinstance(value, Struct) and not value.type.opaque:
         return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
     raise ExecutionError(f"a `{type_name(value)}` has no form in JSON")
 

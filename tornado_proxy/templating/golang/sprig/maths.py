@@ -66,7 +66,7 @@ def _float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return -math.inf if number < 0 else math.inf
 
 
 def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:

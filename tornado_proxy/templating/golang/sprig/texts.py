@@ -29,6 +29,8 @@ def split(budget: Budget, text: bytes, separator: bytes, most: int = -1) -> list
     if separator:
         budget.items(text.count(separator) + 1 if most < 0 else min(most, len(text) + 1))
         return text.split(separator, most - 1 if most > 0 else -1)
+    if not text:
+        return []
     starts = rune_starts(text)
     if 0 < most < len(starts):
         starts = starts[:most]

@@ -128,7 +128,9 @@ def _comparing(holds: Callable[[int], Any]) -> Function:
 VERSION = StructType(
     "*semver.Version",
     "ptr",
+    opaque=True,
     stringer=lambda value: bytes(value.source),
+    json=lambda value: bytes(value.source),
     methods={
         b"Compare": _comparing(int),
         b"Equal": _comparing(lambda order: order == 0),

@@ -130,10 +130,24 @@ def _is_ideograph(rune: str) -> bool:
 
 def _joined(text: bytes, connector: str) -> bytes:
     """xstrings.ToSnakeCase and ToKebabCase: words in small letters, with a connector between them."""
-    letters = runes(text)
-    kinds = "".join(map(_kind, letters))
+    letters = text.decode("utf-8", "surrogateescape")
+    kinds = _kinds(letters)
     words = [(kinds[match.start()], letters[match.start() : match.end()]) for match in _WORD.finditer(kinds)]
-    return "".join(_connected(words, connector)).encode()
+    return "".join(_connected(words, connector)).encode("utf-8", "surrogateescape")
+
+
+def _kinds(letters: str) -> str:
+    """The kind of each rune; what is none is of the kind of the next rune, at the end of the one before."""
+    kinds, following = [], ""
+    for rune in reversed(letters):
+        following = following if _is_invalid(rune) else _kind(rune)
+        kinds.append(following)
+    known = "".join(reversed(kinds))
+    return known + (known[-1:] or "o") * (len(letters) - len(known))
+
+
+def _is_invalid(rune: str) -> bool:
+    return rune == "\ufffd" or "\udc80" <= rune <= "\udcff"
 
 
 def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
@@ -143,9 +157,9 @@ def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
         kind, word = words[position]
         position += 1
         if kind == "c":
-            yield connector * len(word)
+            yield "".join("\ufffd" if _is_invalid(rune) else connector for rune in word)
             continue
-        yield "".join(map(lower, word)) if kind == "U" else word
+        yield "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in word) if kind == "U" else word
         if kind == "n":
             position, more = _run_on(words, position)
             yield more
