@@ -1,9 +1,10 @@
 import pytest
 
 from tornado_proxy.lint.automata.automaton import LARGEST, Stage, atoms, automaton, bits
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import TRUTHS
 from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import AssertionKind, Unsupported
+from tornado_proxy.lint.automata.syntax import AssertionKind
 
 START = TRUTHS[AssertionKind.TEXT_START]
 END = TRUTHS[AssertionKind.TEXT_END]

@@ -1,6 +1,7 @@
 import pytest
 
-from tornado_proxy.lint.automata.budget import Budget, Exhausted
+from tornado_proxy.lint.automata.budget import Budget
+from tornado_proxy.lint.automata.errors import Exhausted
 
 
 def test_a_budget_is_spent_to_the_last_step():

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.lint.automata import Budget, language
-from tornado_proxy.lint.automata.budget import Exhausted
-from tornado_proxy.lint.automata.syntax import Unsupported
+from tornado_proxy.lint.automata.errors import Exhausted, Unsupported
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "regexp.json").read_text(encoding="utf-8"))["vectors"]
 NO_KEY = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -23,9 +23,9 @@ from tornado_proxy.lint.automata import (
     reachability,
     shortest_key,
 )
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.pairs import closing, in_one_case, opening
 from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import Unsupported
 from tornado_proxy.rules.keys import objection
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.patterns import PatternError, compile_pattern

@@ -1,5 +1,6 @@
 import pytest
 
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.parser import DEEPEST, parse
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
@@ -17,7 +18,6 @@ from tornado_proxy.lint.automata.syntax import (
     Repeat,
     Sequence,
     UnicodeClass,
-    Unsupported,
     walk,
 )
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.lint.automata.classes import holds, readable
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import TRUTHS
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
@@ -25,7 +26,6 @@ from tornado_proxy.lint.automata.syntax import (
     PerlClass,
     Repeat,
     UnicodeClass,
-    Unsupported,
     walk,
 )
 from tornado_proxy.lint.automata.syntax import Sequence as Series

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from tornado_proxy.lint.automata.errors import Exhausted
+
 QUESTION = 200_000
 """The steps that one question gets where its caller says nothing: at most a second of plain Python."""
 
 
 LIST = 2_000_000
 """The steps that all questions about one list get together where the caller says nothing."""
-
-
-class Exhausted(Exception):
-    """The steps are used up; the question stays open."""
-
-    def __init__(self) -> None:
-        super().__init__("the proof would take too long")
 
 
 class Budget:

@@ -7,10 +7,11 @@ from functools import cached_property
 
 from tornado_proxy.lint.automata.automaton import Automaton, automaton
 from tornado_proxy.lint.automata.budget import Budget
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import gaps
 from tornado_proxy.lint.automata.guess import guess
 from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import Node, Unsupported
+from tornado_proxy.lint.automata.syntax import Node
 
 
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.lint.automata.automaton import atoms
-from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget, Exhausted
+from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget
+from tornado_proxy.lint.automata.errors import Exhausted
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.proofs import Example, overlap
 from tornado_proxy.lint.automata.syntax import Assertion, AssertionKind, Character, FlagChange, Node

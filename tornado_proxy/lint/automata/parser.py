@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from tornado_proxy.lint.automata.classes import POSIX_NAMES
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
     AnyCharacter,
@@ -29,7 +30,6 @@ from tornado_proxy.lint.automata.syntax import (
     Repeat,
     Sequence,
     UnicodeClass,
-    Unsupported,
 )
 from tornado_proxy.rules.expressions.brackets import read_property
 from tornado_proxy.rules.expressions.errors import PatternError

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tornado_proxy.lint.automata.automaton import Automaton, automaton
+from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import gaps
 from tornado_proxy.lint.automata.language import Language
-from tornado_proxy.lint.automata.syntax import Alternation, Extent, Group, Unsupported
+from tornado_proxy.lint.automata.syntax import Alternation, Extent, Group
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tornado_proxy.lint.automata.budget import Budget, Exhausted
+from tornado_proxy.lint.automata.budget import Budget
+from tornado_proxy.lint.automata.errors import Unproved
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.search import shortest
-from tornado_proxy.lint.automata.syntax import Unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,6 @@ def difference(one: Language, other: Language, budget: Budget | None = None) -> 
 def _answer(question: Callable[[], str | None]) -> Answer:
     try:
         key = question()
-    except (Unsupported, Exhausted) as error:
+    except Unproved as error:
         return Unknown(str(error))
     return NoKey() if key is None else Example(key)

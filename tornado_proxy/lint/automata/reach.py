@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget, Exhausted
+from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget
+from tornado_proxy.lint.automata.errors import Exhausted, OnlyOverlong, Unproved, Unsupported
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.proofs import Answer, Example, NoKey, Unknown
 from tornado_proxy.lint.automata.search import shortest
-from tornado_proxy.lint.automata.syntax import Unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def reachability(
 def _settled(question: Callable[[], Reach]) -> Reach:
     try:
         return question()
-    except (Unsupported, Exhausted) as error:
+    except Unproved as error:
         return Unknown(str(error))
 
 
@@ -105,13 +105,21 @@ def _escaping(earlier: Sequence[Language], later: Language, by: Sequence[int], b
     return shortest([later.automaton], [earlier[each].automaton for each in by], budget)
 
 
+def _leave_any(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> bool:
+    """Whether some earlier ones leave a later source any key, even one that is too long."""
+    try:
+        return _escaping(earlier, later, by, budget) is not None
+    except OnlyOverlong:
+        return True
+
+
 def _needed(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> list[int]:
     """Those of some that cover a later source which it takes to cover it, as far as the budget goes."""
     needed = list(by)
     try:
         for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
-            if _escaping(earlier, later, others, budget) is None:
+            if not _leave_any(earlier, later, others, budget):
                 needed = others
     except Exhausted:
         pass  # the proof stands; some of its members may be idle

@@ -1,9 +1,9 @@
 """The shortest real key that some automata find and others do not: a breadth-first search of their product.
 
-Keys are tried in the order of their length in bytes, up to the longest there may be: where the search ends without one,
-there is none. A state is left out where another that is no longer leads wherever it leads: one that differs from it in
-holding fewer positions of automata that must not match. So the search mostly stays small where an automaton made
-deterministic would be too large.
+Keys are tried in the order of their length in bytes, and of any length: where the search ends without one, there is
+none. A state is left out where another that is no longer leads wherever it leads: one that differs from it in holding
+fewer positions of automata that must not match. So the search mostly stays small where an automaton made deterministic
+would be too large.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from tornado_proxy.lint.automata.automaton import Automaton
 from tornado_proxy.lint.automata.budget import Budget
+from tornado_proxy.lint.automata.errors import OnlyOverlong
 from tornado_proxy.lint.automata.product import Product, Spot
 from tornado_proxy.lint.automata.real_keys import LONGEST
 
@@ -24,23 +25,25 @@ Step = tuple[State, State | None, str]
 
 
 def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: Budget) -> str | None:
-    """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Exhausted`."""
+    """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Unproved`."""
     product = Product(inside, outside)
     budget.spend(product.letters + product.positions // 8)
     reached = _Reached(budget)
     waiting: defaultdict[int, list[Step]] = defaultdict(list, {0: [((product.start, 0), None, "")]})
-    for size in range(LONGEST + 1):
+    size = 0
+    while waiting:
         for state, origin, character in sorted(waiting.pop(size, ()), key=_held):
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
+                if size > LONGEST:
+                    raise OnlyOverlong
                 return reached.spelt(state)
             budget.spend(product.letters + state[1].bit_count() // 4)
             for spot, avoiding, move in product.successors(*state):
                 if not reached.covers(spot, avoiding):
                     waiting[size + move.size].append(((spot, avoiding), state, move.character))
-        if not waiting:
-            break
+        size += 1
     return None
 
 

@@ -11,10 +11,6 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Unsupported(Exception):
-    """An expression, or a part of one, that cannot be treated exactly; nothing is concluded from it."""
-
-
 class Extent(NamedTuple):
     """A stretch of the expression's text: code-point offsets, the end excluded."""
 
