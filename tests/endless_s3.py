@@ -1,6 +1,7 @@
 """An S3 whose objects are as large as their keys say and are never stored: for what is too big for a real one.
 
-`GET /bucket/1073741824.bin` answers so many bytes; uploads, whole or in parts, are counted and thrown away.
+`GET /bucket/1073741824.bin` answers so many bytes, `GET /bucket/any/key.txt` answers its key; uploads, whole or in
+parts, are counted and thrown away.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._object_head()
 
     def do_GET(self) -> None:
+        if self.path.partition("?")[0].endswith(".txt"):
+            self._answer(self.path.split("/", 2)[2].encode(), ETag='"e"')
+            return
         left = self._object_head()
         try:
             while left > 0:
