@@ -15,6 +15,7 @@ _INTEGER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hex>(?:_?[0-9a-fA-F])+)|0[bB](?P<bin>(?:_?[01])+)"
     r"|0(?:[oO]_?|_?)(?P<oct>[0-7](?:_?[0-7])*)|(?P<dec>0|[1-9](?:_?[0-9])*))"
 )
+_MOST_DIGITS = 64
 _BASES = {"hex": 16, "bin": 2, "oct": 8, "dec": 10}
 _DIGITS = r"[0-9](?:_?[0-9])*"
 _DECIMAL = re.compile(rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
@@ -58,7 +59,9 @@ def _parse_based(text: str) -> int:
     if match is None:
         raise NumberError(f"`{text}` is no integer")
     group = str(match.lastgroup)
-    number = int(match[group].replace("_", ""), _BASES[group])
+    digits = match[group].replace("_", "").lstrip("0") or "0"
+    # Python reads no endless decimal; a longer text than this is out of range in any base.
+    number = int(digits, _BASES[group]) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
     return -number if match["sign"] == "-" else number
 
 
@@ -67,8 +70,8 @@ def _parse_plain(text: str, base: int) -> int:
     allowed = "0123456789"[:base]
     if not digits or digits.strip(allowed):
         raise NumberError(f"`{text}` is no integer")
-    # A longer text than Python reads at once is out of range in any case.
-    number = int(digits, base) if len(digits) < 100 else MAX_UINT + 1
+    digits = digits.lstrip("0") or "0"
+    number = int(digits, base) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
     return -number if text[0] == "-" else number
 
 

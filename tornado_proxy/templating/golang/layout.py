@@ -47,8 +47,7 @@ class Layout:
     def write(self, text: bytes) -> None:
         """Add to the buffer."""
         self.size += len(text)
-        if self.size > self.budget.limits.text:
-            self.budget.text(self.size)
+        self.budget.fit(self.size)
         self.buffer.append(text)
 
     def pad(self, text: bytes) -> None:

@@ -11,13 +11,13 @@ from tornado_proxy.templating.errors import LimitError
 class Limits:
     """The most that one rendering may take: steps of work, bytes of a text, elements of a list, nested templates.
 
-    A step is a node or a call evaluated, a small number of elements visited, or a stretch of text made. With the
+    A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
     defaults a hostile template ends within some tens of milliseconds.
     """
 
     steps: int = 20_000
-    text: int = 65_536
-    items: int = 10_000
+    text: int = 16_384
+    items: int = 4_096
     depth: int = 60
 
 
@@ -37,10 +37,14 @@ class Budget:
             raise LimitError(f"the template takes more than {self.limits.steps} steps")
 
     def text(self, size: int) -> None:
-        """Account for a text about to be made, of so many bytes."""
+        """Account for a text about to be read or made, of so many bytes."""
+        self.fit(size)
+        self.spend(size >> 4)
+
+    def fit(self, size: int) -> None:
+        """Check the size of a text that is accounted for elsewhere."""
         if size > self.limits.text:
             raise LimitError(f"the template makes a text of more than {self.limits.text} bytes")
-        self.spend(size >> 8)
 
     def items(self, count: int) -> None:
         """Account for a list or a map about to be made, of so many elements."""

@@ -29,7 +29,7 @@ from tornado_proxy.templating.golang.running import Evaluate, Follow, Run
 from tornado_proxy.templating.golang.values import INVALID, Value
 
 _LITERALS = (BoolLiteral, NilLiteral, NumberLiteral, StringLiteral)
-_LONG = 255  # a result is accounted for from here on; each call costs a step in any case
+_LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
 
 Special: TypeAlias = Callable[[Run, Value, Sequence[Evaluate]], Value]
 """A function that decides itself which of its arguments are evaluated, or that needs the run."""
@@ -54,28 +54,32 @@ class Operands:
         self.certain: list[CertainFailure] = []
 
     def pipeline(self, pipeline: Pipeline, base: int) -> Evaluate:
-        """The value of the last command, which variables may take; a nil interface is no value from there on."""
-        commands = [self._command(command, base, piped=number > 0) for number, command in enumerate(pipeline.commands)]
-        first, names, assigns = commands[0], pipeline.variables, pipeline.assigns
+        """The value of the last command, which variables may take; a nil interface is no value from there on.
 
-        def evaluate_one(run: Run, dot: Value) -> Value:
-            value = first(run, dot, INVALID)
-            return INVALID if value is None else value
+        A failure says which pipeline failed, the innermost that did.
+        """
+        first, *others = (self._command(each, base, piped=number > 0) for number, each in enumerate(pipeline.commands))
+        names, assigns = pipeline.variables, pipeline.assigns
+        context = self._text[base + pipeline.start : base + pipeline.end]
 
         def evaluate(run: Run, dot: Value) -> Value:
-            value: Value = INVALID
-            for command in commands:
-                value = command(run, dot, value)
-                if value is None:
-                    value = INVALID
-            for name in names:
-                if assigns:
-                    run.assign(name, value)
-                else:
-                    run.declare(name, value)
+            try:
+                value = first(run, dot, INVALID)
+                for command in others:
+                    value = command(run, dot, INVALID if value is None else value)
+                value = INVALID if value is None else value
+                for name in names:
+                    if assigns:
+                        run.assign(name, value)
+                    else:
+                        run.declare(name, value)
+            except ExecutionError as error:
+                if error.context is None:
+                    error.context = context
+                raise
             return value
 
-        return evaluate if names or len(commands) > 1 else evaluate_one
+        return evaluate
 
     def _command(self, command: Command, base: int, *, piped: bool) -> Follow:
         operand = command.operands[0]
@@ -130,14 +134,15 @@ class Operands:
         convert = function.parameter(count - 1).convert if piped else None
         special = self._special.get(name)
         if special is not None:
-            return self._placed(_special_call(special, arguments, convert), command, base)
-        return self._placed(_plain_call(function, arguments, convert), command, base)
+            return _special_call(special, arguments, convert)
+        return _plain_call(function, arguments, convert)
 
     def _chain(self, operand: FieldChain | Variable | Chain, command: Command, base: int, *, piped: bool) -> Follow:
         """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
+        receiver: Evaluate | None
         match operand:
             case FieldChain():
-                receiver, names = self._operand(Dot(operand.start, operand.start), base), operand.names
+                receiver, names = None, operand.names
             case Variable():
                 variable = Variable(operand.start, operand.end, operand.name)
                 receiver, names = self._operand(variable, base), operand.fields
@@ -146,18 +151,18 @@ class Operands:
         encoded = [name.encode() for name in names]
         arguments = command.operands[1:]
         if not arguments and not piped:
-            return self._placed(_field_path(receiver, encoded), command, base)
-        return self._placed(self._method_path(receiver, encoded, arguments, base, piped=piped), command, base)
+            return _field_path(receiver, encoded)
+        return self._method_path(receiver, encoded, arguments, base, piped=piped)
 
     def _method_path(
-        self, receiver: Evaluate, names: list[bytes], arguments: Sequence[Operand], base: int, *, piped: bool
+        self, receiver: Evaluate | None, names: list[bytes], arguments: Sequence[Operand], base: int, *, piped: bool
     ) -> Follow:
         *path, last = names
         # What a literal means depends on the method, which depends on the receiver.
         compiled: dict[Function, list[Evaluate]] = {}
 
         def call(run: Run, dot: Value, value: Value) -> Value:
-            target = receiver(run, dot)
+            target = dot if receiver is None else receiver(run, dot)
             for name in path:
                 target = read(target, name, run.budget)
             if target is INVALID:
@@ -178,20 +183,6 @@ class Operands:
 
         return call
 
-    def _placed(self, follow: Follow, command: Command, base: int) -> Follow:
-        """The same, whose failures say what part of the template failed."""
-        context = self._text[base + command.start : base + command.end]
-
-        def placed(run: Run, dot: Value, piped: Value) -> Value:
-            try:
-                return follow(run, dot, piped)
-            except ExecutionError as error:
-                if error.context is None:
-                    error.context = context
-                raise
-
-        return placed
-
     def failing(self, message: str, place: Expression, base: int) -> Evaluate:
         """What always fails; known before it runs, so that a load may refuse it."""
         start, end = base + place.start, base + place.end
@@ -206,13 +197,13 @@ class Operands:
         return fail
 
 
-def _field_path(receiver: Evaluate, names: list[bytes]) -> Follow:
-    if len(names) == 1:
+def _field_path(receiver: Evaluate | None, names: list[bytes]) -> Follow:
+    if receiver is None and len(names) == 1:
         (name,) = names
-        return lambda run, dot, _piped: read(receiver(run, dot), name, run.budget)
+        return lambda run, dot, _piped: read(dot, name, run.budget)
 
     def follow(run: Run, dot: Value, _piped: Value) -> Value:
-        value = receiver(run, dot)
+        value = dot if receiver is None else receiver(run, dot)
         for name in names:
             value = read(value, name, run.budget)
         return value
@@ -224,14 +215,15 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
     implementation, budgeted = function.call, function.budgeted
 
     def call(run: Run, dot: Value, piped: Value) -> Value:
-        budget = run.budget
-        budget.spend()
         values = [evaluate(run, dot) for evaluate in arguments]
         if convert is not None:
             values.append(convert(piped))
-        result = implementation(budget, *values) if budgeted else implementation(*values)
+        for value in values:
+            if type(value) is bytes and len(value) > _LONG:
+                run.budget.text(len(value))
+        result = implementation(run.budget, *values) if budgeted else implementation(*values)
         if type(result) is bytes and len(result) > _LONG:
-            budget.text(len(result))
+            run.budget.text(len(result))
         return result
 
     return call
@@ -239,7 +231,6 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
 
 def _special_call(special: Special, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
     def call(run: Run, dot: Value, piped: Value) -> Value:
-        run.budget.spend()
         if convert is None:
             return special(run, dot, arguments)
         return special(run, dot, [*arguments, lambda _run, _dot: convert(piped)])

@@ -25,9 +25,9 @@ class Program:
         operands = Operands(text, vocabulary.functions, _specials(vocabulary))
         statements = Statements(operands, self.parsed.templates)
         self._templates: Mapping[bytes, Execute] = {
-            name: statements.body(body) for name, body in self.parsed.templates.items()
+            name: statements.template(body) for name, body in self.parsed.templates.items()
         }
-        self._body = statements.body(self.parsed.body)
+        self._body = statements.template(self.parsed.body)
         self.certain_failures: Sequence[CertainFailure] = tuple(operands.certain)
 
     def execute(self, data: Value, limits: Limits | None = None) -> bytes:

@@ -81,7 +81,7 @@ def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1)
 
 
 def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
-    """The text with U+FFFD for each byte that is no UTF-8, as Go reads it, and where its offsets are in the original."""
+    """The text with U+FFFD for each byte that is no UTF-8, as Go reads it, and its offsets in the original."""
     try:
         text.decode()
     except UnicodeDecodeError:

@@ -10,6 +10,9 @@ from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.values import Value
 
+_MANY = 32  # with more variables than anyone writes, looking for one is work
+_SHORT = 255  # what is no longer costs no more than the action that writes it
+
 
 class Leaving(Enum):
     """How a body of a `range` was left before its end."""
@@ -35,10 +38,11 @@ class Run:
 
     def write(self, text: bytes) -> None:
         """Add to the output, which may not become longer than any other text."""
-        self.size += len(text)
-        if self.size > self.budget.limits.text:
-            self.budget.text(self.size)
-        self.budget.spend(len(text) >> 8)
+        size = len(text)
+        self.size += size
+        if size > _SHORT or self.size > self.budget.limits.text:
+            self.budget.spend(size >> 4)
+            self.budget.fit(self.size)
         self.out.append(text)
 
     def declare(self, name: str, value: Value) -> None:
@@ -55,6 +59,8 @@ class Run:
         return self.values[self._index(name)]
 
     def _index(self, name: str) -> int:
+        if len(self.names) > _MANY:
+            self.budget.spend(len(self.names) >> 4)
         for index in range(len(self.names) - 1, -1, -1):
             if self.names[index] == name:
                 return index

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping
 
 from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.formatting import printed
+from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.nodes import (
     Body,
     Branch,
     Call,
+    Chain,
     Expression,
     Jump,
     Node,
+    Operand,
     Output,
+    Pipeline,
     Range,
     Text,
 )
@@ -28,6 +32,16 @@ class Statements:
     def __init__(self, operands: Operands, templates: Mapping[bytes, Body]) -> None:
         self._operands = operands
         self._templates = templates
+
+    def template(self, body: Body) -> Execute:
+        """What runs the body of a template, and accounts for that."""
+        execute_body, cost = self.body(body), 1 + weight(body)
+
+        def execute(run: Run, dot: Value) -> None:
+            run.budget.spend(cost)
+            execute_body(run, dot)
+
+        return execute
 
     def body(self, body: Body) -> Execute:
         """What runs each node in order, until one leaves a `range`."""
@@ -67,7 +81,6 @@ class Statements:
         evaluate, silent = self._pipeline(node), bool(node.pipeline.variables)
 
         def execute(run: Run, dot: Value) -> None:
-            run.budget.spend()
             value = evaluate(run, dot)
             if not silent:
                 run.write(value if type(value) is bytes else printed(value, run.budget))
@@ -79,7 +92,6 @@ class Statements:
         body, otherwise = self.body(node.body), self.body(node.otherwise)
 
         def execute(run: Run, dot: Value) -> Leaving | None:
-            run.budget.spend()
             mark = len(run.names)
             value = evaluate(run, dot)
             leaving = body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
@@ -92,6 +104,7 @@ class Statements:
         evaluate = self._pipeline(node)
         body, otherwise = self.body(node.body), self.body(node.otherwise)
         names, assigns = node.pipeline.variables, node.pipeline.assigns
+        cost = 1 + weight(node.body)
 
         def set_variables(run: Run, index: Value, element: Value) -> None:
             # One variable takes the element, two take index and element.
@@ -108,7 +121,7 @@ class Statements:
             ran = False
             for index, element in items:
                 ran = True
-                run.budget.spend()
+                run.budget.spend(cost)
                 set_variables(run, index, element)
                 leaving = body(run, element)
                 run.forget(mark)
@@ -117,9 +130,8 @@ class Statements:
             return ran
 
         def execute(run: Run, dot: Value) -> Leaving | None:
-            run.budget.spend()
             mark = len(run.names)
-            ran = loop(run, iterated(evaluate(run, dot), len(names)))
+            ran = loop(run, iterated(evaluate(run, dot), len(names), run.budget))
             leaving = None if ran else otherwise(run, dot)
             run.forget(mark)
             # Go's `break` in an `else` ends this range, not the one around it.
@@ -137,10 +149,32 @@ class Statements:
             return _always(self._operands.failing(message, place, node.base))
 
         def execute(run: Run, dot: Value) -> None:
-            run.budget.spend()
             run.invoke(run.templates[name], evaluate(run, dot))
 
         return execute
+
+
+def weight(body: Body) -> int:
+    """How many steps it takes to run a body once, loops and calls in it counted as none: they count themselves."""
+    return sum(map(_node_weight, body))
+
+
+def _node_weight(node: Node) -> int:
+    match node:
+        case Branch() | Range():
+            return 1 + _operand_weight(node.pipeline) + weight(node.body) + weight(node.otherwise)
+        case Output() | Call(pipeline=Pipeline()):
+            return 1 + _operand_weight(node.pipeline)
+    return 1
+
+
+def _operand_weight(operand: Operand | None) -> int:
+    match operand:
+        case Pipeline():
+            return sum(_operand_weight(each) for command in operand.commands for each in command.operands)
+        case Chain():
+            return len(operand.fields) + _operand_weight(operand.operand)
+    return 1
 
 
 def _text(text: bytes) -> Execute:
@@ -161,12 +195,11 @@ def _always(fail: Evaluate) -> Execute:
     return execute
 
 
-def iterated(value: Value, variables: int) -> Iterable[tuple[Value, Value]]:
+def iterated(value: Value, variables: int, budget: Budget) -> Iterable[tuple[Value, Value]]:
     """What a `range` over a value visits: index or key, and element."""
-    if isinstance(value, Slice):
-        return enumerate(list(value))
-    if isinstance(value, Map):
-        return sorted(value.items())
+    if isinstance(value, Slice | Map):
+        budget.items(len(value))
+        return sorted(value.items()) if isinstance(value, Map) else enumerate(list(value))
     if isinstance(value, int) and not isinstance(value, bool):
         if variables > 1:
             raise ExecutionError("a `range` over a number takes one variable")

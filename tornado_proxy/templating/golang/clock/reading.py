@@ -217,7 +217,7 @@ class _Reader:
         if not self._zone:
             return read
         # What Go makes of a zone that it knows by name only: the time as read, and at most GMT's hours shown.
-        hours = int(self._zone[3:] or "0") if self._zone.startswith("GMT") else 0
+        hours = _hours(self._zone[3:]) if self._zone.startswith("GMT") else 0
         return Moment(read.seconds, read.nanosecond, hours * 3600, self._zone)
 
 
@@ -234,6 +234,12 @@ def _zone_length(text: str) -> int:
     if length == 3 or text[:4] == "WITA" == text[:length]:
         return length
     return length if length in (4, 5) and text[length - 1] == "T" else 0
+
+
+def _hours(text: str) -> int:
+    """A sign and a small number, with any zeros between them."""
+    hours = int(text[1:].lstrip("0") or "0")
+    return -hours if text.startswith("-") else hours
 
 
 def _signed_length(text: str) -> int:

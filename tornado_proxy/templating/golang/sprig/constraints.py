@@ -8,11 +8,13 @@ from types import MappingProxyType
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-from tornado_proxy.templating.golang.calling import STRING, Function, function
+from tornado_proxy.templating.golang.calling import STRING, Function, budgeted
 from tornado_proxy.templating.golang.failures import ExecutionError
+from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.sprig.versions import SUFFIXES, Version, compare, compare_pre, parse_version
 from tornado_proxy.templating.golang.text import runes
 
+_COST = 50  # reading a constraint is more work than other functions are
 _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
 _NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
@@ -156,7 +158,8 @@ def _without_ranges(text: bytes) -> bytes:
     return rewritten
 
 
-def _semver_compare(constraint: bytes, version: bytes) -> bool:
+def _semver_compare(budget: Budget, constraint: bytes, version: bytes) -> bool:
+    budget.spend(_COST + len(constraint))
     alternatives = []
     for alternative in _without_ranges(constraint).split(b"||"):
         if not _ALL_OF.fullmatch(alternative):
@@ -166,4 +169,4 @@ def _semver_compare(constraint: bytes, version: bytes) -> bool:
     return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType({"semverCompare": function(_semver_compare, STRING, STRING)})
+FUNCTIONS: Mapping[str, Function] = MappingProxyType({"semverCompare": budgeted(_semver_compare, STRING, STRING)})

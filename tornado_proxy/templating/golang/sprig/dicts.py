@@ -10,7 +10,16 @@ from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.formatting import shown
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.sprig.defaults import is_empty
-from tornado_proxy.templating.golang.values import ANY_MAP, Map, Slice, Struct, Value, is_string_map, string_slice, type_name
+from tornado_proxy.templating.golang.values import (
+    ANY_MAP,
+    Map,
+    Slice,
+    Struct,
+    Value,
+    is_string_map,
+    string_slice,
+    type_name,
+)
 
 
 def _dict(budget: Budget, *values: Value) -> Map:

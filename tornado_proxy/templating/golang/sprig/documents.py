@@ -35,11 +35,12 @@ class _Writer:
 
     def _write(self, piece: bytes) -> None:
         self._size += len(piece)
-        self._budget.text(self._size)
+        self._budget.fit(self._size)
         self.pieces.append(piece)
 
     def value(self, value: Value, depth: int = 0) -> None:
         """Write a value; raises `ExecutionError` for what JSON has no form for."""
+        self._budget.spend()
         self._budget.nest(depth)
         if is_nil(value):
             type_name(value)  # an absent user has none, and says so

@@ -56,7 +56,7 @@ def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..
         result = _fraction(first)
         for other in others:
             result = operation(result, _fraction(other))
-            budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 8)
+            budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 4)
         return _float(result)
 
     return calculate

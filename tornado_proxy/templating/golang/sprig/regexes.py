@@ -102,7 +102,7 @@ def _replaced(
         start, end = spans[0]
         new = replacement(spans)
         size += len(new)
-        budget.text(size)
+        budget.fit(size)
         pieces += [text[last:start], new]
         last = end
     return b"".join([*pieces, text[last:]])

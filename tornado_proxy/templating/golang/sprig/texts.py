@@ -17,7 +17,7 @@ from tornado_proxy.templating.golang.values import STRING_MAP, Map, Slice, Value
 def strings_of(budget: Budget, value: Value) -> list[bytes]:
     """The elements of a list as strings, nil ones left out; anything else is a list of itself."""
     if isinstance(value, Slice):
-        budget.items(len(value))
+        budget.spend(len(value))
         return [shown(element, budget) for element in value if element is not None]
     return [] if value is None else [shown(value, budget)]
 

@@ -19,6 +19,7 @@ from tornado_proxy.templating.golang.values import Struct, StructType, Uint64, V
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
 """What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""
 
+_LONGEST = len(str(MAX_UINT))
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
 
@@ -48,12 +49,17 @@ def parse_version(text: bytes) -> Version:
     match = _VERSION.fullmatch(text)
     if match is None:
         raise ExecutionError(f"`{runes(text)}` is no semantic version")
-    major, minor, patch = (int((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
-    if max(major, minor, patch) > MAX_UINT:
-        raise ExecutionError(f"`{runes(text)}` is out of range for a semantic version")
+    major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
     pre, metadata = match[5] or b"", match[8] or b""
     _check_suffix(pre, text)
     return Version(major, minor, patch, pre, metadata, text)
+
+
+def _number(digits: bytes) -> int:
+    significant = digits.lstrip(b"0") or b"0"
+    if len(significant) > _LONGEST or int(significant) > MAX_UINT:
+        raise ExecutionError("a semantic version has a number out of range")
+    return int(significant)
 
 
 def _check_suffix(pre: bytes, text: bytes) -> None:
@@ -78,7 +84,7 @@ def compare_pre(one: bytes, other: bytes) -> int:
 
 
 def _part_key(part: bytes) -> tuple[int, int, bytes]:
-    if part.isdigit() and int(part) <= MAX_UINT:
+    if part.isdigit() and len(part) <= _LONGEST and int(part) <= MAX_UINT:
         return 1, int(part), b""
     return (2, 0, part) if part else (0, 0, b"")
 
