@@ -68,11 +68,10 @@ class _Target:
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
         """Take in one more block; yields its mistakes."""
         for statement in block.statements:
-            match statement:
-                case RewriteStatement():
-                    yield from self._add_rewrite(statement)
-                case TestStatement():
-                    yield from self._add_test(statement)
+            if isinstance(statement, RewriteStatement):
+                yield from self._add_rewrite(statement)
+            else:
+                yield from self._add_test(statement)
 
     def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
         self.number += 1

@@ -7,7 +7,7 @@ relative to it, names that begin with `.` skipped, so that a ConfigMap's `..data
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,51 +94,60 @@ def read_rule_files(places: Sequence[Path]) -> Read:
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     for place in places:
-        found = list(find_rule_files(place))
-        if not found:
+        mistakes: list[OSError] = []
+        found = find_rule_files(place, mistakes.append)
+        if not found and not mistakes:
             diagnostics.append(_nothing_there(place))
         for path in found:
             try:
-                files.setdefault(str(path), RuleFile(str(path), _content(path)))
+                files.setdefault(str(path), RuleFile(str(path), _content(path, special=path == place)))
             except OSError as error:
-                reason = error.strerror or str(error)
-                diagnostics.append(Diagnostic("unreadable-file", f"`{path}` cannot be read: {reason}"))
+                mistakes.append(error)
+        diagnostics.extend(_unreadable(error, place) for error in mistakes)
     return Read(tuple(files.values()), tuple(diagnostics))
 
 
-def find_rule_files(place: Path) -> Iterator[Path]:
-    """The rule files at or below a place, in order; a file counts whatever its name."""
-    if not place.is_dir():
-        if place.exists():
-            yield place
-        return
+def find_rule_files(place: Path, unreadable: Callable[[OSError], object]) -> Sequence[Path]:
+    """The rule files at or below a place, in order; a place that is a file counts whatever its name."""
+    if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir raises where a name is too long
+        return [place] if os.path.exists(place) else []  # noqa: PTH110 - the same
     found = [
         Path(folder, name)
-        for folder, folders, names in os.walk(place, followlinks=True, onerror=None)
-        if _keep_visible(Path(folder), folders)
+        for folder, names in _folders(place, unreadable)
         for name in names
         if name.endswith(".rules") and not name.startswith(".")
     ]
-    yield from sorted(found, key=lambda path: os.fsencode(path.relative_to(place)))
+    return sorted(found, key=lambda path: os.fsencode(path.relative_to(place)))
 
 
-def _keep_visible(folder: Path, folders: list[str]) -> bool:
-    """Let `os.walk` go down into visible directories only, and into none that leads back up: a link may."""
-    above = {folder.resolve(), *folder.resolve().parents}
-    folders[:] = [name for name in folders if not name.startswith(".") and (folder / name).resolve() not in above]
-    return True
+def _folders(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[tuple[str, list[str]]]:
+    """Every visible directory below a place with the names in it, each once, whatever links lead to it."""
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(place, followlinks=True, onerror=unreadable):
+        real = os.path.realpath(folder)
+        folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
+        if real not in seen:
+            yield folder, names
+        seen.add(real)
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, *, special: bool) -> bytes:
+    """The bytes of a file; one that was named itself may be special, such as a pipe, which here would be waited for."""
+    if not special and not path.is_file():
+        raise OSError(0, "it is no file", str(path))
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
-        raise OSError(f"it is larger than {LARGEST} bytes")
+        raise OSError(0, f"it is larger than {LARGEST} bytes", str(path))
     return data
 
 
+def _unreadable(error: OSError, place: Path) -> Diagnostic:
+    return Diagnostic("unreadable-file", f"`{error.filename or place}` cannot be read: {error.strerror or error}")
+
+
 def _nothing_there(place: Path) -> Diagnostic:
-    if place.is_dir():
+    if os.path.isdir(place):  # noqa: PTH112 - as above
         return Diagnostic(
             "no-rule-files", f"`{place}` holds no rule file", help="the names of rule files end in `.rules`"
         )

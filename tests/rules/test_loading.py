@@ -1,0 +1,149 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.rules import RuleFileError, load
+from tornado_proxy.rules.loading import LARGEST, load_rules, read_rule_files
+
+RULES = 'target site { rewrite `^/a$` -> "/b" }'
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    """Places are relative, so that names are short."""
+    monkeypatch.chdir(tmp_path)
+
+
+def _write(*names, text=RULES):
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def _names(*places):
+    return [file.name for file in read_rule_files([Path(place) for place in places]).files]
+
+
+def _messages(*places):
+    return [diagnostic.message for diagnostic in read_rule_files([Path(place) for place in places]).diagnostics]
+
+
+def test_a_rule_set_is_a_library_call_away():
+    """Load a directory, take a target, rewrite a key."""
+    _write("rules/site.rules", text="target site { rewrite `^/file.html$` -> jinja `/{{ user.username }}/f` }")
+    assert load("rules/")["site"].rewrite("/file.html", user="ann").key == "/ann/f"
+
+
+def test_a_mistake_is_an_exception_that_shows_every_place():
+    """Who uses the library sees what the linter would show."""
+    _write("rules/site.rules", text="target site {\n  rewrite `(` -> `/`\n  rewrite `[` -> `/`\n}")
+    with pytest.raises(RuleFileError) as caught:
+        load("rules")
+    assert [diagnostic.place for diagnostic in caught.value.diagnostics] == [
+        "rules/site.rules:2:12",
+        "rules/site.rules:3:12",
+    ]
+    assert "the group is never closed" in str(caught.value)
+    assert "the class is never closed" in str(caught.value)
+
+
+def test_files_are_sorted_by_the_bytes_of_their_relative_paths():
+    """Directories and files mix as their names do; upper case comes before lower."""
+    _write("r/b.rules", "r/a/z.rules", "r/a.rules", "r/B.rules", "r/é.rules", "r/a-b.rules")
+    assert _names("r") == ["r/B.rules", "r/a-b.rules", "r/a.rules", "r/a/z.rules", "r/b.rules", "r/é.rules"]
+
+
+def test_only_rule_files_that_can_be_seen_are_read():
+    """Other names, and names that begin with a dot, are left alone."""
+    _write("r/a.rules", "r/b.txt", "r/.c.rules", "r/.git/d.rules", "r/rules", "r/e.rules~")
+    assert _names("r") == ["r/a.rules"]
+
+
+def test_a_config_map_is_read_once():
+    """Kubernetes keeps the files in a hidden directory and links to them."""
+    _write("r/..2026/a.rules")
+    Path("r/..data").symlink_to("..2026")
+    Path("r/a.rules").symlink_to("..data/a.rules")
+    assert _names("r") == ["r/a.rules"]
+
+
+def test_places_are_read_in_their_order_and_each_file_once():
+    """A file that two places name counts where it comes first; a file counts whatever its name."""
+    _write("r/a.rules", "s/b.rules", "mine.txt")
+    assert _names("s", "mine.txt", "r/a.rules", "r") == ["s/b.rules", "mine.txt", "r/a.rules"]
+
+
+def test_links_that_lead_back_are_not_followed_for_ever():
+    """A directory is read once, by the first of the names that lead to it."""
+    _write("r/a/x.rules", "r/b/y.rules")
+    Path("r/a/up").symlink_to("..")
+    Path("r/a/b").symlink_to("../b")
+    Path("r/b/a").symlink_to("../a")
+    assert _names("r") == ["r/a/b/y.rules", "r/a/x.rules"]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("empty", "`empty` holds no rule file"),
+        ("missing", "there is no `missing`"),
+        ("missing.rules", "there is no `missing.rules`"),
+        ("x" * 5000, f"there is no `{'x' * 5000}`"),
+    ],
+)
+def test_a_place_without_rule_files_is_a_mistake(place, message):
+    """A misspelt directory must not be an empty rule set."""
+    Path("empty").mkdir()
+    assert _messages(place) == [message]
+
+
+def test_a_link_to_nothing_cannot_be_read():
+    """A rule file that is not there is told, and the others are read."""
+    _write("r/b.rules")
+    Path("r/a.rules").symlink_to("nowhere")
+    assert _messages("r") == ["`r/a.rules` cannot be read: it is no file"]
+    assert _names("r") == ["r/b.rules"]
+
+
+def test_a_pipe_among_rule_files_is_not_waited_for():
+    """Nothing but a file is opened, unless it is named itself."""
+    Path("r").mkdir()
+    os.mkfifo("r/a.rules")
+    assert _messages("r") == ["`r/a.rules` cannot be read: it is no file"]
+
+
+def test_a_file_that_is_too_large_is_not_read():
+    """A device or a mistaken name must not fill the memory."""
+    with Path("large.rules").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    assert _messages("large.rules") == [f"`large.rules` cannot be read: it is larger than {LARGEST} bytes"]
+
+
+def test_a_special_file_that_is_named_is_read():
+    """A shell may hand rules over through a device."""
+    assert load_rules([Path("/dev/null")]).diagnostics == ()
+
+
+def test_a_directory_that_cannot_be_read_is_told(tmp_path):
+    """Here its path is longer than the system takes."""
+    _write("r/a.rules")
+    folder = os.open("r", os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=folder)
+        folder, above = os.open("d" * 250, os.O_RDONLY, dir_fd=folder), folder
+        os.close(above)
+    os.close(folder)
+    (message,) = _messages("r")
+    assert message.startswith("`r/ddd")
+    assert message.endswith("cannot be read: File name too long")
+
+
+def test_a_file_that_is_not_utf_8_is_told_and_the_others_compiled():
+    """One bad file keeps none of the others from being checked."""
+    _write("r/b.rules")
+    Path("r/a.rules").write_bytes(b"target \xff {}")
+    loaded = load_rules([Path("r")])
+    assert [diagnostic.code for diagnostic in loaded.diagnostics] == ["not-utf-8"]
+    assert list(loaded.rule_sets) == ["site"]
+    assert [document.source.name for document in loaded.documents] == ["r/b.rules"]

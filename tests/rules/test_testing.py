@@ -1,0 +1,125 @@
+import pytest
+from rule_texts import statement
+
+from tornado_proxy.lang.tree import Verdict
+from tornado_proxy.rules.model import RuleTest
+from tornado_proxy.rules.testing import compile_test
+from tornado_proxy.templating.data import User
+
+
+def _test(text):
+    compiled = compile_test(statement(text))
+    assert isinstance(compiled, RuleTest)
+    return compiled
+
+
+def _mistakes(text):
+    compiled = compile_test(statement(text))
+    assert not isinstance(compiled, RuleTest)
+    return [(mistake.message, mistake.span.text, mistake.help) for mistake in compiled]
+
+
+def test_a_test_without_clauses_is_a_get_by_nobody():
+    """What is not said is what is usual."""
+    test = _test('test "/a" -> "/b"')
+    assert (test.key, test.method, test.user, test.host, test.headers, test.expected) == (
+        "/a",
+        "GET",
+        None,
+        "",
+        (),
+        "/b",
+    )
+
+
+def test_clauses_tell_of_the_request():
+    """Method, host and headers are taken over, repeated headers in order."""
+    test = _test('test "/a" method PUT host "h" header "X" "1" header "x" "2" -> unchanged')
+    assert (test.method, test.host, test.headers) == ("PUT", "h", (("X", "1"), ("x", "2")))
+    assert test.expected is Verdict.UNCHANGED
+
+
+@pytest.mark.parametrize(
+    ("clauses", "user"),
+    [
+        ('as "ann"', User("ann")),
+        ('as ann email "a@b"', User("ann", "HEADER", "a@b")),
+        ('as ann user-groups "a, b,,c "', User("ann", "HEADER", groups=("a", "b", "c"))),
+        ('as ann user-groups ""', User("ann", "HEADER")),
+        ('as ann user-groups "x" email "e"', User("ann", "HEADER", "e", ("x",))),
+    ],
+)
+def test_a_user_has_what_the_clauses_give(clauses, user):
+    """Groups are parted by commas; who has an email or groups came by headers."""
+    assert _test(f'test "/a" {clauses} -> error').user == user
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        (
+            'test "a/b" -> "/c"',
+            [
+                (
+                    "the key `a/b` does not begin with `/`",
+                    '"a/b"',
+                    'write "/a/b": a key is the path below the mount, with its leading slash',
+                )
+            ],
+        ),
+        ('test "/a/../b" -> error', [("the key contains a `.` or `..` segment", '"/a/../b"', None)]),
+        (
+            'test "/a" -> "/b/.."',
+            [
+                (
+                    "the key contains a `.` or `..` segment",
+                    '"/b/.."',
+                    "expect `error` where the result is refused",
+                )
+            ],
+        ),
+        (
+            'test "/a" method PATCH -> "/b"',
+            [
+                (
+                    "`PATCH` is no method of this service",
+                    "PATCH",
+                    "use `GET`, `HEAD`, `PUT`, `DELETE`",
+                )
+            ],
+        ),
+        (
+            'test "/a/" method PUT -> "/b"',
+            [("the key of a `PUT` ends in the file's name, not in `/`", '"/a/"', "add the name of the file")],
+        ),
+        (
+            'test "/a" user-groups "x" email "e" -> "/b"',
+            [
+                (
+                    "`user-groups` says something of a user, but nobody is signed in",
+                    '"x"',
+                    'name the user with `as "…"`',
+                ),
+                (
+                    "`email` says something of a user, but nobody is signed in",
+                    '"e"',
+                    'name the user with `as "…"`',
+                ),
+            ],
+        ),
+        (
+            'test "a" -> "b"',
+            [
+                ("the key `a` does not begin with `/`", '"a"', None),
+                ("the key `b` does not begin with `/`", '"b"', None),
+            ],
+        ),
+    ],
+)
+def test_a_test_that_cannot_be_run_says_why(text, mistakes):
+    """Every mistake of a test is told, at the word that makes it."""
+    found = _mistakes(text)
+    expected = [
+        (message, place, cure or shown) for (message, place, cure), (_, _, shown) in zip(mistakes, found, strict=True)
+    ]
+    assert found == expected
