@@ -32,7 +32,7 @@ class Note:
 class Safety(Enum):
     """What applying a fix promises."""
 
-    SAFE = "safe"  # every key is rewritten as before, and nothing that anybody wrote is lost
+    SAFE = "safe"  # every key is rewritten as before, and nothing that still means something is lost
     UNSAFE = "unsafe"  # what was probably meant: some keys may be rewritten otherwise, or words of the author go
     DISPLAY = "display"  # one way out of several: shown, and never applied to many places at once
 

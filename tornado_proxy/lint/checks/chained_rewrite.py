@@ -1,0 +1,67 @@
+r"""A result that another rewrite of the target matches, though it is not applied.
+
+A key is rewritten once: the first source that matches decides, and what its template makes is final. Who expects the
+next rewrite to go on from there, as in some other servers, is shown the key at which it does not. Nothing is said where
+the other rewrite matches the key as it came, since there the order has already decided between the two.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/news/$page"
+    rewrite `^/news/(?P<page>[^/]+)$`  -> "/archive/news/$page"
+
+    test "/press/a.html" -> "/news/a.html"
+    test "/news/a.html"  -> "/archive/news/a.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/(?:press|news)/(?P<page>[^/]+)$` -> "/archive/news/$page"
+
+    test "/press/a.html" -> "/archive/news/a.html"
+    test "/news/a.html"  -> "/archive/news/a.html"
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.subject import Subject, TargetRules
+
+NAME = check_name(__name__)
+CATEGORY = Category.DOUBTS
+SEVERITY = Severity.INFO
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Rewrite an example for every rewrite, and see who would take the result."""
+    for target in subject.targets:
+        for index in range(len(target.rewrites)):
+            key = target.example(index)
+            result = None if key is None else target.result(key)
+            taker = None if result is None else target.taker(result)
+            if key and result and taker not in (None, index) and _only(target, taker, key):
+                yield _finding(target, index, taker, (key, result))
+
+
+def _only(target: TargetRules, taker: int, key: str) -> bool:
+    """Whether a rewrite matches the result only, and not the key that came."""
+    return target.rewrites[taker].pattern.search(key) is None
+
+
+def _finding(target: TargetRules, index: int, taker: int, example: tuple[str, str]) -> Diagnostic:
+    rewrite, other = target.rewrites[index], target.rewrites[taker]
+    key, result = example
+    message = f"`{key}` becomes `{result}`, which {named(other)} matches: it is not applied to results"
+    note = Note(f"{named(other)} stands here", other.statement.source.span)
+    cure = "if the key is to go on, write its last form here: a key is rewritten once"
+    return Diagnostic(NAME, message, rewrite.statement.template.span, cure, (note,), SEVERITY)

@@ -1,0 +1,96 @@
+r"""A test that does not come true.
+
+A test says what its author thinks that the rewrites do. Either the test or a rewrite is wrong; the daemon does not
+look, so that this is the place to find out.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+    test "/press/spring.html" -> "/archive/press/spring.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/press/$page"
+
+    test "/press/spring.html" -> "/archive/press/spring.html"
+}
+```
+
+### Fix
+
+Expects what happens. Only shown: it is as likely that the rewrite is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity
+from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
+from tornado_proxy.lang.writing import string_text
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.verdict import TestOutcome
+
+NAME = check_name(__name__)
+CATEGORY = Category.TESTS
+SEVERITY = Severity.ERROR
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Run every test, where no mistake has left a rewrite out."""
+    if subject.whole:
+        for target in subject.targets:
+            for outcome in target.outcomes:
+                if not outcome.passed:
+                    yield _finding(outcome)
+
+
+def _finding(outcome: TestOutcome) -> Diagnostic:
+    statement, rewrite = outcome.test.statement, outcome.rewrite
+    notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
+    cure = f"change {named(rewrite)}, or what is expected" if rewrite else "write a rewrite for it, or expect that"
+    message = f"`{statement.key.value}` {_became(outcome)}, {_instead_of(statement)}"
+    span = _expected(statement)
+    fixes = (Fix("expect what happens", (Edit(span, _written(outcome, span)),), Safety.DISPLAY),) if span.text else ()
+    return Diagnostic(NAME, message, span, cure, notes, SEVERITY, fixes)
+
+
+def _became(outcome: TestOutcome) -> str:
+    if isinstance(outcome.got, RewriteError):
+        return f"is refused ({outcome.got})"
+    return f"becomes `{outcome.got.key}`" if outcome.got.rewrite else "is left unchanged: no rewrite matches"
+
+
+def _instead_of(statement: TestStatement) -> str:
+    match statement.expected:
+        case Verdict.UNCHANGED:
+            return "though it is expected to stay unchanged"
+        case Verdict.ERROR:
+            return "though an error is expected"
+        case expected:
+            return f"not `{expected.value}`"
+
+
+def _written(outcome: TestOutcome, span: Span) -> str:
+    if isinstance(outcome.got, RewriteError):
+        return Verdict.ERROR.value
+    return string_text(Literal(outcome.got.key, span)) if outcome.got.rewrite else Verdict.UNCHANGED.value
+
+
+def _expected(statement: TestStatement) -> Span:
+    """Where a test says what it expects."""
+    if isinstance(statement.expected, Literal):
+        return statement.expected.span
+    end = statement.span.end
+    return Span(statement.span.source, max(statement.span.start, end - len(statement.expected.value)), end)

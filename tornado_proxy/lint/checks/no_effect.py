@@ -1,0 +1,134 @@
+r"""A rewrite whose result is always the key that it took.
+
+It changes nothing, and nothing that comes after it either. Where it keeps a key from a later rewrite it does have an
+effect, and nothing is said.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/press/$page"
+
+    test "/press/spring.html" -> "/press/spring.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/press/draft\.html$`     -> "/press/draft.html"
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+    test "/press/draft.html"  -> "/press/draft.html"
+    test "/press/spring.html" -> "/archive/spring.html"
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_anything
+from tornado_proxy.lint.automata import Budget, NoKey, overlap
+from tornado_proxy.lint.automata.pairs import closing, opening
+from tornado_proxy.lint.automata.syntax import Assertion, Character, Group, Node, Sequence
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite
+
+NAME = check_name(__name__)
+CATEGORY = Category.DOUBTS
+SEVERITY = Severity.WARNING
+
+STEPS = 300_000
+"""What the proofs about one target may cost together."""
+
+_Pieces = list[str | int]
+"""Text, and the numbers of groups, in turn."""
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for plain templates that say again what their sources say, and shield no key."""
+    for target in subject.targets:
+        budget = Budget(STEPS)
+        for index, (rewrite, tree) in enumerate(_trees(target)):
+            if tree and _repeats(rewrite, tree) and not _shields(target, index, budget):
+                message = "the result is always the key itself"
+                cure = "delete it, or put it above the rewrite whose keys it is to keep"
+                yield Diagnostic(NAME, message, rewrite.span, cure, severity=SEVERITY)
+
+
+def _trees(target: TargetRules) -> Iterator[tuple[Rewrite, Node | None]]:
+    return ((rewrite, each.tree) for rewrite, each in zip(target.rewrites, target.languages, strict=True))
+
+
+def _repeats(rewrite: Rewrite, tree: Node) -> bool:
+    if rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
+        return False
+    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
+    if not (ends_anchored(tree) or (parts and takes_anything(_opened(parts[-1])))):
+        return False
+    written = _written(rewrite)
+    return written in ([0], _said(parts))
+
+
+def _opened(node: Node) -> Node:
+    return node.body if isinstance(node, Group) else node
+
+
+def _said(parts: tuple[Node, ...]) -> _Pieces | None:
+    """What a source reads, where it is made of certain characters and of groups."""
+    pieces: _Pieces = []
+    for part in parts:
+        match part:
+            case Assertion():
+                continue
+            case Character(folded=False):
+                _add(pieces, part.character)
+            case Group(number=int() as number):
+                pieces.append(number)
+            case _:
+                return None
+    return pieces
+
+
+def _written(rewrite: Rewrite) -> _Pieces:
+    """What a plain template writes."""
+    text = rewrite.template.text
+    pieces: _Pieces = []
+    end = 0
+    for name, start, following in rewrite.template.group_references:
+        _add(pieces, text[end:start])
+        pieces.append(rewrite.pattern.names[name] if name in rewrite.pattern.names else int(name))
+        end = following
+    _add(pieces, text[end:])
+    return pieces
+
+
+def _add(pieces: _Pieces, text: str) -> None:
+    if not text:
+        return
+    if pieces and isinstance(pieces[-1], str):
+        pieces[-1] += text
+    else:
+        pieces.append(text)
+
+
+def _shields(target: TargetRules, index: int, budget: Budget) -> bool:
+    """Whether a later rewrite may match a key that this one takes."""
+    here = target.languages[index]
+    start, end = opening(here), closing(here)
+    for later in target.languages[index + 1 :]:
+        if _apart(start, opening(later)) or _apart(end[::-1], closing(later)[::-1]):
+            continue
+        if not isinstance(overlap(here, later, budget.portion(budget.left)), NoKey):
+            return True
+    return False
+
+
+def _apart(one: str, other: str) -> bool:
+    return not (one.startswith(other) or other.startswith(one))

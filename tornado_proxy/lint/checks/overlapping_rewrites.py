@@ -1,0 +1,83 @@
+r"""Two rewrites that match one key, so that their order decides.
+
+Nothing is wrong with order that is meant. Where it is not, a later edit, or a file that is sorted in between, silently
+changes what a key becomes; so the pair is shown with a key that both match. Nothing is said where the first is a
+special case of the second: there the order is what anybody expects.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/blog/`               -> "/archive/blog.html"
+    rewrite `^/[^/]+/draft/[^/]+$` -> "/drafts.html"
+
+    test "/blog/"             -> "/archive/blog.html"
+    test "/shop/draft/a.html" -> "/drafts.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/blog/draft/[^/]+$`  -> "/drafts.html"
+    rewrite `^/blog/`              -> "/archive/blog.html"
+    rewrite `^/shop/draft/[^/]+$`  -> "/drafts.html"
+
+    test "/blog/draft/a.html" -> "/drafts.html"
+    test "/blog/a.html"       -> "/archive/blog.html"
+    test "/shop/draft/a.html" -> "/drafts.html"
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
+from tornado_proxy.lint.automata import Budget, Example, Overlap, difference, overlaps
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.subject import Subject, TargetRules
+
+NAME = check_name(__name__)
+CATEGORY = Category.DOUBTS
+SEVERITY = Severity.INFO
+
+STEPS = 500_000
+"""What the proofs about one target may cost together."""
+_SHOWN = 3
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for pairs of which neither takes all that the other takes."""
+    for target in subject.targets:
+        for later, pairs in _doubtful(target).items():
+            yield _finding(target, later, pairs)
+
+
+def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
+    """The pairs whose order decides in a way that may surprise, by the later rewrite."""
+    budget = Budget(STEPS)
+    found: dict[int, list[Overlap]] = {}
+    for pair in overlaps(target.languages, budget):
+        one, other = target.languages[pair.one], target.languages[pair.other]
+        # One that no key reaches has findings of its own, and a key that a third one takes shows nothing.
+        if target.example(pair.other) is None or target.taker(pair.key) != pair.one:
+            continue
+        if isinstance(difference(one, other, budget.portion(budget.left)), Example):
+            found.setdefault(pair.other, []).append(pair)
+    return found
+
+
+def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnostic:
+    first = target.rewrites[pairs[0].one]
+    more = f", and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    message = f"{named(first)}{more} stands before it and takes keys that it matches too, such as `{pairs[0].key}`"
+    notes = tuple(
+        Note(f"{named(target.rewrites[pair.one])} takes `{pair.key}`", target.rewrites[pair.one].statement.source.span)
+        for pair in pairs[:_SHOWN]
+    )
+    cure = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
+    return Diagnostic(NAME, message, target.rewrites[later].statement.source.span, cure, notes, SEVERITY)

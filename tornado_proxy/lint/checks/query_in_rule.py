@@ -1,0 +1,61 @@
+r"""A query in a rule: no key has one.
+
+A source sees the key and nothing else, so `\?page=1` matches only a question mark that the client has percent-encoded,
+and a template that writes `?page=1` asks the bucket for an object of that name. What a query says can be read by a
+`jinja` or `go` template.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/show\?page=(?P<page>\w+)$` -> "/pages/$page.html"
+
+    test "/show" -> unchanged
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/show$` -> jinja `/pages/{{ request.query.page | replace("/", "") }}.html`
+
+    test "/show" -> error
+}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.tree import Dialect, Literal
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+
+NAME = check_name(__name__)
+CATEGORY = Category.MISTAKES
+SEVERITY = Severity.WARNING
+
+_IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")
+_IN_TEMPLATE = re.compile(r"\?[\w.-]+=")
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for a question mark, a name and an equals sign."""
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            for literal, found in _queries(rewrite):
+                message = f"`{found[0]}` looks like a query, and no key has one"
+                cure = "match the path alone; a `jinja` or `go` template can read the query"
+                yield Diagnostic(NAME, message, literal.at(*found.span()), cure, severity=SEVERITY)
+
+
+def _queries(rewrite: Rewrite) -> Iterator[tuple[Literal, re.Match[str]]]:
+    source, template = rewrite.statement.source, rewrite.statement.template
+    yield from ((source, found) for found in _IN_SOURCE.finditer(source.value))
+    if rewrite.dialect is Dialect.PLAIN:
+        yield from ((template, found) for found in _IN_TEMPLATE.finditer(template.value))

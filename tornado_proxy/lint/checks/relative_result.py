@@ -1,0 +1,71 @@
+r"""A template whose result has no leading slash.
+
+A key begins with `/`; a result that does not gets one. That works, and reads as if the result were put behind
+something, which it is not: the whole key is replaced. A result such as `https://example.com/` is no redirect either,
+but the key `/https://example.com/`.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "archive/$page"
+
+    test "/press/spring.html" -> "/archive/spring.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+    test "/press/spring.html" -> "/archive/spring.html"
+}
+```
+
+### Fix
+
+Writes the slash. Safe: the key has it anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.results import head
+from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+
+NAME = check_name(__name__)
+CATEGORY = Category.DOUBTS
+SEVERITY = Severity.WARNING
+
+_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look at how every template begins, where it begins with text."""
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            beginning = head(rewrite)
+            if beginning and not beginning.startswith("/"):
+                yield _finding(rewrite, beginning)
+
+
+def _finding(rewrite: Rewrite, beginning: str) -> Diagnostic:
+    template = rewrite.statement.template
+    start = len(template.value) - len(template.value.lstrip())
+    span = template.at(start, start + len(beginning))
+    if _ADDRESS.match(beginning):
+        message = f"a result is a key, not an address: this asks the bucket for `/{beginning}…`"
+        cure = "a rewrite cannot redirect; write the key of the object that is to be served"
+        return Diagnostic(NAME, message, span, cure, severity=SEVERITY)
+    edits = inserted(template, start, "/")
+    fixes = (Fix("write the slash", edits, Safety.SAFE),) if edits else ()
+    message = "the result has no leading slash, and gets one"
+    return Diagnostic(NAME, message, span, "begin it with `/`", severity=SEVERITY, fixes=fixes)

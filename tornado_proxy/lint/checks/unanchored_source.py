@@ -1,0 +1,110 @@
+r"""A source that is found where its author hardly looked: not anchored where a key begins, or where it ends.
+
+A source is searched for anywhere in a key, as Go's `MatchString` does, and the whole key is replaced. Without `^` the
+source `/old/` also takes `/shop/old/list.html`; without `$` the source `^/news\.html` also takes `/news.html.bak`.
+
+A source that ends in `/` or `.*` speaks of everything below, one that begins with `.*` of any depth, and one such as
+`\.php$` of a file name's end: these are left alone.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `/news\.html` -> "/archive/news.html"
+
+    test "/news.html" -> "/archive/news.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/news\.html$` -> "/archive/news.html"
+
+    test "/news.html" -> "/archive/news.html"
+}
+```
+
+### Fix
+
+Writes the anchors. Unsafe: fewer keys are rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
+from tornado_proxy.lint.anchors import edge_part, ends_anchored, starts_anchored, takes_anything
+from tornado_proxy.lint.automata.guess import guess
+from tornado_proxy.lint.automata.syntax import Alternation, Character, Node
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+
+NAME = check_name(__name__)
+CATEGORY = Category.DOUBTS
+SEVERITY = Severity.WARNING
+
+_WHERE = {
+    (True, True): "the source is found anywhere in a key",
+    (True, False): "the source is found at any depth",
+    (False, True): "the source does not say where a key ends",
+}
+_CURE = {
+    (True, True): "begin it with `^` and end it in `$`",
+    (True, False): "begin it with `^`, or with `^.*` where any depth is meant",
+    (False, True): "end it in `$`, or in `.*` where anything may follow",
+}
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look at both ends of every source."""
+    for target in subject.targets:
+        for rewrite, tree in target.sources:
+            ends = _open_start(tree), _open_end(tree)
+            if any(ends):
+                yield _finding(rewrite, tree, *ends)
+
+
+def _open_start(tree: Node) -> bool:
+    first = edge_part(tree, last=False)
+    of_a_name = isinstance(first, Character) and first.character == "." and ends_anchored(tree)
+    return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
+
+
+def _open_end(tree: Node) -> bool:
+    return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
+
+
+def _goes_on(last: Node | None) -> bool:
+    """Whether a key may go on, behind the last part of a source, in a way that it does not speak of."""
+    if isinstance(last, Alternation):
+        return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
+    below = isinstance(last, Character) and last.character == "/"
+    return not (last is None or below or takes_anything(last))
+
+
+def _finding(rewrite: Rewrite, tree: Node, start: bool, end: bool) -> Diagnostic:  # noqa: FBT001 - two ends of one thing
+    example = _example(rewrite, tree, "/x" if start else "", "x" if end else "")
+    message = _WHERE[start, end] + (f", in `{example}` too" if example else "")
+    source = rewrite.statement.source
+    wrapped = isinstance(tree, Alternation)
+    opening = ("^" if start else "") + ("(?:" if wrapped else "")
+    closing = (")" if wrapped else "") + ("$" if end else "")
+    edits = (*_put(rewrite, 0, opening), *_put(rewrite, len(source.value), closing))
+    fixes = (Fix("anchor it", edits, Safety.UNSAFE),) if edits else ()
+    return Diagnostic(NAME, message, source.span, _CURE[start, end], severity=SEVERITY, fixes=fixes)
+
+
+def _put(rewrite: Rewrite, at: int, text: str) -> tuple[Edit, ...]:
+    return inserted(rewrite.statement.source, at, text) if text else ()
+
+
+def _example(rewrite: Rewrite, tree: Node, before: str, after: str) -> str | None:
+    """A key that it takes and its author hardly meant."""
+    key = guess(tree)
+    longer = None if key is None else f"{before}{key}{after}"
+    return longer if longer and rewrite.pattern.search(longer) else None

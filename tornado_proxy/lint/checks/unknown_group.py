@@ -1,0 +1,102 @@
+r"""A template that asks for a group which its source does not have.
+
+In a plain template such a group is empty, as it is in Go: `/archive/$page.html` quietly becomes `/archive/.html`. The
+longest name counts, so `$1x` is the group `1x`. The other dialects refuse it when the file is compiled.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/([^/]+)\.html$` -> "/archive/$1_old.html"
+
+    test "/press/spring.html" -> "/archive/.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/press/([^/]+)\.html$` -> "/archive/${1}_old.html"
+
+    test "/press/spring.html" -> "/archive/spring_old.html"
+}
+```
+
+### Fix
+
+Writes the group that was probably meant. Unsafe: keys are rewritten otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import listed
+from tornado_proxy.lint.rewording import reworded
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.templating.references import group_number
+
+NAME = check_name(__name__)
+CATEGORY = Category.MISTAKES
+SEVERITY = Severity.ERROR
+
+_OTHER_HABIT = re.compile(r"\\(?:([1-9])|g<(\w+)>|k<(\w+)>)")
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look at every reference of every plain template."""
+    for target in subject.targets:
+        for rewrite in target.rewrites:
+            if rewrite.dialect is Dialect.PLAIN:
+                yield from _findings(rewrite)
+
+
+def _findings(rewrite: Rewrite) -> Iterator[Diagnostic]:
+    for name, start, end in rewrite.template.group_references:
+        if not _has(rewrite.pattern, name):
+            yield _unknown(rewrite, name, start, end)
+    for found in _OTHER_HABIT.finditer(rewrite.template.text):
+        name = found[1] or found[2] or found[3]
+        meant = f"${{{name}}}"
+        message = f"`{found[0]}` is no reference to a group here, but text"
+        yield _finding(rewrite, found.span(), message, (f"write `{meant}`", meant))
+
+
+def _has(pattern: Pattern, name: str) -> bool:
+    number = group_number(name)
+    return name in pattern.names if number is None else number <= pattern.group_count
+
+
+def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> Diagnostic:
+    pattern = rewrite.pattern
+    known = next((name[:length] for length in range(len(name) - 1, 0, -1) if _has(pattern, name[:length])), None)
+    if known is not None and rewrite.template.text[start : start + 2] != "${":
+        meant = f"${{{known}}}{name[len(known) :]}"
+        message = f"`${name}` is the group `{name}`, which the source does not have: the longest name counts"
+        return _finding(rewrite, (start, end), message, (f"write `{meant}`", meant))
+    message = f"the source has no group `{name}`, so that this is always empty"
+    near = did_you_mean(name, pattern.names)
+    if near is not None:
+        return _finding(rewrite, (start, end), message, (f"did you mean `${{{near}}}`?", f"${{{near}}}"))
+    return _finding(rewrite, (start, end), message, (_groups_of(pattern), ""))
+
+
+def _groups_of(pattern: Pattern) -> str:
+    names = [f"`{name}`" for name in pattern.names] or [f"`{n}`" for n in range(1, pattern.group_count + 1)]
+    return f"it has {listed(names)}" if names else "it has no group; put what is to be kept between `(?P<name>` and `)`"
+
+
+def _finding(rewrite: Rewrite, place: tuple[int, int], message: str, cure: tuple[str, str]) -> Diagnostic:
+    """A finding about a part of a template, and what is to be written there, if anything is certain."""
+    literal = rewrite.statement.template
+    edits = reworded(literal, *place, cure[1]) if cure[1] else ()
+    fixes = (Fix(f"write `{cure[1]}`", edits, Safety.UNSAFE),) if edits else ()
+    return Diagnostic(NAME, message, literal.at(*place), cure[0], severity=SEVERITY, fixes=fixes)

@@ -1,0 +1,67 @@
+r"""A source that no key can match.
+
+A key begins with `/`, has no `.` or `..` as a segment and no control character, and ends where `$` says. A source that
+asks for something else is never found; `^docs/`, without the slash, is the habit of those who know keys without one.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^docs/(?P<rest>.*)$` -> "/manual/$rest"
+
+    test "/docs/a.html" -> unchanged
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"
+
+    test "/docs/a.html" -> "/manual/a.html"
+}
+```
+
+### Fix
+
+Writes the slash, if it is what is missing. Unsafe: keys are rewritten that were not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lint.automata import Example, NoKey, language, shortest_key
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+
+NAME = check_name(__name__)
+CATEGORY = Category.MISTAKES
+SEVERITY = Severity.ERROR
+
+_KEYS = (
+    "a key begins with `/`, has no `.` or `..` as a segment and no control character, and is at most 1024 bytes long"
+)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for sources of which it is proved that no key has them."""
+    for target in subject.targets:
+        for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
+            if isinstance(reach, NoKey):
+                yield _finding(rewrite)
+
+
+def _finding(rewrite: Rewrite) -> Diagnostic:
+    source = rewrite.statement.source
+    slashed = f"^/{source.value[1:]}"
+    if source.value.startswith("^") and isinstance(shortest_key(language(slashed)), Example):
+        edits = inserted(source, 1, "/")
+        fixes = (Fix("write the slash", edits, Safety.UNSAFE),) if edits else ()
+        message = "no key can match this: every key begins with `/`"
+        return Diagnostic(NAME, message, source.span, f"write `{slashed}`", severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, "no key can match this", source.span, _KEYS, severity=SEVERITY)

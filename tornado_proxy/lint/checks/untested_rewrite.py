@@ -1,0 +1,82 @@
+r"""A rewrite that no test reaches.
+
+A test beside a rewrite says in one line what it is for, and tells whoever edits the file next what they have broken.
+For a target without any test there is one finding. What no key can reach is not asked for.
+
+### Avoid
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+    rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
+
+    test "/press/spring.html" -> "/archive/spring.html"
+}
+```
+
+### Prefer
+
+```rules
+target site {
+    rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+    rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
+
+    test "/press/spring.html" -> "/archive/spring.html"
+    test "/shop/apples.html"  -> "/market/apples.html"
+}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.tree import Literal, TestStatement
+from tornado_proxy.lang.writing import string_text
+from tornado_proxy.lint.automata import Covered, NoKey
+from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.subject import Subject, TargetRules
+
+NAME = check_name(__name__)
+CATEGORY = Category.TESTS
+SEVERITY = Severity.INFO
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for rewrites that take the key of no test, where no mistake has left a test out."""
+    if not subject.whole:
+        return
+    for target in subject.targets:
+        if _has_tests(target):
+            yield from _untested(target)
+        elif target.rewrites:
+            yield _without_tests(target)
+
+
+def _has_tests(target: TargetRules) -> bool:
+    return any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements)
+
+
+def _without_tests(target: TargetRules) -> Diagnostic:
+    message = f"the target `{target.name}` has no test"
+    return Diagnostic(NAME, message, target.blocks[0].name.span, _suggestion(target, 0), severity=SEVERITY)
+
+
+def _untested(target: TargetRules) -> Iterator[Diagnostic]:
+    tested = {outcome.rewrite.number for outcome in target.outcomes if outcome.rewrite}
+    for index, rewrite in enumerate(target.rewrites):
+        if rewrite.number not in tested and not isinstance(target.reaches[index], Covered | NoKey):
+            span = rewrite.statement.source.span
+            yield Diagnostic(NAME, "no test reaches this rewrite", span, _suggestion(target, index), severity=SEVERITY)
+
+
+def _suggestion(target: TargetRules, index: int) -> str:
+    """A test to begin with, that says what happens now."""
+    key = target.example(index)
+    result = None if key is None else target.result(key)
+    if key is None or result is None:
+        return "say with a `test` what becomes of a key"
+    span = target.rewrites[index].span
+    written = (string_text(Literal(each, span)) for each in (key, result))
+    return f"add a test of a real key, such as `test {' -> '.join(written)}`"

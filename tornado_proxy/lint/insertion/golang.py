@@ -1,0 +1,213 @@
+"""The insertions of a `go` template, read off its tree.
+
+A *path* is the fields that lead from the outermost data to a value, such as `User`, `GetEmail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+
+from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
+from tornado_proxy.templating.golang.nodes import (
+    Body,
+    Branch,
+    Call,
+    Chain,
+    Command,
+    Dot,
+    FieldChain,
+    Identifier,
+    Operand,
+    Output,
+    Pipeline,
+    Range,
+    StringLiteral,
+    Variable,
+)
+from tornado_proxy.templating.golang.parser import Parsed, parse
+from tornado_proxy.templating.golang.template import vocabulary
+
+Path = tuple[str, ...]
+
+_SOURCES: Mapping[Path, str] = {
+    ("Request", "Header"): HEADER,
+    ("Request", "Referer"): HEADER,
+    ("Request", "UserAgent"): HEADER,
+    ("Request", "FormValue"): QUERY,
+    ("Request", "RequestURI"): QUERY,
+    ("Request", "URL", "Query"): QUERY,
+    ("Request", "URL", "RawQuery"): QUERY,
+    ("Request", "URL", "RequestURI"): QUERY,
+    ("User", "GetEmail"): EMAIL,
+    ("User", "Email"): EMAIL,
+    ("User", "GetIdentifier"): EMAIL,
+    ("User", "GetGroups"): GROUPS,
+    ("User", "Groups"): GROUPS,
+    **{
+        ("User", name): NAME for name in ("Name", "GivenName", "FamilyName", "GetName", "GetGivenName", "GetFamilyName")
+    },
+}
+# Functions whose results span no segments, whatever they are given.
+_HARMLESS = frozenset(
+    (
+        *("adler32sum", "atoi", "base", "contains", "empty", "eq", "float64", "ge", "gt", "has", "hasPrefix"),
+        *("hasSuffix", "int", "int64", "le", "len", "lt", "ne", "not", "osBase", "regexMatch", "sha1sum"),
+        *("sha256sum", "sha512sum", "urlquery"),
+    )
+)
+_SETTLING = frozenset({"eq", "has"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is known somewhere in a template: what dot is, what variables hold, which operands have been compared.
+
+    Dot is a path from the outermost data, a noun where a client chooses it, or None where it is anything else.
+    """
+
+    dot: Path | str | None = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    settled: Set[str] = frozenset()
+    base: int = 0
+
+
+def insertions(text: str) -> Iterator[Insertion]:
+    """The insertions of a template that compiles."""
+    parsed = parse(text, vocabulary())
+    return _Walk(text, parsed).body(parsed.body, _Place())
+
+
+class _Walk:
+    def __init__(self, text: str, parsed: Parsed) -> None:
+        self._text = text
+        self._templates = parsed.templates
+        self._visited: set[bytes] = set()
+
+    def body(self, body: Body, place: _Place) -> Iterator[Insertion]:
+        """Walk through nodes in order."""
+        for node in body:
+            match node:
+                case Output():
+                    here = replace(place, base=node.base)
+                    found = list(self._pipeline(node.pipeline, here))
+                    place = _with_variables(place, node.pipeline, found)
+                    if not node.pipeline.variables:
+                        yield from found
+                case Branch():
+                    yield from self._branch(node, replace(place, base=node.base))
+                case Range():
+                    yield from self._range(node, replace(place, base=node.base))
+                case Call():
+                    yield from self._call(node, replace(place, base=node.base))
+                case _:
+                    pass
+
+    def _branch(self, node: Branch, place: _Place) -> Iterator[Insertion]:
+        found = list(self._pipeline(node.pipeline, place))
+        inner = _with_variables(place, node.pipeline, found)
+        settled = replace(inner, settled=inner.settled | self._compared(node.pipeline, place))
+        if node.sets_dot:
+            settled = replace(settled, dot=found[0].what if found else _path_of_pipeline(node.pipeline, place))
+        yield from self.body(node.body, settled)
+        yield from self.body(node.otherwise, inner)
+
+    def _range(self, node: Range, place: _Place) -> Iterator[Insertion]:
+        found = list(self._pipeline(node.pipeline, place))
+        inner = _with_variables(place, node.pipeline, found)
+        yield from self.body(node.body, replace(inner, dot=found[0].what if found else None))
+        yield from self.body(node.otherwise, place)
+
+    def _call(self, node: Call, place: _Place) -> Iterator[Insertion]:
+        if node.name in self._visited or node.name not in self._templates:
+            return
+        self._visited.add(node.name)
+        dot = None if node.pipeline is None else _path_of_pipeline(node.pipeline, place)
+        yield from self.body(self._templates[node.name], _Place(dot))
+
+    def _pipeline(self, pipeline: Pipeline, place: _Place) -> Iterator[Insertion]:
+        """What of a pipeline's operands reaches its result."""
+        if not any(_is_harmless(command) for command in pipeline.commands):
+            for command in pipeline.commands:
+                for operand in command.operands:
+                    yield from self._operand(operand, place)
+
+    def _operand(self, operand: Operand, place: _Place) -> Iterator[Insertion]:
+        match operand:
+            case Pipeline():
+                yield from self._pipeline(operand, place)
+            case Chain():
+                yield from self._operand(operand.operand, place)
+            case Variable() if operand.name in place.variables:
+                yield from self._insertion(place.variables[operand.name], operand, place)
+            case Dot() if isinstance(place.dot, str):
+                yield from self._insertion(place.dot, operand, place)
+            case FieldChain() | Variable():
+                yield from self._insertion(_source(_path(operand, place)), operand, place)
+            case _:
+                pass
+
+    def _insertion(self, what: str | None, operand: Operand, place: _Place) -> Iterator[Insertion]:
+        if what is not None and self._written(operand, place) not in place.settled:
+            yield Insertion(what, place.base + operand.start, place.base + operand.end)
+
+    def _written(self, operand: Operand, place: _Place) -> str:
+        return self._text[place.base + operand.start : place.base + operand.end]
+
+    def _compared(self, pipeline: Pipeline, place: _Place) -> Set[str]:
+        """The operands of which a condition says what they may be."""
+        first, *arguments = pipeline.commands[-1].operands
+        if not (isinstance(first, Identifier) and first.name in _SETTLING):
+            return frozenset()
+        inner = (self._innermost(each) for each in arguments)
+        return frozenset(self._written(each, place) for each in inner)
+
+    def _innermost(self, operand: Operand) -> Operand:
+        while isinstance(operand, Pipeline) and len(operand.commands) == 1:
+            operand = operand.commands[0].operands[0]
+        return operand
+
+
+def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -> _Place:
+    """The place after a pipeline has given its variables what it gives."""
+    if not pipeline.variables:
+        return place
+    name = pipeline.variables[-1]
+    others = {known: what for known, what in place.variables.items() if known != name}
+    return replace(place, variables={**others, name: found[0].what} if found else others)
+
+
+def _is_harmless(command: Command) -> bool:
+    first, *arguments = command.operands
+    if not isinstance(first, Identifier):
+        return False
+    takes_slashes_out = first.name in ("replace", "nospace") and _is_slash(arguments[:1])
+    return first.name in _HARMLESS or takes_slashes_out
+
+
+def _is_slash(arguments: list[Operand]) -> bool:
+    return any(isinstance(each, StringLiteral) and each.value == b"/" for each in arguments)
+
+
+def _path_of_pipeline(pipeline: Pipeline, place: _Place) -> Path | None:
+    operands = pipeline.commands[0].operands
+    if len(pipeline.commands) > 1 or len(operands) > 1:
+        return None
+    return place.dot if isinstance(operands[0], Dot) and not isinstance(place.dot, str) else _path(operands[0], place)
+
+
+def _path(operand: Operand, place: _Place) -> Path | None:
+    match operand:
+        case FieldChain() if isinstance(place.dot, tuple):
+            return place.dot + operand.names
+        case Variable(name="$"):
+            return operand.fields
+        case _:
+            return None
+
+
+def _source(path: Path | None) -> str | None:
+    """What a client chooses of what a path leads to."""
+    if path is None:
+        return None
+    return next((_SOURCES[path[:length]] for length in (2, 3) if path[:length] in _SOURCES), None)

@@ -1,0 +1,23 @@
+"""How findings speak of rewrites and of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tornado_proxy.rules.model import Rewrite
+
+
+def named(rewrite: Rewrite) -> str:
+    """What a message calls a rewrite: its name or its number, between backticks."""
+    return f"`{rewrite.label}`"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as a sentence has them: `a`, `b` and `c`."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things: 1 file, 2 files."""
+    return f"{number} {word}" + ("" if number == 1 else "s")

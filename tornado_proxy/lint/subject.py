@@ -1,0 +1,138 @@
+"""What checks look at: all rule files, what the compiler made of them, and the configuration if there is one.
+
+Nouns: a *subject* is everything that is linted together; a *target's rules* are its blocks and its rule set, with what
+several checks ask of them, found out when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
+from tornado_proxy.lint.allowances import Allowances
+from tornado_proxy.lint.automata import Budget, Example, Language, Reach, language, reachability
+from tornado_proxy.lint.automata.syntax import Node
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.loading import LoadedRules
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.verdict import TestOutcome, evaluate
+from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData
+
+if TYPE_CHECKING:
+    from tornado_proxy.config.model import Settings, Target
+
+REACH_STEPS = 1_000_000
+"""What the proofs of one target's reachability may cost together."""
+
+
+@dataclass(frozen=True)  # no slots: what most checks do not need is made when first asked for
+class TargetRules:
+    """The rules of one target; `configured` is the target itself, where a configuration is given and knows it."""
+
+    blocks: tuple[TargetBlock, ...]
+    rule_set: RuleSet
+    configured: Target | None = None
+
+    @property
+    def name(self) -> str:
+        """The target's."""
+        return self.rule_set.target
+
+    @property
+    def rewrites(self) -> tuple[Rewrite, ...]:
+        """The rewrites in order, without those that have a mistake."""
+        return self.rule_set.rewrites
+
+    @cached_property
+    def languages(self) -> Sequence[Language]:
+        """The keys in which each rewrite's source is found."""
+        return [language(rewrite.pattern.text) for rewrite in self.rewrites]
+
+    @property
+    def sources(self) -> Iterator[tuple[Rewrite, Node]]:
+        """The rewrites whose sources can be taken apart, each with its expression's tree."""
+        pairs = zip(self.rewrites, self.languages, strict=True)
+        return ((rewrite, each.tree) for rewrite, each in pairs if each.tree is not None)
+
+    @cached_property
+    def reaches(self) -> Sequence[Reach]:
+        """What is proved of each rewrite: a key that reaches it, those that cover it, no key at all, or nothing."""
+        return reachability(self.languages, self.taker, Budget(REACH_STEPS))
+
+    @cached_property
+    def outcomes(self) -> Sequence[TestOutcome]:
+        """What each test comes to."""
+        return [evaluate(self.rule_set, test, self.data) for test in self.rule_set.tests]
+
+    @cached_property
+    def data(self) -> TargetData:
+        """The target as its templates see it."""
+        if self.configured is None:
+            return TargetData(name=self.name)
+        from tornado_proxy.routing.data import target_data  # noqa: PLC0415 - for a configuration only
+
+        return target_data(self.configured)
+
+    def taker(self, key: str) -> int | None:
+        """The index of the rewrite that takes a key."""
+        found = self.rule_set.first_match.find(key)
+        return None if found is None else found[0]
+
+    def example(self, index: int) -> str | None:
+        """A key that reaches a rewrite, where one was found."""
+        reach = self.reaches[index]
+        return reach.key if isinstance(reach, Example) else None
+
+    def result(self, key: str) -> Key | None:
+        """What becomes of a key where nobody is signed in; None where that fails."""
+        try:
+            return self.rule_set.apply(TargetKeyRewriteData(key, None, RequestData(path=key), self.data)).key
+        except RewriteError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Everything that is linted together.
+
+    `mistakes` is what parser, compiler and configuration have to say; `allowances` what comments in the files allow.
+    """
+
+    documents: tuple[Document, ...]
+    targets: tuple[TargetRules, ...]
+    mistakes: tuple[Diagnostic, ...] = ()
+    settings: Settings | None = field(default=None, repr=False)
+    allowances: Allowances = field(default_factory=Allowances, repr=False)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out of the rules because of a mistake, so that what is missing is really missing."""
+        return not errors(self.mistakes)
+
+    @property
+    def rewrite_count(self) -> int:
+        """The number of rewrites, with or without a mistake."""
+        blocks = (block for document in self.documents for block in document.blocks)
+        return sum(isinstance(each, RewriteStatement) for block in blocks for each in block.statements)
+
+
+def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
+    """The subject of loaded rule files; `mistakes` are those of the configuration, which `settings` comes from."""
+    configured = {each.name: each for each in settings.targets} if settings else {}
+    blocks = _blocks_by_target(loaded.documents)
+    targets = tuple(
+        TargetRules(blocks[name], rule_set, configured.get(name)) for name, rule_set in loaded.rule_sets.items()
+    )
+    return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
+
+
+def _blocks_by_target(documents: Sequence[Document]) -> Mapping[str, tuple[TargetBlock, ...]]:
+    blocks: dict[str, tuple[TargetBlock, ...]] = {}
+    for block in (block for document in documents for block in document.blocks):
+        blocks[block.name.value] = (*blocks.get(block.name.value, ()), block)
+    return blocks
