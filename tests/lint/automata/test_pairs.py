@@ -32,9 +32,7 @@ def test_the_budget_is_for_all_pairs():
 
 def test_different_openings_cost_nothing():
     """Pairs whose keys begin differently, or end differently, are not looked at."""
-    texts = [f"^/{number}/" for number in range(100, 300)] + [
-        rf"^/a.*\.{number}$" for number in range(100, 300)
-    ]
+    texts = [f"^/{number}/" for number in range(100, 300)] + [rf"^/a.*\.{number}$" for number in range(100, 300)]
     assert _overlaps(*texts, steps=1) == []
 
 

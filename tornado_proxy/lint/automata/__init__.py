@@ -5,13 +5,17 @@ Nouns: a *language* is the set of real keys in which a source is found; a real k
 that no expression involved tells apart; a *gap* lies before, between and after a key's characters, and is where `^`,
 `$` and `\b` look both ways; a *budget* bounds the work, in steps and not in seconds, so that answers never change.
 
-An answer is proved or it is `Unknown`. An example is the shortest real key there is, in everyday characters.
+An answer is proved or it is `Unknown`. An example is a real key, short and in everyday characters.
 
-    languages = [language(text) for text in (r"^/a/", r"^/b/", r"^/[ab]/.+$", r"^docs/")]
-    covered(languages[:2], languages[2])             Covered(by=(0, 1))
-    overlap(languages[0], languages[2])              Example(key="/a/a")
-    difference(languages[2], languages[0])           Example(key="/b/a")
-    shortest_key(languages[3])                       NoKey()
+    >>> one, other, both = language("^/a/"), language("^/b/"), language("^/[ab]/.+$")
+    >>> covered([one, other], both)
+    Covered(by=(0, 1))
+    >>> overlap(one, both)
+    Example(key='/a/a')
+    >>> difference(one, both)
+    Example(key='/a/')
+    >>> shortest_key(language("^docs/"))
+    NoKey()
 
 Why not a library: interegular, greenery, pyformlang and automata-lib read other syntaxes than Go's, know neither
 anchors within a searched text nor word boundaries, and most list their alphabet character by character.

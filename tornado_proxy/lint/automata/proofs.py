@@ -13,7 +13,7 @@ from tornado_proxy.lint.automata.search import shortest
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """There is such a key, and this one is as short as any."""
+    """There is such a key: this one, which is real."""
 
     key: str
 
@@ -34,17 +34,17 @@ Answer = Example | NoKey | Unknown
 
 
 def shortest_key(of: Language, budget: Budget | None = None) -> Answer:
-    """A key in which a source is found; a source with none is unmatchable."""
+    """The shortest key in which a source is found; a source with none is unmatchable."""
     return _answer(lambda: shortest([of.automaton], [], budget or Budget()))
 
 
 def overlap(one: Language, other: Language, budget: Budget | None = None) -> Answer:
-    """A key in which both of two sources are found."""
+    """The shortest key in which both of two sources are found."""
     return _answer(lambda: shortest([one.automaton, other.automaton], [], budget or Budget()))
 
 
 def difference(one: Language, other: Language, budget: Budget | None = None) -> Answer:
-    """A key in which the one source is found and the other is not; none: the other finds them all."""
+    """The shortest key in which the one source is found and the other is not; none: the other finds them all."""
     return _answer(lambda: shortest([one.automaton], [other.automaton], budget or Budget()))
 
 
