@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
+from contextlib import closing
 
 from fakes import OneObject, ScriptedBody
-from serving import serve
+from serving import Client, serve
+
+from tornado_proxy.config.model import Limits
+from tornado_proxy.gateway.server import Server
 
 
 class _Gated(ScriptedBody):
@@ -109,3 +116,75 @@ async def test_a_server_that_is_stopped_accepts_no_more():
         except ConnectionRefusedError:
             return
         raise AssertionError
+
+
+async def test_a_connection_that_nobody_has_accepted_is_served():
+    """What waits in the kernel's queue when the shutdown begins is accepted, and answered."""
+    async with serve({"a": b"x"}) as site:
+        with socket.create_connection(("127.0.0.1", site.server.ports[0])) as early:
+            early.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+            # The loop has not turned since: nobody has accepted the connection.
+            await site.server.shut_down(60)
+            answer = early.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"Connection: close" in answer
+
+
+async def test_a_queue_that_another_process_empties_is_left_alone():
+    """Where the socket is held elsewhere too, what waits there is served by whoever accepts next."""
+    async with serve({"a": b"x"}) as site, serve({"a": b"y"}) as next_site:
+        with socket.create_server(("127.0.0.1", 0)) as shared, closing(shared.dup()) as copy:
+            shared.setblocking(False)
+            site.server.add_sockets([shared])
+            with socket.create_connection(copy.getsockname()) as early:
+                early.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                await site.server.shut_down(60, leave_queue=True)
+                copy.setblocking(False)
+                next_site.server.add_sockets([copy])
+                answer = await asyncio.to_thread(early.makefile("rb").read)
+    assert answer.endswith(b"y")
+
+
+class _Exhausted(socket.socket):
+    """A listening socket that the system has no descriptor for, so often."""
+
+    failures = 2
+
+    def accept(self):
+        if self.failures:
+            self.failures -= 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return super().accept()
+
+
+async def test_too_many_open_files_pause_the_accepting(caplog):
+    """Without a descriptor for one more connection the server waits, says so, and goes on when there is one."""
+    listening = _Exhausted()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    listening.setblocking(False)
+    async with serve({"a": b"x"}) as site:
+        site.server.pause = 0.001
+        site.server.add_sockets([listening])
+        client = Client(*await asyncio.open_connection(*listening.getsockname()))
+        answer = await client.request("GET", "/a")
+        await client.close()
+    assert (answer.status, len(caplog.messages)) == (200, 2)
+    assert caplog.messages[0] == "connections cannot be accepted: Too many open files"
+
+
+async def test_a_defect_in_a_connection_is_logged(caplog):
+    """Whatever goes wrong in serving a connection, the others are served, and the log says so."""
+
+    class _Broken:
+        def start_request(self, *_):
+            raise RuntimeError("broken")
+
+    server = Server(_Broken(), Limits())
+    server.listen(0, "127.0.0.1")
+    _, writer = await asyncio.open_connection("127.0.0.1", server.ports[0])
+    while not caplog.messages:  # noqa: ASYNC110 - the product has no event for it
+        await asyncio.sleep(0)
+    writer.close()
+    await server.shut_down(1)
+    assert caplog.messages == ["a connection met a defect"]

@@ -3,71 +3,121 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
-from tornado.tcpserver import TCPServer
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.connection import ServerConnection
 
-# Seconds in which a request that is on its way to an idle connection may still arrive there.
-_LAST_CALL = 0.2
+_LOG = logging.getLogger("tornado_proxy")
+
+_LAST_CALL = 0.2  # seconds in which a request that is on its way to an idle connection may still arrive there
+_AT_ONCE = 128  # connections accepted before anything else gets its turn
 
 
-class Server(TCPServer):
-    """HTTP/1 on sockets that are given by `listen` or `add_sockets`; requests are started by a delegate."""
+class Server:
+    """HTTP/1 on sockets that are given by `listen` or `add_sockets`; requests are started by a delegate.
+
+    `limits` may be replaced while it serves: connections keep what held when they came. `pause` is the time in seconds
+    without accepting, where the system has no descriptor or memory for one more connection.
+    """
+
+    pause = 1.0
 
     def __init__(self, delegate: HTTPServerConnectionDelegate, limits: Limits) -> None:
-        super().__init__()
+        self.limits = limits
         self._delegate = delegate
-        self._limits = limits
         self._listening: list[socket.socket] = []
-        self._connections: set[ServerConnection] = set()
+        self._connections: dict[ServerConnection, asyncio.Task[None]] = {}
         self._gone = asyncio.Event()
         self._gone.set()
 
     def __repr__(self) -> str:
         return f"<Server on ports {self.ports}, {len(self._connections)} connections>"
 
-    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Accept connections on more sockets."""
-        added = list(sockets)
-        self._listening += added
-        super().add_sockets(added)
-
     @property
     def ports(self) -> tuple[int, ...]:
         """The ports that it listens on, which port 0 left to the system; a Unix socket has none."""
         internet = (socket.AF_INET, socket.AF_INET6)
-        return tuple(
-            each.getsockname()[1] for each in self._listening if each.fileno() >= 0 and each.family in internet
-        )
+        return tuple(each.getsockname()[1] for each in self._listening if each.family in internet)
 
-    async def handle_stream(self, stream: IOStream, address: tuple[object, ...]) -> None:
-        """Serve a connection until it is closed."""
-        connection = ServerConnection(stream, address, self._limits)
-        self._connections.add(connection)
-        self._gone.clear()
-        try:
-            await connection.serve(self._delegate)
-        finally:
-            self._connections.discard(connection)
-            if not self._connections:
-                self._gone.set()
+    def listen(self, port: int, address: str) -> None:
+        """Accept connections on an address."""
+        self.add_sockets(bind_sockets(port, address))
 
-    async def shut_down(self, grace: float) -> None:
-        """Accept no more, finish what runs within `grace` seconds, cut what does not."""
-        self.stop()
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accept connections on sockets that listen already and do not block."""
+        for each in sockets:
+            self._listening.append(each)
+            self._resume(each)
+
+    async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
+        """Accept no more, finish what runs within `grace` seconds, cut what does not.
+
+        Connections that the kernel has taken and nobody has accepted yet are served too, unless `leave_queue`: then
+        another process holds the sockets, and will accept them.
+        """
+        self._stop_listening(leave_queue=leave_queue)
         self._each(ServerConnection.wind_down)
         await self._until_gone(min(_LAST_CALL, grace))
         self._each(ServerConnection.close_if_idle)
         await self._until_gone(grace)
         self._each(ServerConnection.cut)
         await self._gone.wait()
+
+    def _stop_listening(self, *, leave_queue: bool) -> None:
+        while self._listening:
+            listening = self._listening.pop()
+            asyncio.get_running_loop().remove_reader(listening)
+            with suppress(OSError):
+                # What is left in the kernel's queue when a socket is closed for good is reset.
+                while not leave_queue:
+                    self._serve(*listening.accept())
+            listening.close()
+
+    def _resume(self, listening: socket.socket) -> None:
+        if listening in self._listening:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(listening, error)
+                return
+            self._serve(connection, address)
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        """Leave connections to the kernel for a while: a queue that cannot be emptied would keep the loop spinning."""
+        _LOG.error("connections cannot be accepted: %s", error.strerror)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(self.pause, self._resume, listening)
+
+    def _serve(self, accepted: socket.socket, address: object) -> None:
+        connection = ServerConnection(IOStream(accepted), address, self.limits)
+        # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
+        task = asyncio.get_running_loop().create_task(connection.serve(self._delegate))
+        self._connections[connection] = task
+        self._gone.clear()
+        task.add_done_callback(lambda _: self._end(connection))
+
+    def _end(self, connection: ServerConnection) -> None:
+        task = self._connections.pop(connection)
+        if not self._connections:
+            self._gone.set()
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _LOG.error("a connection met a defect", exc_info=error)
 
     def _each(self, act: Callable[[ServerConnection], None]) -> None:
         for connection in tuple(self._connections):
