@@ -1,25 +1,5 @@
-"""Tests of the gateway are coroutines, each in a loop of its own, with a limit that only a hanging one meets."""
+"""Tests of the gateway are coroutines."""
 
-from __future__ import annotations
+from coroutines import pytest_pyfunc_call
 
-import asyncio
-import inspect
-
-import pytest
-
-_LIMIT = 30  # seconds
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Run a test that is a coroutine."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-
-    async def limited():
-        async with asyncio.timeout(_LIMIT):
-            await pyfuncitem.obj(**arguments)
-
-    asyncio.run(limited())
-    return True
+__all__ = ["pytest_pyfunc_call"]
