@@ -78,6 +78,25 @@ def edge_part(tree: Node, *, last: bool) -> Node | None:
     return None
 
 
+def open_start(tree: Node) -> bool:
+    """Whether a source is found at any depth, and does not seem to mean it."""
+    first = edge_part(tree, last=False)
+    of_a_name = isinstance(first, Character) and first.character == "." and ends_anchored(tree)
+    return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
+
+
+def open_end(tree: Node) -> bool:
+    """Whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
+    return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
+
+
+def _goes_on(last: Node | None) -> bool:
+    if isinstance(last, Alternation):
+        return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
+    below = isinstance(last, Character) and last.character == "/"
+    return not (last is None or below or takes_anything(last))
+
+
 def takes_anything(node: Node | None) -> bool:
     """Whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
     return isinstance(node, Repeat) and node.most is None and isinstance(bare(node.body), AnyCharacter)

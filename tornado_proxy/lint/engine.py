@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.selection import Selection
@@ -14,14 +14,34 @@ from tornado_proxy.lint.subject import Subject
 INTERNAL_ERROR = "internal-error"
 """The code of what is said where a check itself fails: the tool could not do its work."""
 
+_WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the linter has to say, in the order of the files, and how much it has looked at."""
+    """What the linter has to say, in the order of the files, and what it has looked at.
+
+    `judged` names the checks that ran: what has another code comes from parser, compiler or configuration.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     files: tuple[str, ...] = ()
     rewrite_count: int = 0
+    judged: frozenset[str] = frozenset()
+    fail_level: Severity | None = Severity.WARNING  # None: nothing fails the run
+
+    @property
+    def failing(self) -> tuple[Diagnostic, ...]:
+        """The findings that fail the run."""
+        if self.fail_level is None:
+            return ()
+        worst = _WEIGHTS[self.fail_level]
+        return tuple(each for each in self.diagnostics if _WEIGHTS[each.severity] >= worst)
+
+    @property
+    def broken(self) -> bool:
+        """Whether a check itself has failed."""
+        return any(each.code == INTERNAL_ERROR for each in self.diagnostics)
 
 
 def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None = None) -> Report:
@@ -37,7 +57,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
                 found.append(each)  # noqa: PERF401 - a check sees what the ones before it were allowed
     names = tuple(document.source.name for document in subject.documents)
-    return Report(tuple(_in_order(found, names)), names, subject.rewrite_count)
+    return Report(tuple(_in_order(found, names)), names, subject.rewrite_count, able)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:

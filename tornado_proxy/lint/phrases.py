@@ -18,6 +18,6 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def counted(number: int, word: str) -> str:
+def counted(number: int, word: str, plural: str = "") -> str:
     """A number of things: 1 file, 2 files."""
-    return f"{number} {word}" + ("" if number == 1 else "s")
+    return f"{number} {word if number == 1 else plural or word + 's'}"

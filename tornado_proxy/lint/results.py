@@ -1,4 +1,4 @@
-"""How the results of a template begin and end: what stands before its first hole, and behind its last."""
+"""What can be told of a template's results: how they begin and end, and whether the groups in them exist."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.templating.references import group_number
 from tornado_proxy.templating.trimming import trimmed
 
 _OPENING = re.compile(r"\{\{|\{%|\{#")
@@ -18,7 +20,7 @@ def head(rewrite: Rewrite) -> str:
     if rewrite.dialect is Dialect.PLAIN:
         holes = template.group_references
         return (text[: holes[0][1]] if holes else text).replace("$$", "$")
-    return _OPENING.split(_straight(text), maxsplit=1)[0]
+    return _OPENING.split(trimmed(text), maxsplit=1)[0]
 
 
 def tail(rewrite: Rewrite) -> str:
@@ -27,8 +29,10 @@ def tail(rewrite: Rewrite) -> str:
     if rewrite.dialect is Dialect.PLAIN:
         holes = template.group_references
         return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
-    return _CLOSING.sub("", _straight(text), count=1)
+    return _CLOSING.sub("", trimmed(text), count=1)
 
 
-def _straight(text: str) -> str:
-    return trimmed(text)
+def has_group(pattern: Pattern, reference: str) -> bool:
+    """Whether a source has the group that a plain template refers to."""
+    number = group_number(reference)
+    return reference in pattern.names if number is None else number <= pattern.group_count

@@ -32,11 +32,11 @@ import re
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lint.anchors import open_end
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import tail
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
@@ -54,17 +54,17 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for keys of the one kind whose results are certainly of the other."""
     for target in subject.targets:
         budget = Budget(STEPS)
-        for index, rewrite in enumerate(target.rewrites):
-            ending = tail(rewrite)
-            if ending.endswith("/"):
-                key = _taken(target, index, files=True, budget=budget)
-                yield from _to_directory(rewrite, key)
-            elif _FILE_NAME.search(ending):
-                key = _taken(target, index, files=False, budget=budget)
-                yield from _to_file(rewrite, key, ending)
+        for index, source in enumerate(target.languages):
+            ending = tail(target.rewrites[index])
+            # A source that does not say where a key ends has a finding of its own, and this one may go with it.
+            if source.tree is not None and not open_end(source.tree):
+                if ending.endswith("/"):
+                    yield from _to_directory(target, index, _taken(target, index, budget, files=True))
+                elif _FILE_NAME.search(ending):
+                    yield from _to_file(target, index, _taken(target, index, budget, files=False))
 
 
-def _taken(target: TargetRules, index: int, *, files: bool, budget: Budget) -> str | None:
+def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
     """A key of a kind that a rewrite takes."""
     guessed = target.example(index)
     if guessed and guessed.endswith("/") is not files:
@@ -74,16 +74,25 @@ def _taken(target: TargetRules, index: int, *, files: bool, budget: Budget) -> s
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None
 
 
-def _to_directory(rewrite: Rewrite, key: str | None) -> Iterator[Diagnostic]:
+def _to_directory(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
-        message = f"the file `{key}` becomes a directory, which is not found as a file"
+        message = f"the file `{key}` becomes {_result(target, key)}, which is not found as a file"
         cure = "leave out the closing `/` of the result, or let the source end in `/$`"
-        yield Diagnostic(NAME, message, rewrite.statement.template.span, cure, severity=SEVERITY)
+        yield _finding(target, index, message, cure)
 
 
-def _to_file(rewrite: Rewrite, key: str | None, ending: str) -> Iterator[Diagnostic]:
+def _to_file(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
-        last = ending.rpartition("/")[2]
-        message = f"the directory `{key}` stays one: the result is a directory `{last}/`"
-        cure = "lead to a directory, whose index document the target names; or let the source end in `[^/]$`"
-        yield Diagnostic(NAME, message, rewrite.statement.template.span, cure, severity=SEVERITY)
+        message = f"the directory `{key}` becomes {_result(target, key)}, which stays a directory"
+        cure = "lead to a directory, whose index document the target names, or let the source end in `[^/]$`"
+        yield _finding(target, index, message, cure)
+
+
+def _result(target: TargetRules, key: str) -> str:
+    result = target.result(key)
+    return "another key" if result is None else f"`{result}`"
+
+
+def _finding(target: TargetRules, index: int, message: str, cure: str) -> Diagnostic:
+    span = target.rewrites[index].statement.template.span
+    return Diagnostic(NAME, message, span, cure, severity=SEVERITY)

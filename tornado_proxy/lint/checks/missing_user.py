@@ -1,7 +1,7 @@
 r"""A template that reads the user, for a path where nobody need sign in.
 
-Where nobody is signed in a template that reads the user fails, and the request is refused with 403. With a configuration
-(`--config`) every such rewrite is tried on a path that a resource leaves open, or that no resource protects.
+Where nobody is signed in a template that reads the user fails, and the request is refused with 403. With a
+configuration (`--config`) every such rewrite is tried on paths that a resource leaves open, or that none protects.
 
 ### Avoid
 
@@ -36,6 +36,7 @@ targets:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -108,8 +109,6 @@ def _open_globs(configured: Target) -> Iterable[str]:
 
 def _within(globs: Iterable[str], mount: str, rewrite: Rewrite) -> Iterator[str]:
     """Keys of an anchored source, below a mount, whose paths a glob covers."""
-    import re  # noqa: PLC0415 - beside the imports below
-
     from tornado_proxy.routing.globs import path_expression  # noqa: PLC0415 - for a configuration only
 
     text = rewrite.pattern.text

@@ -39,6 +39,7 @@ from tornado_proxy.lint.automata.syntax import Assertion, Character, Group, Node
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templating.references import group_number
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
@@ -97,13 +98,15 @@ def _said(parts: tuple[Node, ...]) -> _Pieces | None:
 
 
 def _written(rewrite: Rewrite) -> _Pieces:
-    """What a plain template writes."""
+    """What a plain template writes; a group that does not exist is empty."""
     text = rewrite.template.text
     pieces: _Pieces = []
     end = 0
     for name, start, following in rewrite.template.group_references:
         _add(pieces, text[end:start])
-        pieces.append(rewrite.pattern.names[name] if name in rewrite.pattern.names else int(name))
+        number = rewrite.pattern.names.get(name, group_number(name))
+        if number is not None:
+            pieces.append(number)
         end = following
     _add(pieces, text[end:])
     return pieces

@@ -1,7 +1,7 @@
 r"""Percent-encoding in a rule: keys are decoded before the rules see them.
 
-The path `/my%20files/` is the key `/my files/`, in sources, templates and tests alike. A source with `%20` in it matches
-only what a client has encoded twice, and a template with it asks the bucket for a key with a percent sign.
+The path `/my%20files/` is the key `/my files/`, in sources, templates and tests alike. A source with `%20` in it
+matches only what a client has encoded twice, and a template asks the bucket for a key with a percent sign in it.
 
 ### Avoid
 

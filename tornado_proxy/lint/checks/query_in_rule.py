@@ -10,7 +10,7 @@ and a template that writes `?page=1` asks the bucket for an object of that name.
 target site {
     rewrite `^/show\?page=(?P<page>\w+)$` -> "/pages/$page.html"
 
-    test "/show" -> unchanged
+    test "/show?page=2" -> "/pages/2.html"
 }
 ```
 

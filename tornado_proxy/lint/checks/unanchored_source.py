@@ -36,9 +36,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
-from tornado_proxy.lint.anchors import edge_part, ends_anchored, starts_anchored, takes_anything
+from tornado_proxy.lint.anchors import open_end, open_start
 from tornado_proxy.lint.automata.guess import guess
-from tornado_proxy.lint.automata.syntax import Alternation, Character, Node
+from tornado_proxy.lint.automata.syntax import Alternation, Node
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
@@ -64,27 +64,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look at both ends of every source."""
     for target in subject.targets:
         for rewrite, tree in target.sources:
-            ends = _open_start(tree), _open_end(tree)
+            ends = open_start(tree), open_end(tree)
             if any(ends):
                 yield _finding(rewrite, tree, *ends)
-
-
-def _open_start(tree: Node) -> bool:
-    first = edge_part(tree, last=False)
-    of_a_name = isinstance(first, Character) and first.character == "." and ends_anchored(tree)
-    return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
-
-
-def _open_end(tree: Node) -> bool:
-    return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
-
-
-def _goes_on(last: Node | None) -> bool:
-    """Whether a key may go on, behind the last part of a source, in a way that it does not speak of."""
-    if isinstance(last, Alternation):
-        return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
-    below = isinstance(last, Character) and last.character == "/"
-    return not (last is None or below or takes_anything(last))
 
 
 def _finding(rewrite: Rewrite, tree: Node, start: bool, end: bool) -> Diagnostic:  # noqa: FBT001 - two ends of one thing

@@ -38,11 +38,11 @@ from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import listed
+from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.rules.patterns import Pattern
-from tornado_proxy.templating.references import group_number
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES
@@ -61,7 +61,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _findings(rewrite: Rewrite) -> Iterator[Diagnostic]:
     for name, start, end in rewrite.template.group_references:
-        if not _has(rewrite.pattern, name):
+        if not has_group(rewrite.pattern, name):
             yield _unknown(rewrite, name, start, end)
     for found in _OTHER_HABIT.finditer(rewrite.template.text):
         name = found[1] or found[2] or found[3]
@@ -70,14 +70,9 @@ def _findings(rewrite: Rewrite) -> Iterator[Diagnostic]:
         yield _finding(rewrite, found.span(), message, (f"write `{meant}`", meant))
 
 
-def _has(pattern: Pattern, name: str) -> bool:
-    number = group_number(name)
-    return name in pattern.names if number is None else number <= pattern.group_count
-
-
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> Diagnostic:
     pattern = rewrite.pattern
-    known = next((name[:length] for length in range(len(name) - 1, 0, -1) if _has(pattern, name[:length])), None)
+    known = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
     if known is not None and rewrite.template.text[start : start + 2] != "${":
         meant = f"${{{known}}}{name[len(known) :]}"
         message = f"`${name}` is the group `{name}`, which the source does not have: the longest name counts"

@@ -39,6 +39,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.anchors import bare
 from tornado_proxy.lint.automata.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
@@ -48,9 +49,9 @@ NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
 SEVERITY = Severity.WARNING
 
-# Where a template may use groups, named by a literal or not.
+# Where a template may use groups, named by a literal or not; a plain one, where its author takes it for another.
 _MENTIONS = {
-    Dialect.PLAIN: re.compile(r"(?!)"),
+    Dialect.PLAIN: re.compile(r"\{\{|\\[1-9gk]"),
     Dialect.JINJA: re.compile(r"\bgroups\b"),
     Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
 }
@@ -60,9 +61,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for groups that no reference names, in templates that name all that they use."""
     for target in subject.targets:
         for rewrite, tree in target.sources:
-            mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
-            if len(mentions) <= len(rewrite.template.group_references):
+            if _names_all_it_uses(rewrite):
                 yield from _findings(rewrite, tree)
+
+
+def _names_all_it_uses(rewrite: Rewrite) -> bool:
+    """Whether no group may be used but by its name, and no name is a slip for one that seems unused."""
+    references = rewrite.template.group_references
+    mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
+    return len(mentions) <= len(references) and all(has_group(rewrite.pattern, name) for name, _, _ in references)
 
 
 def _findings(rewrite: Rewrite, tree: Node) -> Iterator[Diagnostic]:

@@ -5,7 +5,8 @@ A *path* is the fields that lead from the outermost data to a value, such as `Us
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
@@ -68,7 +69,7 @@ class _Place:
 
     dot: Path | str | None = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    settled: Set[str] = frozenset()
+    settled: AbstractSet[str] = frozenset()
     base: int = 0
 
 
@@ -154,7 +155,7 @@ class _Walk:
     def _written(self, operand: Operand, place: _Place) -> str:
         return self._text[place.base + operand.start : place.base + operand.end]
 
-    def _compared(self, pipeline: Pipeline, place: _Place) -> Set[str]:
+    def _compared(self, pipeline: Pipeline, place: _Place) -> AbstractSet[str]:
         """The operands of which a condition says what they may be."""
         first, *arguments = pipeline.commands[-1].operands
         if not (isinstance(first, Identifier) and first.name in _SETTLING):

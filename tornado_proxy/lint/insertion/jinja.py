@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from jinja2 import nodes
 
@@ -64,7 +65,7 @@ class _Reading:
         self._tokens = tokens
         self._names = names
 
-    def written(self, node: nodes.Node, settled: Set[str]) -> Iterator[Insertion]:
+    def written(self, node: nodes.Node, settled: AbstractSet[str]) -> Iterator[Insertion]:
         """The insertions of a statement; `settled` are the values that a condition has compared."""
         match node:
             case nodes.Output():
@@ -77,11 +78,11 @@ class _Reading:
                 statements = (each for each in node.iter_child_nodes() if isinstance(each, nodes.Stmt))
                 yield from self._all(statements, settled)
 
-    def _all(self, statements: Iterable[nodes.Node], settled: Set[str]) -> Iterator[Insertion]:
+    def _all(self, statements: Iterable[nodes.Node], settled: AbstractSet[str]) -> Iterator[Insertion]:
         for each in statements:
             yield from self.written(each, settled)
 
-    def values(self, node: nodes.Node, settled: Set[str]) -> Iterator[Insertion]:
+    def values(self, node: nodes.Node, settled: AbstractSet[str]) -> Iterator[Insertion]:
         """The insertions of an expression that becomes part of the result."""
         match node:
             case nodes.CondExpr():
@@ -101,7 +102,7 @@ class _Reading:
                 for each in node.iter_child_nodes():
                     yield from self.values(each, settled)
 
-    def _chain(self, node: nodes.Getattr | nodes.Getitem, settled: Set[str]) -> Iterator[Insertion]:
+    def _chain(self, node: nodes.Getattr | nodes.Getitem, settled: AbstractSet[str]) -> Iterator[Insertion]:
         what = _SOURCES.get(_dotted(node)) or _SOURCES.get(_dotted(node.node))
         if what is None:
             yield from self.values(node.node, settled)
@@ -123,7 +124,7 @@ def _is_harmless(node: nodes.Filter) -> bool:
     return node.name in _HARMLESS_FILTERS
 
 
-def _settled(test: nodes.Node) -> Set[str]:
+def _settled(test: nodes.Node) -> AbstractSet[str]:
     """The values of which a condition says what they may be."""
     match test:
         case nodes.And():

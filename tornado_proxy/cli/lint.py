@@ -1,0 +1,247 @@
+"""Look for what is wrong, or probably not meant, in rule files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tornado_proxy.cli.diagnostics import in_color
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.fixing import Fixed, changed, fix_all
+from tornado_proxy.lint.phrases import counted
+from tornado_proxy.lint.reporters import FORMATS, full, reporter
+from tornado_proxy.lint.selection import Selection, UnknownWord, read_words
+from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
+
+if TYPE_CHECKING:
+    from tornado_proxy.config.model import Settings
+
+_STANDARD_INPUT = "-"
+_DEFAULT = Path("rules")
+
+
+class _Failed(Exception):
+    """The tool cannot do its work; the text says why."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
+        "the current directory); `-` reads one of them from standard input",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which more can be said with")
+    parser.add_argument(
+        "--stdin-filename", default="<stdin>", metavar="NAME", help="the file that standard input stands for"
+    )
+    _add_selection(parser.add_argument_group("what is looked for"))
+    _add_fixes(parser.add_argument_group("fixes"))
+    output = parser.add_argument_group("what is printed")
+    output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
+    output.add_argument("--explain", metavar="NAME", help="print the manual page of a check, and nothing else")
+    output.add_argument("--list", action="store_true", help="list all checks, and nothing else")
+
+
+def _add_selection(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--select", type=_words, metavar="A,B", help="checks and categories to look for, instead of the settings'"
+    )
+    group.add_argument("--ignore", type=_words, default=[], metavar="A,B", help="checks and categories to leave out")
+    group.add_argument(
+        "--fail-level",
+        type=Severity,
+        choices=tuple(Severity),
+        metavar="LEVEL",
+        help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
+    )
+    group.add_argument("--exit-zero", action="store_true", help="no finding fails the run")
+
+
+def _add_fixes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--fix", action="store_true", help="apply the fixes that change no key, and say what is left")
+    group.add_argument("--unsafe-fixes", action="store_true", help="apply those as well that may change keys")
+    group.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Lint; 1 where a finding fails the run, or `--diff` has something to show; 2 where the tool cannot do its work."""
+    if arguments.list:
+        return _list()
+    try:
+        if arguments.explain is not None:
+            return _explain(arguments.explain)
+        return _linted(arguments)
+    except (_Failed, SettingsMistake, UnknownWord) as error:
+        print(f"tornado-proxy lint: {error}", file=sys.stderr)
+        return ExitStatus.FAILED
+
+
+def _list() -> ExitStatus:
+    width = max(len(check.name) for check in CHECKS)
+    for check in CHECKS:
+        print(f"{check.name:<{width}}  {check.category.value:<9} {check.severity.value:<8} {check.summary}")
+    return ExitStatus.CLEAN
+
+
+def _explain(name: str) -> ExitStatus:
+    (word,) = read_words([name], CHECKS)
+    pages = [
+        f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
+        for check in CHECKS
+        if word in ("all", check.name, check.category.value)
+    ]
+    print("\n\n".join(pages), end="")
+    return ExitStatus.CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What a command line asks for: files, what is known of the targets, what is looked for, and which fixes apply."""
+
+    files: tuple[RuleFile, ...]
+    settings: Settings | None
+    mistakes: tuple[Diagnostic, ...]
+    selection: Selection
+    fail_level: Severity | None
+    fixes: frozenset[Safety] = field(default=frozenset())
+
+    def look(self, files: Sequence[RuleFile]) -> Report:
+        """Lint some state of the files."""
+        subject = subject_of(compile_rule_files(files), self.settings, self.mistakes)
+        return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
+
+
+def _linted(arguments: argparse.Namespace) -> ExitStatus:
+    job = _job(arguments)
+    fixed = fix_all(job.files, job.look, job.fixes)
+    if arguments.diff:
+        return _show_differences(job, fixed)
+    passes_on = bool(job.fixes) and _STANDARD_INPUT in arguments.paths
+    if passes_on:
+        _pass_on(fixed)
+    elif job.fixes:
+        _write(job, fixed)
+    _print(fixed.report, arguments.format, sys.stderr if passes_on else sys.stdout)
+    if fixed.report.broken:
+        return ExitStatus.FAILED
+    return ExitStatus.FINDINGS if fixed.report.failing else ExitStatus.CLEAN
+
+
+def _job(arguments: argparse.Namespace) -> _Job:
+    if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
+        raise _Failed("`-` stands alone where it is to be fixed")
+    first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
+    found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
+    settings, mistakes = _configuration(arguments.config)
+    places = arguments.paths or _places(settings)
+    level = None if arguments.exit_zero else arguments.fail_level or found.fail_level
+    files = _files(places, arguments.stdin_filename)
+    return _Job(files, settings, mistakes, _selection(arguments, found), level, _fixes(arguments))
+
+
+def _selection(arguments: argparse.Namespace, found: LintSettings) -> Selection:
+    chosen = found.selection
+    if arguments.select is not None:
+        chosen = replace(chosen, select=read_words(arguments.select, CHECKS), ignore=frozenset())
+    return replace(chosen, ignore=chosen.ignore | read_words(arguments.ignore, CHECKS))
+
+
+def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
+    if arguments.unsafe_fixes:
+        return frozenset({Safety.SAFE, Safety.UNSAFE})
+    return frozenset({Safety.SAFE}) if arguments.fix or arguments.diff else frozenset()
+
+
+def _configuration(path: Path | None) -> tuple[Settings | None, tuple[Diagnostic, ...]]:
+    if path is None:
+        return None, ()
+    from tornado_proxy.config.loading import load  # noqa: PLC0415 - pydantic and YAML, for a configuration only
+    from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415 - the same
+
+    loaded = load(path, os.environ, unresolved)
+    if loaded.source is None:
+        raise _Failed("\n".join(each.message for each in loaded.diagnostics))
+    return loaded.settings, loaded.diagnostics
+
+
+def _places(settings: Settings | None) -> Sequence[str]:
+    if settings is not None:
+        return [str(path) for path in settings.rules]
+    return [str(_DEFAULT if _DEFAULT.is_dir() else Path())]
+
+
+def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
+    """The rule files of some places, one of them from standard input; raises `_Failed`."""
+    read = read_rule_files([Path(place) for place in places if place != _STANDARD_INPUT])
+    if read.diagnostics:
+        raise _Failed("\n".join(_told(each) for each in read.diagnostics))
+    if _STANDARD_INPUT not in places:
+        return read.files
+    given = RuleFile(stdin_filename, sys.stdin.buffer.read())
+    there = [_is_same(file.name, stdin_filename) for file in read.files]
+    if not any(there):
+        return (*read.files, given)
+    return tuple(
+        RuleFile(file.name, given.data) if same else file for file, same in zip(read.files, there, strict=True)
+    )
+
+
+def _is_same(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()
+
+
+def _told(diagnostic: Diagnostic) -> str:
+    return diagnostic.message + (f": {diagnostic.help}" if diagnostic.help else "")
+
+
+def _print(report: Report, name: str, stream: TextIO) -> None:
+    text = full.render(report, color=in_color(stream)) if name == "full" else reporter(name)(report)
+    print(text, end="", file=stream)
+
+
+def _write(job: _Job, fixed: Fixed) -> None:
+    from tornado_proxy.tools.replacing import replace_file  # noqa: PLC0415 - for `--fix` only
+
+    files = changed(job.files, fixed.files)
+    for file in files.values():
+        try:
+            replace_file(Path(file.name), file.data)
+        except OSError as error:
+            raise _Failed(f"`{file.name}` cannot be written: {error.strerror}") from error
+    if fixed.count:
+        done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
+        print(done, file=sys.stderr)
+
+
+def _pass_on(fixed: Fixed) -> None:
+    # Bytes: a terminal's encoding must not decide what a file holds.
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(file.data for file in fixed.files)
+
+
+def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
+    from tornado_proxy.tools.formatting import Formatted, difference  # noqa: PLC0415 - for `--diff` only
+
+    files = changed(job.files, fixed.files)
+    for before, after in files.items():
+        for line in difference(Formatted(before, after.data)):
+            print(visible(line))
+    return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
+
+
+def _words(text: str) -> Iterable[str]:
+    return [word for each in text.split(",") if (word := each.strip())]

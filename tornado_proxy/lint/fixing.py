@@ -1,0 +1,91 @@
+"""Fixes applied to files: as many at once as do not touch one another, then again, until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tornado_proxy.lang.decoding import decode
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, errors
+from tornado_proxy.lint.engine import Report
+from tornado_proxy.rules.loading import RuleFile
+
+ROUNDS = 20
+"""A fix may call for another one; more often than this it is a mistake of ours."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The files after all fixes, what is still to be said of them, and how many fixes were applied."""
+
+    files: tuple[RuleFile, ...]
+    report: Report
+    count: int = 0
+
+
+def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -> list[Fix]:
+    """The first fix of each diagnostic that may be applied."""
+    offered = (next((fix for fix in each.fixes if fix.safety in allowed), None) for each in diagnostics)
+    return [fix for fix in offered if fix is not None]
+
+
+def fix_all(
+    files: Sequence[RuleFile], look: Callable[[Sequence[RuleFile]], Report], allowed: Collection[Safety]
+) -> Fixed:
+    """Fix what may be fixed, looking again after each round; files that would be broken stay as they were."""
+    fixed = Fixed(tuple(files), look(files))
+    for _ in range(ROUNDS):
+        fixes = apart(applicable(fixed.report.diagnostics, allowed))
+        if not fixes:
+            break
+        edits = [edit for fix in fixes for edit in fix.edits]
+        changed = tuple(_edited(file, edits) for file in fixed.files)
+        report = look(changed)
+        if len(_mistakes(report)) > len(_mistakes(fixed.report)):
+            break
+        fixed = Fixed(changed, report, fixed.count + len(fixes))
+    return fixed
+
+
+def _mistakes(report: Report) -> list[Diagnostic]:
+    """What keeps files from being used, which no fix may add to."""
+    return [each for each in errors(report.diagnostics) if each.code not in report.judged]
+
+
+def apart(fixes: Iterable[Fix]) -> list[Fix]:
+    """Those fixes, from the first on, that touch no place that one before them touches."""
+    chosen: list[Fix] = []
+    taken: list[Edit] = []
+    for fix in fixes:
+        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+            chosen.append(fix)
+            taken.extend(fix.edits)
+    return chosen
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    apart = one.span.end < other.span.start or other.span.end < one.span.start
+    return one.span.source is other.span.source and not apart
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """A text after edits that do not overlap."""
+    for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def _edited(file: RuleFile, edits: Iterable[Edit]) -> RuleFile:
+    source, _ = decode(file.name, file.data)
+    here = [edit for edit in edits if edit.span.source.name == file.name]
+    if source is None or not here:
+        return file
+    mark = _MARK if file.data.startswith(_MARK) else b""
+    return RuleFile(file.name, mark + edited(source.text, here).encode())
+
+
+def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:
+    """The files that fixes have changed, with what has become of them."""
+    return {old: new for old, new in zip(before, after, strict=True) if old.data != new.data}

@@ -1,0 +1,140 @@
+"""The linter's settings: `[tool.tornado-proxy.lint]` in a pyproject.toml, `[lint]` in a tornado-proxy.toml.
+
+The file is the nearest one above the first path that is linted; where both stand in one directory, the file of our own
+counts. A pyproject.toml without the table is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lint.check import Check
+from tornado_proxy.lint.selection import ALL, Selection, UnknownWord, read_words
+
+OWN_FILE = "tornado-proxy.toml"
+SHARED_FILE = "pyproject.toml"
+
+
+class SettingsMistake(Exception):
+    """Settings that cannot be used; the text names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintSettings:
+    """What a file of settings says, with every default filled in."""
+
+    selection: Selection = field(default_factory=Selection)
+    fail_level: Severity = Severity.WARNING
+
+
+def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
+    """The settings that count for a path; raises `SettingsMistake`."""
+    place = start.resolve()
+    for directory in (place, *place.parents):
+        for name, keys in ((OWN_FILE, ("lint",)), (SHARED_FILE, ("tool", "tornado-proxy", "lint"))):
+            table = _table(directory / name, keys)
+            if table is not None:
+                return _read(table, directory, directory / name, checks)
+    return LintSettings()
+
+
+def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """The table of a file; None where the file or the table does not exist."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsMistake(f"`{file}` cannot be read: {error}") from error
+    if file.name == SHARED_FILE and keys[1] not in text:
+        return None
+    return _descended(_parsed(text, file), keys, file)
+
+
+def _parsed(text: str, file: Path) -> Any:
+    import tomllib  # noqa: PLC0415 - most runs have no settings to read
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsMistake(f"`{file}` is no TOML: {error}") from error
+
+
+def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
+    for key in keys:
+        if not isinstance(table, dict):
+            raise SettingsMistake(f"`{file}`: `{'.'.join(keys)}` is no table")
+        if key not in table:
+            return {} if file.name == OWN_FILE else None
+        table = table[key]
+    if not isinstance(table, dict):
+        raise SettingsMistake(f"`{file}`: `{'.'.join(keys)}` is no table")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A value of a setting, and what to say of it where it does not fit."""
+
+    name: str
+    value: Any
+    file: Path
+    checks: Collection[Check]
+
+    def words(self) -> frozenset[str]:
+        return self.meaning(self.strings(self.value))
+
+    def level(self) -> Severity:
+        levels = [each.value for each in Severity]
+        if self.value not in levels:
+            raise self.mistake(f"is one of {', '.join(levels)}")
+        return Severity(self.value)
+
+    def per_file(self) -> Mapping[str, frozenset[str]]:
+        if not isinstance(self.value, dict):
+            raise self.mistake("is a table: a glob, and the checks that are off for the files that it matches")
+        return {glob: self.meaning(self.strings(words)) for glob, words in self.value.items()}
+
+    def strings(self, value: Any) -> list[str]:
+        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+            raise self.mistake("is a list of names and categories")
+        return value
+
+    def meaning(self, words: list[str]) -> frozenset[str]:
+        try:
+            return read_words(words, self.checks)
+        except UnknownWord as error:
+            raise SettingsMistake(f"`{self.file}`: in `{self.name}` {error}") from error
+
+    def mistake(self, fact: str) -> SettingsMistake:
+        return SettingsMistake(f"`{self.file}`: `{self.name}` {fact}")
+
+
+_SETTINGS: Mapping[str, Callable[[_Reading], Any]] = {
+    "select": _Reading.words,
+    "ignore": _Reading.words,
+    "fail-level": _Reading.level,
+    "per-file-ignores": _Reading.per_file,
+}
+
+
+def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collection[Check]) -> LintSettings:
+    values: dict[str, Any] = {}
+    for name, value in table.items():
+        if name not in _SETTINGS:
+            meant = did_you_mean(name, _SETTINGS)
+            cure = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
+            raise SettingsMistake(f"`{file}`: there is no setting `{name}`; {cure}")
+        values[name] = _SETTINGS[name](_Reading(name, value, file, checks))
+    selection = Selection(
+        values.get("select", frozenset({ALL})),
+        values.get("ignore", frozenset()),
+        values.get("per-file-ignores", {}),
+        directory,
+    )
+    return LintSettings(selection, values.get("fail-level", Severity.WARNING))
