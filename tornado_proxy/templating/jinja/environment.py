@@ -47,6 +47,9 @@ _ATTRIBUTES: Mapping[type, Collection[str]] = {
 }
 """What a template may read of values that are not ours; their methods may be called."""
 
+# With these a call would run in a context of variables that the template chose, the budget among them.
+_JINJA_ARGUMENTS = ("_loop_vars", "_block_vars")
+
 
 @pass_context
 def _range(context: Context, *bounds: int) -> list[int]:
@@ -108,6 +111,8 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
         """Call a macro, a function, or a method of a text; nothing else can be called."""
         budget = budget_of(context)
         budget.work()
+        for name in _JINJA_ARGUMENTS:
+            kwargs.pop(name, None)
         if isinstance(obj, Macro):
             with budget.macro():
                 return context.call(obj, *args, **kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from tornado_proxy.templating.errors import LimitError
@@ -19,10 +20,10 @@ def padded(text: object, width: int = 80, *_: object) -> int:
     return max(len(written(text)), width)
 
 
-def joined(items: Iterable[object], separator: object = "") -> int:
-    """The size of texts in a row, with something between them."""
+def joined(items: Iterable[object], d: object = "") -> int:
+    """The size of texts in a row, with something between them, which Jinja2 calls `d`."""
     sizes = [len(written(item)) for item in items]
-    return sum(sizes) + len(sizes) * len(written(separator))
+    return sum(sizes) + len(sizes) * len(written(d))
 
 
 def joined_by(separator: str, items: Iterable[object]) -> int:
@@ -56,7 +57,7 @@ def _size_of_values(values: object) -> int:
     if isinstance(values, dict):
         return sum(_size_of_values(value) for value in values.values())
     # A float may have all its digits before the point.
-    return len(written(values)) if isinstance(values, str) else len(str(10**308))
+    return max(len(written(values)), 0 if isinstance(values, str) else sys.float_info.max_10_exp + 1)
 
 
 def formatted_with(text: object, *values: object, **named: object) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import jinja2
+from jinja2 import nodes
 
 from tornado_proxy.templating.data import Captures, TargetKeyRewriteData
 from tornado_proxy.templating.errors import LimitError, RenderError, TemplateMistake
@@ -13,12 +14,13 @@ from tornado_proxy.templating.jinja.budget import KEY, Budget
 from tornado_proxy.templating.jinja.environment import KeyEnvironment
 from tornado_proxy.templating.jinja.instrument import instrument
 from tornado_proxy.templating.jinja.reading import Facts, read
-from tornado_proxy.templating.jinja.source import parse
+from tornado_proxy.templating.jinja.source import Tokens, parse
 from tornado_proxy.templating.jinja.texts import backticked
 from tornado_proxy.templating.jinja.views import variables
 from tornado_proxy.templating.trimming import trimmed
 
 _ENVIRONMENT = KeyEnvironment()
+_LONGEST_MESSAGE = 200  # Python's may hold the values that it speaks of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class JinjaTemplate:
         except RecursionError as error:
             raise LimitError("the template nests too deeply") from error
         except Exception as error:  # a template may raise whatever Python's operators and Jinja2's filters raise
-            raise RenderError(backticked(str(error)) or type(error).__name__) from error
+            raise RenderError(backticked(str(error)[:_LONGEST_MESSAGE]) or type(error).__name__) from error
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int) -> JinjaTemplate:
@@ -58,8 +60,18 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int) -> J
     try:
         tree, tokens = parse(_ENVIRONMENT, text)
         facts = read(tree, tokens, names, group_count)
-        code = _ENVIRONMENT.compile(instrument(tree))
+        compiled = _compiled(tree, tokens)
     except RecursionError as error:
         raise TemplateMistake("the template nests too deeply") from error
-    compiled = jinja2.Template.from_code(_ENVIRONMENT, code, _ENVIRONMENT.make_globals(None))
     return JinjaTemplate(text, facts, compiled)
+
+
+def _compiled(tree: nodes.Template, tokens: Tokens) -> jinja2.Template:
+    try:
+        code = _ENVIRONMENT.compile(instrument(tree))
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateMistake(backticked(str(error.message)), error.lineno, tokens.end(error.lineno)) from error
+    except SyntaxError as error:
+        # Python finds what Jinja2 does not look for: a name that stands twice among arguments.
+        raise TemplateMistake(error.msg) from error
+    return jinja2.Template.from_code(_ENVIRONMENT, code, _ENVIRONMENT.make_globals(None))
