@@ -2,6 +2,7 @@ import pytest
 
 from tornado_proxy.templating import golang, jinja, plain
 from tornado_proxy.templating.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templating.template import Template
 
 CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})
 
@@ -18,7 +19,7 @@ CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})
 )
 def test_every_dialect_keeps_the_same_promises(dialect, text, reads_user):
     """One signature compiles, one renders; a group that took no part is empty in each."""
-    template = dialect.compile_template(text, CAPTURES.names, 2)
+    template: Template = dialect.compile_template(text, CAPTURES.names, 2)
     assert template.render(CAPTURES, TargetKeyRewriteData("/a/b")) == "/x/b"
     assert (template.text, template.reads_user) == (text, reads_user)
     names = [(name, text[start:end]) for name, start, end in template.group_references]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from tornado_proxy.templating.errors import LimitError
@@ -13,6 +12,7 @@ Size = Callable[..., int]
 
 _CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(\*|\d*)(?:\.(\*|\d*))?")
 _LONGEST_WIDTH = 4  # digits
+_LONGEST_NUMBER = 330  # characters of the largest float, all its digits written out
 
 
 def padded(text: object, width: int = 80, *_: object) -> int:
@@ -56,8 +56,7 @@ def _size_of_values(values: object) -> int:
         return sum(_size_of_values(value) for value in values)
     if isinstance(values, dict):
         return sum(_size_of_values(value) for value in values.values())
-    # A float may have all its digits before the point.
-    return max(len(written(values)), 0 if isinstance(values, str) else sys.float_info.max_10_exp + 1)
+    return max(len(written(values)), 0 if isinstance(values, str) else _LONGEST_NUMBER)
 
 
 def formatted_with(text: object, *values: object, **named: object) -> int:

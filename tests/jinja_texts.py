@@ -1,0 +1,26 @@
+"""Jinja templates written in tests: compiled for a source with some groups, and rendered for one request."""
+
+from __future__ import annotations
+
+from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templating.jinja import compile_template
+
+CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
+USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")
+REQUEST = RequestData(
+    "PUT",
+    "example.org",
+    "/m/a/b",
+    "q=1&q=2",
+    (("q", "1"), ("q", "2"), ("empty", "")),
+    (("X-Tenant", "acme"), ("x-tenant", "other"), ("Host", "example.org")),
+    "https",
+    "192.0.2.1",
+)
+TARGET = TargetData("site", "bucket-1", "pre/", "eu-west-1", mount_host="example.org", mount_paths=("/m",))
+
+
+def rendered(text: str, user: User | None = USER) -> str:
+    """What a template writes."""
+    template = compile_template(text, CAPTURES.names, 3)
+    return template.render(CAPTURES, TargetKeyRewriteData("/a/b", user, REQUEST, TARGET))

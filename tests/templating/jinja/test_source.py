@@ -1,0 +1,67 @@
+import pytest
+from jinja2 import nodes
+
+from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templating.jinja.environment import KeyEnvironment
+from tornado_proxy.templating.jinja.source import parse
+
+ENVIRONMENT = KeyEnvironment()
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("{{ a }}", {"a": 3}),
+        ("é{{- a }}\n{{ b }}", {"a": 5, "b": 13}),
+        ("\r\n{{ a }}\r\n{{b}}", {"a": 5, "b": 13}),
+        ("{% if a %}{% raw %}{{ b }}{% endraw %}{{ b }}{% endif %}", {"a": 6, "b": 41}),
+        ("{# a #}{{ a }}", {"a": 10}),
+    ],
+)
+def test_every_node_knows_its_offset(text, places):
+    """Offsets count code points of the text as written, over line ends, comments and raw parts."""
+    tree, tokens = parse(ENVIRONMENT, text)
+    found = {node.name: node.lineno for node in tree.find_all(nodes.Name)}
+    assert found == places
+    assert all(text[start : tokens.end(start)] == name for name, start in places.items())
+
+
+def test_the_token_behind_another_is_found():
+    """The last has none behind it."""
+    _, tokens = parse(ENVIRONMENT, "{{ a .b }}")
+    assert [tokens.after(start) for start in (0, 3, 5, 6, 8)] == [3, 5, 6, 8, 8]
+    assert parse(ENVIRONMENT, "text")[1].end(2) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "message"),
+    [
+        ("/{{ a b }}", 6, 7, "expected token `end of print statement`, got `b`"),
+        ("{% foo %}", 3, 6, "encountered unknown tag `foo`"),
+        ("{{ a }", 5, 6, "unexpected `}`"),
+        ("{{ 1 + }}", 7, 9, "unexpected `end of print statement`"),
+        ("é{{ a ? b }}", 6, 7, "unexpected char `?`"),
+        ('{{ "a }}', 3, 4, 'unexpected char `"`'),
+        ("{{ a[ }}", 6, 7, "unexpected `}`, expected `]`"),
+        ("{# a", 2, 3, "missing end of comment tag"),
+        ("\r\n\r\n{{ 1 1 }}", 9, 10, "expected token `end of print statement`, got `integer`"),
+    ],
+)
+def test_a_syntax_error_is_told_where_it_is(text, start, end, message):
+    """Jinja2's message stands at the token that it speaks of."""
+    with pytest.raises(TemplateMistake) as caught:
+        parse(ENVIRONMENT, text)
+    assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
+
+
+def test_what_is_missing_is_missing_at_the_end():
+    """A statement that nothing closes is told behind the last character."""
+    with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:
+        parse(ENVIRONMENT, "{% if a %}b")
+    assert (caught.value.offset, caught.value.end) == (11, None)
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    """Python would not read it either."""
+    with pytest.raises(TemplateMistake, match="a number has too many digits"):
+        parse(ENVIRONMENT, "{{ " + "9" * 5000 + " }}")
