@@ -1,0 +1,253 @@
+"""A target of the type TEMPLATE, written for this project's keys where it is proved to make the same key.
+
+What is proved: all data that the template reads is the same here, or is put in its place; and what it prints is known
+as far as slashes go. Conditions may be anything that reads such data; what is printed may be text, the key, the user's
+name, the method or the target's name, as they are or in another case.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templating.golang import compile_template
+from tornado_proxy.templating.golang.nodes import (
+    Body,
+    Branch,
+    Chain,
+    Dot,
+    FieldChain,
+    Identifier,
+    Operand,
+    Output,
+    Pipeline,
+    Text,
+    Variable,
+)
+from tornado_proxy.templating.golang.parser import parse
+from tornado_proxy.templating.golang.scanner import Plain, scan
+from tornado_proxy.templating.golang.template import vocabulary
+from tornado_proxy.templating.trimming import GO_SPACES
+from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
+from tornado_proxy.tools.convert.plain_targets import as_directory
+from tornado_proxy.tools.convert.sources import Here, Unproved
+
+_KEY = ("Key",)
+_PREFIX = ("Target", "Bucket", "Prefix")
+_USER = frozenset({"Username", "GetUsername", "GetIdentifier"})
+_SAME = (
+    ("User",),
+    ("Request", "Method"),
+    ("Request", "Header"),
+    ("Request", "URL", "Path"),
+    ("Request", "URL", "Query"),
+    ("Request", "URL", "RawQuery"),
+    ("Target", "Name"),
+    ("Target", "Bucket", "Name"),
+    ("Target", "Bucket", "Region"),
+)
+"""What of the data is the same here, with all below it."""
+
+_LINE_END = re.compile(r"\r?\n")
+_CASES = frozenset({"lower", "upper"})
+_MOST_WAYS = 64
+"""Through the conditions of a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a template's data says of its target: the prefix as configured, and as s3-proxy puts it in front."""
+
+    configured: str
+    prefix: str
+
+
+def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
+    """A template for this project's keys; raises `Unproved` and, where it is no template here, `TemplateMistake`."""
+    pattern = compile_pattern(source.text)
+    compile_template(target, pattern.names, pattern.group_count)
+    parsed = parse(target, vocabulary())
+    if parsed.templates:
+        raise Unproved("it defines templates of its own", "write their text where they are used")
+    reader = _Reader(target, surroundings)
+    reader.body(parsed.body)
+    _check(parsed.body, surroundings)
+    _take_off_prefix(reader, target, parsed.body)
+    text = reader.edited()
+    compile_template(text, pattern.names, pattern.group_count)
+    return text
+
+
+class _Reader:
+    """A walk through all that a template reads, and the edits that make it the same data."""
+
+    def __init__(self, text: str, surroundings: Surroundings) -> None:
+        self.surroundings = surroundings
+        self._text = text
+        self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and what takes the place
+
+    def body(self, body: Body) -> None:
+        """Walk through nodes; raises `Unproved` for those that no proof covers."""
+        for node in body:
+            match node:
+                case Text():
+                    pass
+                case Output():
+                    self._pipeline(node.pipeline, node.base, printed=True)
+                case Branch(sets_dot=False):
+                    self._pipeline(node.pipeline, node.base)
+                    self.body(node.body)
+                    self.body(node.otherwise)
+                case _:
+                    raise Unproved("it holds a `with`, a `range` or the call of a template, which no proof covers")
+
+    def take_off(self, start: int, opening: str, directory: str) -> None:
+        """Take the prefix off the text with which the result begins; raises `Unproved`."""
+        bare = opening.lstrip("/")
+        if not bare.startswith(directory):
+            message = f"it may lead outside the prefix `{directory}`, where no rewrite leads here"
+            raise Unproved(message, f"begin it with `{directory}`")
+        self._edits[start] = (start + len(opening) - len(bare) + len(directory), "/")
+
+    def keep_key(self, output: Output) -> None:
+        """Print the key as it is here: what the result begins with is the path below the prefix."""
+        del self._edits[output.base + output.pipeline.commands[0].operands[0].start]
+
+    def edited(self) -> str:
+        """The text with all edits made."""
+        text = self._text
+        for start, (end, replacement) in sorted(self._edits.items(), reverse=True):
+            text = text[:start] + replacement + text[end:]
+        return text
+
+    def _pipeline(self, pipeline: Pipeline, base: int, *, printed: bool = False) -> None:
+        alone = printed and _operand_alone(pipeline) is not None
+        for command in pipeline.commands:
+            for operand in command.operands:
+                self._operand(operand, base, bare=alone)
+
+    def _operand(self, operand: Operand, base: int, *, bare: bool = False) -> None:
+        match operand:
+            case FieldChain() | Variable(name="$"):
+                path = operand.names if isinstance(operand, FieldChain) else operand.fields
+                self._path(path, (operand.start + base, operand.end + base), bare=bare)
+            case Dot():
+                self._path((), (operand.start + base, operand.end + base), bare=bare)
+            case Pipeline():
+                self._pipeline(operand, base)
+            case Chain():
+                self._operand(operand.operand, base)
+            case _:
+                pass
+
+    def _path(self, path: tuple[str, ...], place: tuple[int, int], *, bare: bool) -> None:
+        if path == _KEY:
+            call = self._key()
+            self._edits[place[0]] = (place[1], call if bare else f"({call})")
+        elif path == _PREFIX:
+            self._edits[place[0]] = (place[1], _string(self.surroundings.configured))
+        elif not any(path[: len(same)] == same for same in _SAME):
+            raise Unproved(f"`{self._text[slice(*place)]}` is not the same here")
+
+    def _key(self) -> str:
+        prefix = self.surroundings.prefix
+        below = 'trimPrefix "/" .Key'
+        return f"print {_string(prefix)} ({below})" if prefix else below
+
+
+def _string(text: str) -> str:
+    """A text as a string of Go."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _operand_alone(pipeline: Pipeline) -> Operand | None:
+    """The operand that a pipeline consists of; None where there is more to it."""
+    if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0].operands) != 1:
+        return None
+    return pipeline.commands[0].operands[0]
+
+
+def _path_of(operand: Operand | None) -> tuple[str, ...]:
+    match operand:
+        case FieldChain():
+            return operand.names
+        case Variable(name="$"):
+            return operand.fields
+    return ()
+
+
+def _check(body: Body, surroundings: Surroundings) -> None:
+    """Raise `Unproved` unless no way through a template makes an empty segment."""
+    for way in _ways(body):
+        pieces = [_piece(node, surroundings) for node in way]
+        if any("//" in _text(node) for node in way if isinstance(node, Text)):
+            raise Unproved("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
+        meeting = where_slashes_meet(pieces)
+        if meeting is not None:
+            one, other = meeting
+            raise Unproved(
+                f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out"
+            )
+
+
+def _ways(body: Body) -> list[tuple[Text | Output, ...]]:
+    """What a template may print, one node after another, whatever its conditions say."""
+    ways: list[tuple[Text | Output, ...]] = [()]
+    for node in body:
+        if isinstance(node, Branch):
+            branches = [*_ways(node.body), *_ways(node.otherwise)]
+            ways = [(*way, *branch) for way in ways for branch in branches]
+        elif isinstance(node, Text | Output) and not (isinstance(node, Output) and node.pipeline.variables):
+            ways = [(*way, node) for way in ways]
+        if len(ways) > _MOST_WAYS:
+            raise Unproved(f"its conditions make more than {_MOST_WAYS} different results")
+    return ways
+
+
+def _text(node: Text) -> str:
+    """What a text adds to a key: line ends are taken out."""
+    return _LINE_END.sub("", node.value.decode())
+
+
+def _piece(node: Text | Output, surroundings: Surroundings) -> Piece:
+    if isinstance(node, Text):
+        return literal(_text(node))
+    path = _path_of(_printed(node.pipeline))
+    if path == _KEY:
+        prefix = surroundings.prefix
+        return Piece("`.Key`", prefix.startswith("/"), ends_with_slash=True, empty=not prefix)
+    if path[:1] == ("User",) and set(path[1:]) <= _USER and len(path) == 2:
+        return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
+    if path in (("Request", "Method"), ("Target", "Name"), ("Target", "Bucket", "Name")):
+        return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
+    raise Unproved("what it prints is more than text, the key and the user's name, so nothing is proved of its slashes")
+
+
+def _printed(pipeline: Pipeline) -> Operand | None:
+    """The operand that is printed as it is or in another case; None where more is done with it."""
+    operands = [operand for command in pipeline.commands for operand in command.operands]
+    cases = [each for each in operands if isinstance(each, Identifier) and each.name in _CASES]
+    others = [each for each in operands if each not in cases]
+    return others[0] if len(others) == 1 and not pipeline.variables else None
+
+
+def _take_off_prefix(reader: _Reader, target: str, body: Body) -> None:
+    """Have the prefix taken off with which the result begins; raises `Unproved`."""
+    directory = as_directory(reader.surroundings.prefix)
+    if not directory:
+        return
+    for node, piece in zip(body, scan(target), strict=False):
+        if isinstance(piece, Plain):
+            if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
+                reader.take_off(piece.start + len(piece.text) - len(bare), bare, directory)
+                return
+        elif isinstance(node, Output) and _path_of(_operand_alone(node.pipeline)) == _KEY:
+            reader.keep_key(node)
+            return
+        else:
+            break
+    raise Unproved(
+        f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
+    )

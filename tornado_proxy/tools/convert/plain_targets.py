@@ -1,0 +1,89 @@
+"""A target of the type REGEX, written for this project's keys where it is proved to make the same key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.rules.expressions.reader import read_expression
+from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.templating.plain import Reference, compile_template
+from tornado_proxy.templating.references import group_number
+from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
+from tornado_proxy.tools.convert.proofs import Captures
+from tornado_proxy.tools.convert.sources import Here, Unproved
+
+
+def plain_target_here(target: str, source: Here, prefix: str) -> str:
+    """A template for this project's keys; raises `Unproved`."""
+    references = compile_template(target, {}, 0).group_references
+    if not source.whole and any(group_number(name) == 0 for name, _, _ in references):
+        raise Unproved("`$0` is the whole match, which has another text here", "put what is meant in a group")
+    text = _below_prefix(target, target.partition("$")[0], prefix)
+    _check(text, source)
+    return text
+
+
+def _below_prefix(target: str, opening: str, prefix: str) -> str:
+    """A target, of which `opening` is certain to be its beginning, without the prefix; raises `Unproved`."""
+    directory = as_directory(prefix)
+    bare = opening.lstrip("/")
+    slashes = len(opening) - len(bare)
+    if not bare.startswith(directory):
+        message = f"it may lead outside the prefix `{directory}`, where no rewrite leads here"
+        raise Unproved(message, f"begin it with `{directory}`, or serve the other keys with a target of their own")
+    rest = target[slashes + len(directory) :]
+    # A text that begins with something unknown gets its slash, if it has none, when it is rendered.
+    return f"/{rest}" if opening else rest
+
+
+def as_directory(prefix: str) -> str:
+    """A prefix as it stands on the wire: without the leading slash that s3-proxy's SDK takes off."""
+    bare = prefix.strip("/")
+    return f"{bare}/" if bare else ""
+
+
+def _check(text: str, source: Here) -> None:
+    """Raise `Unproved` if the result is refused here, or may hold an empty segment."""
+    references = compile_template(text, {}, 0).group_references
+    if not text:
+        raise Unproved("it is empty")
+    objection = None if references else path_objection(text.replace("$$", "$"))
+    if objection is not None:
+        raise Unproved(f"it {objection}, which is refused here")
+    if "//" in text:
+        raise Unproved("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
+    meeting = where_slashes_meet(_pieces(text, references, source))
+    if meeting is not None:
+        one, other = meeting
+        raise Unproved(
+            f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out",
+            "let the slash stand either in the group or beside it",
+        )
+
+
+def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Iterator[Piece]:
+    groups = read_expression(source.text).names
+    captures = Captures(source.text)
+    at = 0
+    for name, start, end in references:
+        yield literal(text[at:start])
+        yield _captured(text[start:end], _numbers(name, groups), captures)
+        at = end
+    yield literal(text[at:])
+
+
+def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
+    """The groups that a reference may mean: namesakes are several, and one that does not exist is none."""
+    number = group_number(name)
+    if number is None:
+        return [each for each, known in enumerate(groups, start=1) if known == name]
+    return [number] if number <= len(groups) else []
+
+
+def _captured(name: str, numbers: list[int], captures: Captures) -> Piece:
+    return Piece(
+        f"`{name}`",
+        any(map(captures.may_begin_with_slash, numbers)),
+        any(map(captures.may_end_with_slash, numbers)),
+        not numbers or any(map(captures.may_be_empty, numbers)),
+    )

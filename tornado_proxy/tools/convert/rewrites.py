@@ -1,0 +1,134 @@
+"""A `keyRewriteList` as rewrites: what is carried over, what is left out, and what has to be left out with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.automata import Language, language
+from tornado_proxy.rules.patterns import PatternError, compile_pattern
+from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templating.golang import compile_template as compile_go
+from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
+from tornado_proxy.tools.convert.plain_targets import plain_target_here
+from tornado_proxy.tools.convert.proofs import disjoint
+from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
+from tornado_proxy.tools.convert.section import Section
+from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An entry of a `keyRewriteList`."""
+
+    source: str
+    target: str
+    dialect: Dialect
+    place: Span = field(repr=False)
+
+
+class Written(NamedTuple):
+    """A rewrite for this project's keys."""
+
+    source: str
+    dialect: Dialect
+    template: str
+
+
+class LeftOut(NamedTuple):
+    """Why there is no rewrite, and the cure; `keys` is what its source finds, None where that is not known."""
+
+    reason: str
+    help: str | None
+    keys: Language | None
+
+
+class Never(NamedTuple):
+    """Why there need be no rewrite: s3-proxy's never applies."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry and what became of it."""
+
+    given: Given
+    result: Written | LeftOut | Never
+
+
+def given_entries(target: Section, remarks: Remarks) -> list[Given]:
+    """The entries of a target's list."""
+    return [_given(section, remarks) for section in target.sections("keyRewriteList")]
+
+
+def _given(section: Section, remarks: Remarks) -> Given:
+    kind = section.text("targetType", "REGEX")
+    if kind not in ("REGEX", "TEMPLATE"):
+        message = f"`{kind}` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
+        remarks.add(Outcome.CHANGED, f"{section.path}.targetType", section.place("targetType"), message)
+    dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
+    return Given(section.text("source"), section.text("target"), dialect, section.span)
+
+
+def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[Entry]:
+    """What becomes of a list of entries.
+
+    A later entry must not take the keys of one that is left out: s3-proxy would not have asked it. So it stays only
+    where the two are proved to share no key.
+    """
+    done: list[Entry] = []
+    missing: list[tuple[Given, Language | None]] = []
+    for given in entries:
+        result = _converted(given, surroundings, keys_as)
+        if isinstance(result, Written):
+            result = _unless_in_doubt(result, missing)
+        if isinstance(result, LeftOut):
+            missing.append((given, result.keys))
+        done.append(Entry(given, result))
+    return done
+
+
+def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language | None]]) -> Written | LeftOut:
+    keys = language(written.source)
+    for earlier, theirs in missing:
+        if theirs is None or not disjoint(theirs, keys):
+            place = f"{earlier.place.source.name}:{earlier.place.first.line}"
+            reason = f"it may take keys of an earlier entry that is left out, at {place}"
+            return LeftOut(reason, "settle that one first", keys)
+    return written
+
+
+def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
+    keys: Language | None = None
+    try:
+        source = _source(given, surroundings.prefix, keys_as)
+        if isinstance(source, NeverFound):
+            return Never(source.reason)
+        keys = language(source.text)
+        return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
+    except (Unproved, PatternError, TemplateMistake) as error:
+        what = "target" if keys else "source"
+        return LeftOut(f"the {what} cannot be carried over: {error}", error.help, keys)
+
+
+def _source(given: Given, prefix: str, keys_as: KeysAs) -> Here | NeverFound:
+    if keys_as is KeysAs.DOCUMENTED:
+        return Here(compile_pattern(given.source).text)
+    if "//" in prefix:
+        raise Unproved("the prefix holds an empty segment, `//`, which s3-proxy's SDK takes out on the way to S3")
+    return source_here(given.source, prefix)
+
+
+def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
+    if keys_as is KeysAs.ACTUAL:
+        if given.dialect is Dialect.GO:
+            return go_target_here(given.target, source, surroundings)
+        return plain_target_here(given.target, source, surroundings.prefix)
+    if given.dialect is Dialect.GO:
+        pattern = compile_pattern(source.text)
+        compile_go(given.target, pattern.names, pattern.group_count)
+    return given.target

@@ -1,0 +1,48 @@
+"""Where s3-proxy finds a secret, as a reference of this project."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from tornado_proxy.config.values import VARIABLE
+from tornado_proxy.tools.convert.configuration_text import Setting
+from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.section import Section
+
+_VARIABLE = re.compile(VARIABLE)
+_LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
+
+
+def reference(section: Section | None, remarks: Remarks) -> Setting | None:
+    """The reference to a secret; None where there is none that can be said here.
+
+    Of several, s3-proxy takes a file first, then the environment.
+    """
+    if section is None:
+        return None
+    path, variable, value = section.text("path"), section.text("env"), section.text("value")
+    if path:
+        _remark_on_path(path, section, remarks)
+        return {"path": path}
+    if variable:
+        if _VARIABLE.fullmatch(variable):
+            return {"env": variable}
+        remarks.add(Outcome.LEFT_OUT, section.path, section.place("env"), "this is not the name of a variable here")
+        return None
+    return {"value": value} if value else None
+
+
+def _remark_on_path(path: str, section: Section, remarks: Remarks) -> None:
+    if not PurePosixPath(path).is_absolute():
+        message = f"`{path}` starts from the directory of the configuration file, not from the working directory"
+        remarks.add(Outcome.CHANGED, f"{section.path}.path", section.place("path"), message, "write it in full")
+
+
+def password(section: Section | None, remarks: Remarks) -> Setting | None:
+    """The reference to a password, which may be a hash here."""
+    found = reference(section, remarks)
+    if section is not None and isinstance(found, dict) and _LIKE_A_HASH.match(str(found.get("value", ""))):
+        message = "the password looks like a hash, and is taken for one here"
+        remarks.add(Outcome.CHANGED, section.path, section.place("value"), message, "write its hash instead")
+    return found

@@ -1,0 +1,151 @@
+"""A mapping of s3-proxy's configuration being read: what is asked for is given in its type, the rest is left over.
+
+Values are read as s3-proxy's decoder (mapstructure, weakly typed) reads them: a number may be quoted, a list of one
+may be written without brackets, and a text for a list is cut at its commas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.source import Span
+from tornado_proxy.tools.convert.files import Unreadable
+from tornado_proxy.tools.convert.given import Items, Options, Scalar, Value
+
+# strconv.ParseBool
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
+
+
+class Leftover(NamedTuple):
+    """An option that nobody asked for: its path from the root, without indices of lists, and its place."""
+
+    path: str
+    place: Span
+
+
+class Text(NamedTuple):
+    """A text of a list, with its place."""
+
+    value: str
+    place: Span
+
+
+class Section:
+    """One mapping, named by its path from the root; names are asked for as s3-proxy documents them."""
+
+    def __init__(self, options: Options, path: str = "") -> None:
+        self.path = path
+        self._options = options
+        self._asked: dict[str, list[Section]] = {}
+
+    @property
+    def span(self) -> Span:
+        """The place of the whole."""
+        return self._options.span
+
+    def place(self, name: str) -> Span:
+        """Where an option is given; the whole section where it is not."""
+        option = self._options.entries.get(name.lower())
+        return option.place if option else self.span
+
+    def __contains__(self, name: str) -> bool:
+        """Whether an option is given; asking this does not count as reading it."""
+        return name.lower() in self._options.entries
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        value = self._value(name)
+        return default if value is None else self._scalar(value, name).text
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """A boolean."""
+        value = self._value(name)
+        if value is None:
+            return default
+        scalar = self._scalar(value, name)
+        if scalar.text not in _TRUE | _FALSE:
+            raise _unfit(scalar, f"`{self._path(name)}` is no boolean that s3-proxy would read", "true or false")
+        return scalar.text in _TRUE
+
+    def whole(self, name: str, default: int) -> int:
+        """A whole number."""
+        value = self._value(name)
+        if value is None:
+            return default
+        scalar = self._scalar(value, name)
+        try:
+            return int(scalar.text)
+        except ValueError:
+            raise _unfit(scalar, f"`{self._path(name)}` is no whole number") from None
+
+    def texts(self, name: str) -> list[Text]:
+        """A list of texts."""
+        value = self._value(name)
+        if value is None:
+            return []
+        if isinstance(value, Scalar):
+            return [Text(each, value.span) for each in value.text.split(",") if value.text]
+        if isinstance(value, Options):
+            raise _unfit(value, f"`{self._path(name)}` is a list of texts")
+        scalars = (self._scalar(each, name) for each in value.items)
+        return [Text(each.text, each.span) for each in scalars]
+
+    def section(self, name: str) -> Section | None:
+        """A mapping; None where it is not given."""
+        value = self._value(name)
+        if value is None:
+            return None
+        found = self._section(value, name)
+        self._asked[name.lower()].append(found)
+        return found
+
+    def sections(self, name: str) -> list[Section]:
+        """A list of mappings."""
+        value = self._value(name)
+        if value is None:
+            return []
+        items = value.items if isinstance(value, Items) else (value,)
+        found = [self._section(each, name) for each in items]
+        self._asked[name.lower()] += found
+        return found
+
+    def named(self) -> Iterator[tuple[str, Section]]:
+        """The mappings in this one by their names, which are the user's: s3-proxy sees them in lower case."""
+        for name in self._options.entries:
+            section = self.section(name)
+            assert section is not None, "what is given is found"
+            yield name, section
+
+    def leftovers(self) -> Iterator[Leftover]:
+        """What nobody has asked for, here and below."""
+        for name, option in self._options.entries.items():
+            if name not in self._asked:
+                yield Leftover(self._path(option.name), option.place)
+            for section in self._asked.get(name, ()):
+                yield from section.leftovers()
+
+    def _value(self, name: str) -> Value | None:
+        self._asked.setdefault(name.lower(), [])
+        option = self._options.entries.get(name.lower())
+        return option.value if option else None
+
+    def _path(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+    def _scalar(self, value: Value, name: str) -> Scalar:
+        if not isinstance(value, Scalar):
+            raise _unfit(value, f"`{self._path(name)}` is a single value")
+        return value
+
+    def _section(self, value: Value, name: str) -> Section:
+        if not isinstance(value, Options):
+            raise _unfit(value, f"`{self._path(name)}` is a mapping")
+        return Section(value, self._path(name))
+
+
+def _unfit(value: Value, message: str, help: str | None = None) -> Unreadable:
+    place = value.span.first
+    return Unreadable(Diagnostic("bad-type", f"{value.span.source.name}:{place.line}: {message}", help=help))

@@ -1,0 +1,170 @@
+"""A source of s3-proxy written for this project's keys, where it is proved to find the same ones with the same groups.
+
+s3-proxy's code hands its sources the *whole key*: the bucket's prefix with one closing slash, then the path below the
+mount without its leading slash. Here a source sees `/` and that path. So what a source says of the start has to be
+said one character later, and of the prefix nothing must be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Several
+from dataclasses import dataclass
+from itertools import dropwhile
+
+from tornado_proxy.lint.automata import language
+from tornado_proxy.lint.automata.syntax import (
+    Alternation,
+    AnyCharacter,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    Character,
+    Extent,
+    FlagChange,
+    Group,
+    Node,
+    OneCharacter,
+    PerlClass,
+    Sequence,
+    UnicodeClass,
+    walk,
+)
+from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.tools.convert.proofs import never_begins, never_found
+
+_STARTS = (AssertionKind.TEXT_START, AssertionKind.LINE_START)
+_WORDS = (AssertionKind.WORD_BOUNDARY, AssertionKind.NO_WORD_BOUNDARY)
+_LONGEST_PREFIX = 200
+"""In characters: each is a proof where a source is not anchored."""
+
+
+class Unproved(Exception):
+    """What cannot be carried over, since nothing proves that it would do the same; the text is the reason."""
+
+    def __init__(self, reason: str, help: str | None = None) -> None:
+        super().__init__(reason)
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A source for this project's keys; `whole` unless its match, `$0`, may have another text than s3-proxy's."""
+
+    text: str
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NeverFound:
+    """A source that s3-proxy finds in no key that a client can ask for."""
+
+    reason: str
+
+
+def source_here(text: str, prefix: str) -> Here | NeverFound:
+    """A source for this project's keys; `prefix` as s3-proxy puts it in front. Raises `Unproved`, `PatternError`."""
+    compile_pattern(text)
+    here = _written(text, prefix)
+    if isinstance(here, Here):
+        compile_pattern(here.text)
+        if never_found(here.text):
+            return NeverFound("no key that s3-proxy makes of a path matches it")
+    return here
+
+
+def _written(text: str, prefix: str) -> Here | NeverFound:
+    tree = language(text).tree
+    if tree is None:
+        raise Unproved("the expression is beyond what can be proved")
+    starts = [each for each in walk(tree) if isinstance(each, Assertion) and each.kind in _STARTS]
+    if not starts:
+        return _floating(text, tree, prefix)
+    if len(starts) == 1 and (parts := _after(starts[0], tree)) is not None:
+        return _anchored(text, starts[0].extent, parts, prefix)
+    if prefix:
+        raise Unproved("`^` stands elsewhere than once at the start, and the prefix cannot be taken off")
+    cuts = _starts_of_branches(tree)
+    if len(cuts) != len(starts):
+        raise Unproved("only some of its alternatives begin with `^`", "make two rewrites of it")
+    return Here(f"^/(?:{_without(text, cuts)})", whole=False)
+
+
+def _after(start: Assertion, tree: Node) -> Several[Node] | None:
+    """What follows a `^` with which all begins, flags aside; None where something else stands before it."""
+    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
+    following = tuple(dropwhile(lambda each: isinstance(each, FlagChange), parts))
+    return following[1:] if following and following[0] is start else None
+
+
+def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> Here | NeverFound:
+    """`^` and what follows it, the prefix taken off and a slash put in."""
+    rest = start.end
+    for expected, part in zip(prefix, parts, strict=False):
+        if not isinstance(part, OneCharacter):
+            raise Unproved(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
+        if not _reads(part, expected, text):
+            return NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
+        rest = part.extent.end
+    if prefix and r"\Q" in text:
+        raise Unproved(r"its quotation, `\Q`, hides where the prefix ends")
+    # A part that ends before the prefix does says no more than that there is one.
+    return Here(f"{text[: start.end]}/{text[rest:]}", whole=False)
+
+
+def _reads(node: Node, character: str, text: str) -> bool:
+    """Whether a node that reads one character reads this one."""
+    match node:
+        case Character():
+            alike = node.character.casefold() == character.casefold()
+            return node.character == character or (node.folded and alike)
+        case AnyCharacter():
+            return True
+        case BracketClass() | PerlClass() | UnicodeClass():
+            folds = any(getattr(each, "folded", False) for each in walk(node))
+            written = text[node.extent.start : node.extent.end]
+            return compile_pattern(rf"{'(?i)' if folds else ''}\A{written}\z").search(character) is not None
+    return False
+
+
+def _floating(text: str, tree: Node, prefix: str) -> Here:
+    """A source that may match anywhere: here it must not match the leading slash, there not within the prefix."""
+    if prefix:
+        _check_beyond(text, tree, prefix)
+    if never_begins(text):
+        return Here(text)
+    return Here(f"^/(?s:.*?)(?:{text})")
+
+
+def _check_beyond(text: str, tree: Node, prefix: str) -> None:
+    """Raise `Unproved` unless no match can begin within the prefix."""
+    if any(isinstance(each, Assertion) and each.kind in _WORDS for each in walk(tree)):
+        raise Unproved("it looks for a word's border, which the prefix may be")
+    rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
+    if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
+        raise Unproved(f"nothing proves that it never matches within the prefix `{prefix}`")
+    # What is read behind the slash is what s3-proxy's source would read from there on.
+    if not all(never_begins(f"/(?:{text})", (rest,)) for rest in rests):
+        raise Unproved(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
+
+
+def _starts_of_branches(node: Node) -> list[Extent]:
+    """The `^` with which each way through a node begins; fewer than there are where one begins otherwise."""
+    match node:
+        case Assertion() if node.kind in _STARTS:
+            return [node.extent]
+        case Group():
+            return _starts_of_branches(node.body)
+        case Alternation():
+            found = [_starts_of_branches(each) for each in node.branches]
+            return [each for branch in found for each in branch] if all(found) else []
+        case Sequence():
+            first = next((each for each in node.parts if not isinstance(each, FlagChange)), None)
+            return _starts_of_branches(first) if first is not None else []
+    return []
+
+
+def _without(text: str, cuts: list[Extent]) -> str:
+    for cut in sorted(cuts, reverse=True):
+        text = text[: cut.start] + text[cut.end :]
+    return text
