@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.excerpt import render
 
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics in full, in colour where a person may be reading (https://no-color.org)."""
-    color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    """Print diagnostics in full."""
+    color = in_color(sys.stderr)
     for each in diagnostics:
         print(render(each, color=color), file=sys.stderr)
+
+
+def in_color(stream: TextIO) -> bool:
+    """Whether a person may be reading who likes colours (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
