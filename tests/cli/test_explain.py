@@ -82,6 +82,7 @@ def test_it_is_a_pleasure_to_read(explain):
         key         /press/spring.html
 
         rewrites    ·  #1     ^/old/                          no match  rules/site.rules:4:5
+                              `^/` matches up to `/`, then `o` meets `press/spring.html`
                     ✓  press  ^/press/(?P<page>[^/]+)\.html$  matched   rules/site.rules:5:5
                        1 more, not tried
         groups      $0     /press/spring.html
@@ -112,8 +113,11 @@ def test_a_configuration_gives_the_whole_plan(explain):
         key         /press/
 
         rewrites    ·  #1     ^/old/                          no match  rules/site.rules:4:5
+                              `^/` matches up to `/`, then `o` meets `press/`
                     ·  press  ^/press/(?P<page>[^/]+)\\.html$  no match  rules/site.rules:5:5
+                              `^/press/` matches up to `/press/`, then `[^/]+` meets the key's end
                     ·  #3     ^/never$                        no match  rules/site.rules:6:5
+                              `^/` matches up to `/`, then `n` meets `press/`
         result      unchanged
         object key  folder1/press/
 

@@ -67,6 +67,7 @@ def test_a_rewrite_is_told_from_its_path_to_its_plan():
         key         /press/spring.htm
 
         rewrites    ·  #1     ^/old/                                  no match  site.rules:2:5
+                              `^/` matches up to `/`, then `o` meets `press/spring.htm`
                     ✓  press  ^/press/(?P<page>[^/]+)\.(html?)(\?)?$  matched   site.rules:3:5
                        4 more, not tried
         groups      $0     /press/spring.htm
@@ -232,6 +233,13 @@ def test_programs_are_told_everything():
             {"name": "2", "text": "htm"},
             {"name": "3", "text": None},
         ],
+        "near_miss": None,
+    }
+    assert rewriting["rewrites"][0]["near_miss"] == {
+        "part": "^/",
+        "taken": "/",
+        "stopped": "o",
+        "rest": "press/spring.htm",
     }
     assert {name: rewriting[name] for name in ("key", "result", "rewritten_key", "object_key", "error")} == {
         "key": "/press/spring.htm",

@@ -144,7 +144,7 @@ def _admitted(
     guard = site.access.guard(path, course.facts.method)
     check = Check(path, site.access.covering(path, course.facts.method), guard)
     course = replace(course, checks=(*course.checks, check))
-    refused = _turned_away(guard, user)
+    refused = turned_away(guard, user)
     if refused is not None:
         return replace(course, plan=(refused,))
     seen = user if isinstance(guard, SignedIn) else course.user
@@ -153,7 +153,8 @@ def _admitted(
     return replace(course, plan=planned.plan, user=seen, explanation=explanation)
 
 
-def _turned_away(guard: Guard, user: User | None) -> Refuse | None:
+def turned_away(guard: Guard, user: User | None) -> Refuse | None:
+    """What a guard answers to who signs in, passwords aside; None to those whom it lets pass."""
     match guard:
         case Anyone():
             return None

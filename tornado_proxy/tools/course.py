@@ -10,8 +10,8 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.explain import Check, Course, Explanation, Outcome, Trial
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templating.data import Captures
+from tornado_proxy.tools.near_miss import NearMiss, in_words, near_miss
+from tornado_proxy.tools.showing import Rows, group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1
 """Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
@@ -20,13 +20,10 @@ _WHOLE_BUCKET = "(the whole bucket)"
 
 _MARKS = {Outcome.MATCHED: "✓", Outcome.NO_MATCH: "·"}
 
-_GUTTER = 12  # characters: the longest title and two spaces
+# Rewrites of which is told how far they matched; each takes about a millisecond, and no more are read by anybody.
+_MOST_NEAR_MISSES = 1000
 
-# A column grows no wider than this for one long expression; that line alone is out of step.
-_WIDEST = 60
-
-_Rows = Sequence[Sequence[str]]
-_Block = Iterable[tuple[str, _Rows]]
+_Block = Iterable[tuple[str, Rows]]
 
 
 def to_text(course: Course, *, configured: bool) -> str:
@@ -44,22 +41,10 @@ def _blocks(course: Course, *, configured: bool) -> Iterator[_Block]:
 
 
 def _block(block: _Block) -> str:
-    return "".join(f"\n{line}" for title, rows in block for line in _section(title, rows))
+    return "".join(f"\n{line}" for title, rows in block for line in section(title, rows))
 
 
-def _section(title: str, rows: _Rows) -> Iterator[str]:
-    """Lines of one title, in columns; a row's last cell takes the room that it needs and widens no column."""
-    cells = [[visible(cell) for cell in row] for row in rows]
-    widths: dict[int, int] = {}
-    for row in cells:
-        for column, cell in enumerate(row[:-1]):
-            widths[column] = max(widths.get(column, 0), len(cell) if len(cell) <= _WIDEST else 0)
-    for number, row in enumerate(cells):
-        padded = [f"{cell:<{widths[column]}}" for column, cell in enumerate(row[:-1])]
-        yield f"{title if number == 0 else '':<{_GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
-
-
-def _leading(course: Course, *, configured: bool) -> Iterator[tuple[str, _Rows]]:
+def _leading(course: Course, *, configured: bool) -> Iterator[tuple[str, Rows]]:
     if course.routed is not None:
         name, host = course.routed.site.target.name, course.routed.site.target.mount.host
         yield "target", [(f"{name}, mounted at {host}{course.routed.mount}" if configured else name,)]
@@ -91,11 +76,11 @@ def _passes(guard: Guard) -> str:
             assert_never(guard)
 
 
-def _rewriting(explanation: Explanation) -> Iterator[tuple[str, _Rows]]:
-    yield "rewrites", list(_trials(explanation.trials)) or [("none",)]
+def _rewriting(explanation: Explanation) -> Iterator[tuple[str, Rows]]:
+    yield "rewrites", list(_trials(explanation)) or [("none",)]
     decided = explanation.decided
     if decided is not None and decided.captures is not None:
-        yield "groups", [(f"${label}", _taken(text)) for label, text in _groups(decided.captures)]
+        yield "groups", group_rows(decided.captures)
         yield "template", [(decided.rewrite.template.text, f"({decided.rewrite.dialect.value})")]
     if explanation.result is not None:
         yield "result", [(explanation.result or "(empty)",)]
@@ -109,29 +94,25 @@ def _rewriting(explanation: Explanation) -> Iterator[tuple[str, _Rows]]:
         yield "error", [(str(explanation.failure.status), explanation.failure.message)]
 
 
-def _trials(trials: Sequence[Trial]) -> Iterator[Sequence[str]]:
-    tried = [each for each in trials if each.outcome is not Outcome.NOT_TRIED]
+def _trials(explanation: Explanation) -> Iterator[Sequence[str]]:
+    tried = [each for each in explanation.trials if each.outcome is not Outcome.NOT_TRIED]
     for each in tried:
-        rewrite = each.rewrite
+        rewrite, miss = each.rewrite, _near_miss(each, explanation)
         yield _MARKS[each.outcome], rewrite.label, rewrite.pattern.text, each.outcome.value, rewrite.span.place
-    if len(tried) < len(trials):
-        yield "", f"{len(trials) - len(tried)} more, not tried"
+        if miss is not None:
+            yield "", "", in_words(miss)
+    if len(tried) < len(explanation.trials):
+        yield "", f"{len(explanation.trials) - len(tried)} more, not tried"
 
 
-def _groups(captures: Captures) -> Iterator[tuple[str, str | None]]:
-    """Each group by its name, or by its number where it has none."""
-    names = {number: name for name, number in captures.names.items()}
-    for number, text in enumerate(captures.groups):
-        yield names.get(number, str(number)), text
+def _near_miss(trial: Trial, explanation: Explanation) -> NearMiss | None:
+    rewrite = trial.rewrite
+    if trial.outcome is not Outcome.NO_MATCH or rewrite.number > _MOST_NEAR_MISSES:
+        return None
+    return near_miss(rewrite.pattern.text, explanation.data.key)
 
 
-def _taken(text: str | None) -> str:
-    if text is None:
-        return "(took no part)"
-    return text or "(empty)"
-
-
-def _plan(plan: Plan) -> _Rows:
+def _plan(plan: Plan) -> Rows:
     if not plan:
         return [("undecided: the form of an upload names its file, as `--file-name` does here",)]
     return [(_name(attempt), _words(attempt)) for attempt in plan]
@@ -198,7 +179,7 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     failure = explanation.failure
     return {
         "key": explanation.data.key,
-        "rewrites": [_trial(each) for each in explanation.trials],
+        "rewrites": [_trial(each, explanation) for each in explanation.trials],
         "result": explanation.result,
         "rewritten_key": explanation.rewritten,
         "object_key": explanation.object_key,
@@ -206,19 +187,11 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
-    rewrite, captures = trial.rewrite, trial.captures
-    groups = None if captures is None else [{"name": name, "text": text} for name, text in _groups(captures)]
-    return {**_rewrite(rewrite), "outcome": trial.outcome.value, "groups": groups}
-
-
-def _rewrite(rewrite: Rewrite) -> dict[str, Any]:
-    line, column = rewrite.span.first
+def _trial(trial: Trial, explanation: Explanation) -> dict[str, Any]:
+    captures, miss = trial.captures, _near_miss(trial, explanation)
     return {
-        "number": rewrite.number,
-        "name": rewrite.name,
-        "source": rewrite.pattern.text,
-        "dialect": rewrite.dialect.value,
-        "template": rewrite.template.text,
-        "place": {"file": rewrite.span.source.name, "line": line, "column": column},
+        **rewrite_json(trial.rewrite),
+        "outcome": trial.outcome.value,
+        "groups": None if captures is None else groups_json(captures),
+        "near_miss": None if miss is None else asdict(miss),
     }

@@ -1,0 +1,99 @@
+"""What a command line says of requests and of who makes them: the arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from tornado_proxy.cli.loading import Ended
+from tornado_proxy.cli.progress import progress
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.routing.keys import segment_objection
+from tornado_proxy.routing.mounts import host_name
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.templating.data import User
+from tornado_proxy.tools.asking import Given
+from tornado_proxy.tools.traffic import Traffic, UnreadableLog, open_log, read_traffic
+
+
+def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:
+    """Declare what is said of a request, and of its user; `methods` where one may be chosen."""
+    request = parser.add_argument_group("what the request says")
+    if methods:
+        request.add_argument("--method", choices=methods, default="GET", help="default: GET")
+    request.add_argument("--host", type=host_name, default="", help="the host that is asked")
+    request.add_argument(
+        "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
+    )
+    user = parser.add_argument_group("who signs in")
+    user.add_argument("--user", type=_user_name, metavar="NAME", help="a user's name; passwords are not asked for")
+    user.add_argument("--user-groups", type=_names, default=(), metavar="A,B", help="the user's groups")
+    user.add_argument("--email", default="", metavar="ADDRESS", help="the user's address")
+
+
+def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> None:
+    """Declare where requests that were made are read from."""
+    parser.add_argument(
+        "--requests",
+        type=Path,
+        required=required,
+        metavar="FILE",
+        help="an access log (common, combined or our own) or a list of percent-encoded paths, also compressed with "
+        "gzip; `-` reads standard input",
+    )
+
+
+def given_user(arguments: argparse.Namespace) -> User | None:
+    """Who signs in; None where nobody does."""
+    if arguments.user is None:
+        return None
+    # As in a test: only a header's user has groups or an address.
+    kind = "HEADER" if arguments.user_groups or arguments.email else "BASIC"
+    return User(arguments.user, kind, arguments.email, arguments.user_groups)
+
+
+def given_for_all(arguments: argparse.Namespace) -> Given:
+    """What is said of all requests of a log."""
+    return Given(given_user(arguments), arguments.host, tuple(arguments.header))
+
+
+def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> Traffic:
+    """The requests of a log, as far as rules can tell them apart; raises `Ended`."""
+    queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
+    try:
+        with open_log(path) as file, progress("reading") as show:
+            return read_traffic(file, show, queries=queries)
+    except UnreadableLog as error:
+        raise Ended(ExitStatus.FAILED, f"`{path}` cannot be read: {error}") from error
+
+
+def _may_read_query(rewrite: Rewrite) -> bool:
+    """Whether a template could read the query: in Go from its data as a whole too, in Jinja by the name alone."""
+    return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
+
+
+def count(text: str) -> int:
+    """The type of an argument that counts; raises what argparse shows."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"`{text}` is no count")
+    return int(text)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not (name.strip() and colon):
+        raise argparse.ArgumentTypeError(f"`{text}` is no `NAME:VALUE`")
+    return name.strip(), value.strip()
+
+
+def _user_name(text: str) -> str:
+    objection = segment_objection(text)
+    if objection is not None:
+        raise argparse.ArgumentTypeError(f"`{text}` cannot sign in: the name {objection}")
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for each in text.split(",") if (name := each.strip()))

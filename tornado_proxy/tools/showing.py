@@ -1,0 +1,65 @@
+"""What several commands show alike: rewrites, the groups that they took, rows in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templating.data import Captures
+
+Rows = Sequence[Sequence[str]]
+
+# A column grows no wider than this for one long expression; that line alone is out of step.
+_WIDEST = 60
+
+_GUTTER = 12  # characters: the longest title and two spaces
+
+
+def section(title: str, rows: Rows) -> Iterator[str]:
+    """Lines of one title, in columns; a row's last cell takes the room that it needs and widens no column."""
+    cells = [[visible(cell) for cell in row] for row in rows]
+    widths: dict[int, int] = {}
+    for row in cells:
+        for column, cell in enumerate(row[:-1]):
+            widths[column] = max(widths.get(column, 0), len(cell) if len(cell) <= _WIDEST else 0)
+    for number, row in enumerate(cells):
+        padded = [f"{cell:<{widths[column]}}" for column, cell in enumerate(row[:-1])]
+        yield f"{title if number == 0 else '':<{_GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
+
+
+def group_rows(captures: Captures) -> Rows:
+    """The groups of a match, each with what it took."""
+    return [(f"${label}", _taken(text)) for label, text in _groups(captures)]
+
+
+def _taken(text: str | None) -> str:
+    if text is None:
+        return "(took no part)"
+    return text or "(empty)"
+
+
+def groups_json(captures: Captures) -> list[dict[str, Any]]:
+    """The same for programs."""
+    return [{"name": name, "text": text} for name, text in _groups(captures)]
+
+
+def _groups(captures: Captures) -> Iterator[tuple[str, str | None]]:
+    """Each group by its name, or by its number where it has none."""
+    names = {number: name for name, number in captures.names.items()}
+    for number, text in enumerate(captures.groups):
+        yield names.get(number, str(number)), text
+
+
+def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
+    """A rewrite for programs, with its place."""
+    line, column = rewrite.span.first
+    return {
+        "number": rewrite.number,
+        "name": rewrite.name,
+        "source": rewrite.pattern.text,
+        "dialect": rewrite.dialect.value,
+        "template": rewrite.template.text,
+        "place": {"file": rewrite.span.source.name, "line": line, "column": column},
+    }
