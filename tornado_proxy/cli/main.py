@@ -18,6 +18,11 @@ COMMANDS = {
     "serve": "serve the buckets that a configuration names",
     "demo": "run everything on an S3 in the process, with sample objects",
     "explain": "show which rewrite takes a path, and why",
+    "lint": "look for what is wrong, or probably not meant, in rule files",
+    "fmt": "write rule files in their one canonical layout",
+    "test": "run the tests that stand beside the rules",
+    "diff": "show which requests change their key between two sets of rules",
+    "completion": "print a script that completes command lines in a shell",
 }
 """The subcommands, each a module of this package, and what each does."""
 
@@ -56,11 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return ExitStatus.CLEAN
 
 
-def _run(name: str, words: Sequence[str]) -> int:
+def load_command(name: str) -> tuple[Command, argparse.ArgumentParser]:
+    """A subcommand's module and the parser of its arguments."""
     command = cast("Command", importlib.import_module(f"tornado_proxy.cli.{name}"))
     summary = (command.__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(f"tornado-proxy {name}", description=summary)
     command.add_arguments(parser)
+    return command, parser
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    command, parser = load_command(name)
     try:
         return command.run(parser.parse_args(words))
     except BrokenPipeError:

@@ -1,0 +1,95 @@
+"""Show which requests change their key between two sets of rules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tornado_proxy.cli.diagnostics import in_color
+from tornado_proxy.cli.given import add_log_arguments, add_request_arguments, count, given_for_all, requests_of
+from tornado_proxy.cli.loading import Ended, bare_site, compiled, configured_sites, load_settings, require_target
+from tornado_proxy.cli.painting import painted
+from tornado_proxy.cli.progress import progress
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.config.model import Settings
+from tornado_proxy.routing.mounts import Site
+from tornado_proxy.rules.loading import LoadedRules
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.tools.asking import Asker
+from tornado_proxy.tools.comparison import Comparer
+from tornado_proxy.tools.comparison_report import Report, to_json, to_markdown, to_text
+from tornado_proxy.tools.revisions import read_rules
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
+    parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
+    parser.add_argument("new", metavar="NEW", help="the rules now: the same")
+    where = parser.add_argument_group("what is asked")
+    add_log_arguments(where, required=True)
+    whose = where.add_mutually_exclusive_group()
+    whose.add_argument("--target", metavar="NAME", help="the target whose rules are asked (default: the only one)")
+    whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration, whose mounts and access apply")
+    add_request_arguments(parser)
+    parser.add_argument(
+        "--examples", type=count, default=5, metavar="N", help="how many requests of each group are shown (default: 5)"
+    )
+    parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_FORMATS), default="text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; 1 where a request gets another key or the files have mistakes, 2 where nothing can be compared."""
+    try:
+        report = _report(arguments)
+    except Ended as ended:
+        return ended.tell("diff")
+    for line in _FORMATS[arguments.format](report):
+        print(line)
+    return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
+
+
+def _report(arguments: argparse.Namespace) -> Report:
+    old, new = compiled(read_rules(arguments.old)), compiled(read_rules(arguments.new))
+    sites_of = _configured(load_settings(arguments.config)) if arguments.config else _bare(old, new, arguments)
+    given = given_for_all(arguments)
+    comparer = Comparer(Asker(sites_of(old), given), Asker(sites_of(new), given), arguments.examples)
+    traffic = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
+    with progress("comparing") as show:
+        comparison = comparer.compare(traffic, show)
+    return Report(old.rule_sets, new.rule_sets, traffic, comparison)
+
+
+_SitesOf = Callable[[LoadedRules], Sequence[Site]]
+
+
+def _configured(settings: Settings) -> _SitesOf:
+    return lambda loaded: configured_sites(settings, loaded)
+
+
+def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> _SitesOf:
+    """The one target that is asked, as rule files alone know it; one that a side lacks has no rules there."""
+    names = list({**old.rule_sets, **new.rule_sets})
+    name = arguments.target
+    if name is None:
+        if len(names) != 1:
+            listed = ", ".join(f"`{each}`" for each in names) or "none"
+            raise Ended(ExitStatus.FAILED, f"give `--target` or `--config`: the targets are {listed}")
+        name = names[0]
+    require_target(name, names)
+    return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
+
+
+def _text(report: Report) -> Iterable[str]:
+    lines = to_text(report)
+    return painted(lines) if in_color(sys.stdout) else lines
+
+
+def _json(report: Report) -> Iterable[str]:
+    return [json.dumps(to_json(report), indent=2)]
+
+
+_FORMATS: Mapping[str, Callable[[Report], Iterable[str]]] = {"text": _text, "json": _json, "markdown": to_markdown}

@@ -1,0 +1,55 @@
+"""What the subcommands take, as a table: the material of shell completion, and of the test that holds the manual."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from tornado_proxy.cli.main import COMMANDS, load_command
+
+
+class Takes(Enum):
+    """What stands behind an option, or in a positional argument's place."""
+
+    NOTHING = "nothing"
+    CHOICE = "one of a few words"
+    FILE = "a file or a directory"
+    TEXT = "any text"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option, or a positional argument, which has no names."""
+
+    names: tuple[str, ...]
+    takes: Takes
+    choices: tuple[str, ...]
+    help: str
+
+
+def all_options() -> Mapping[str, tuple[Option, ...]]:
+    """The arguments of every subcommand; it imports them all."""
+    return {name: options(load_command(name)[1]) for name in COMMANDS}
+
+
+def options(parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+    """The arguments of a parser, in order."""
+    return tuple(map(_option, parser._actions))  # noqa: SLF001 - argparse has no other way to be asked
+
+
+def _option(action: argparse.Action) -> Option:
+    choices = tuple(str(each.value if isinstance(each, Enum) else each) for each in action.choices or ())
+    return Option(tuple(action.option_strings), _takes(action), choices, action.help or "")
+
+
+def _takes(action: argparse.Action) -> Takes:
+    if action.nargs == 0:
+        return Takes.NOTHING
+    if action.choices:
+        return Takes.CHOICE
+    # Places that may be `-` are not all of the type of a path; `explain`'s one PATH is that of a request.
+    is_file = action.type is Path or (action.metavar == "PATH" and action.nargs == "*")
+    return Takes.FILE if is_file else Takes.TEXT

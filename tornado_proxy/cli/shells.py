@@ -1,0 +1,162 @@
+"""Scripts that complete command lines in bash, zsh and fish: written once, when they are installed.
+
+They know the subcommands and what each takes, so that completing starts no program.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+
+from tornado_proxy.cli.options import Option, Takes
+
+_Table = Mapping[str, tuple[Option, ...]]
+
+_PROGRAM = "tornado-proxy"
+
+
+_BASH_OPENING = """\
+# Completes `tornado-proxy` in bash: source this file, or put it, under the name of the program, into
+# ~/.local/share/bash-completion/completions/
+_tornado_proxy() {
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+    COMPREPLY=()
+    # `--format=json` comes as three words.
+    if [[ $current == = ]]; then
+        current=
+    elif [[ $before == = ]]; then
+        before=${COMP_WORDS[COMP_CWORD-2]}
+    fi
+    if (( COMP_CWORD == 1 )); then"""
+
+
+def bash(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
+    """The lines of a script for bash, without the package bash-completion."""
+    yield _BASH_OPENING
+    yield f"        {_bash_list(' '.join((*commands, '--help', '--version')))}"
+    yield "        return"
+    yield "    fi"
+    yield "    case ${COMP_WORDS[1]} in"
+    for name, options in table.items():
+        yield f"    {name})"
+        yield from _bash_command(options)
+        yield "        ;;"
+    yield "    esac"
+    yield "}"
+    yield f"complete -o filenames -F _tornado_proxy {_PROGRAM}"
+
+
+def _bash_command(options: tuple[Option, ...]) -> Iterator[str]:
+    valued = [each for each in options if each.names and each.takes is not Takes.NOTHING]
+    if valued:
+        yield "        case $before in"
+        yield from (f"        {'|'.join(each.names)}) {_bash_words(each)}; return ;;" for each in valued)
+        yield "        esac"
+    yield "        if [[ $current == -?* ]]; then"
+    yield f"            {_bash_list(' '.join(name for each in options for name in each.names))}"
+    for each in options:
+        if not each.names:
+            yield "        else"
+            yield f"            {_bash_words(each)}"
+            break
+    yield "        fi"
+
+
+def _bash_words(option: Option) -> str:
+    match option.takes:
+        case Takes.CHOICE:
+            return _bash_list(" ".join(option.choices))
+        case Takes.FILE:
+            return 'mapfile -t COMPREPLY < <(compgen -f -- "$current")'
+        case _:
+            return ":"
+
+
+def _bash_list(words: str) -> str:
+    return f'mapfile -t COMPREPLY < <(compgen -W {shlex.quote(words)} -- "$current")'
+
+
+def zsh(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
+    """The lines of a script for zsh's completion system."""
+    yield f"#compdef {_PROGRAM}"
+    yield "# Completes `tornado-proxy` in zsh: put this file, as `_tornado-proxy`, into a directory of $fpath."
+    yield "_tornado_proxy() {"
+    yield "    local -a commands=("
+    yield from (f"        {shlex.quote(f'{name}:{does}')}" for name, does in commands.items())
+    yield "    )"
+    yield "    if (( CURRENT == 2 )); then"
+    yield "        _describe command commands"
+    yield "        return"
+    yield "    fi"
+    yield "    local command=${words[2]}"
+    yield "    shift words"
+    yield "    (( CURRENT-- ))"
+    yield "    case $command in"
+    for name, options in table.items():
+        yield f"    {name})"
+        yield "        _arguments -s \\"
+        yield " \\\n".join(f"            {shlex.quote(spec)}" for each in options for spec in _zsh_specs(each))
+        yield "        ;;"
+    yield "    esac"
+    yield "}"
+    yield '_tornado_proxy "$@"'
+
+
+def _zsh_specs(option: Option) -> Iterator[str]:
+    says = "".join(f"\\{each}" if each in "[]:\\" else each for each in option.help)
+    action = _zsh_action(option)
+    if not option.names:
+        yield f"*:{says}:{action}"
+    for name in option.names:
+        yield f"*{name}[{says}]" + ("" if option.takes is Takes.NOTHING else f":{option.takes.value}:{action}")
+
+
+def _zsh_action(option: Option) -> str:
+    match option.takes:
+        case Takes.CHOICE:
+            return f"({' '.join(option.choices)})"
+        case Takes.FILE:
+            return "_files"
+        case _:
+            return " "
+
+
+def fish(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
+    """The lines of a script for fish."""
+    yield f"# Completes `tornado-proxy` in fish: put this file into ~/.config/fish/completions/{_PROGRAM}.fish"
+    yield f"complete -c {_PROGRAM} -f"
+    for name, does in commands.items():
+        yield f"complete -c {_PROGRAM} -n __fish_use_subcommand -a {name} -d {_fish_text(does)}"
+    for name, options in table.items():
+        for option in options:
+            words = [
+                *_fish_names(option),
+                *_fish_value(option),
+                *(("-d", _fish_text(option.help)) if option.help else ()),
+            ]
+            yield f"complete -c {_PROGRAM} -n '__fish_seen_subcommand_from {name}' {' '.join(words)}"
+
+
+def _fish_names(option: Option) -> Iterator[str]:
+    for name in option.names:
+        yield f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
+
+
+def _fish_value(option: Option) -> Iterator[str]:
+    required = ("-r",) if option.names else ()
+    match option.takes:
+        case Takes.CHOICE:
+            yield from (*required, "-a", _fish_text(" ".join(option.choices)))
+        case Takes.FILE:
+            yield from (*required, "-F")
+        case Takes.TEXT:
+            yield from required
+
+
+def _fish_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+SHELLS: Mapping[str, Callable[[Mapping[str, str], _Table], Iterator[str]]] = {"bash": bash, "zsh": zsh, "fish": fish}
+"""How each shell's script is written, from what the subcommands do and what they take."""

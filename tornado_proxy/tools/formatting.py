@@ -1,0 +1,54 @@
+"""Rule files in their one canonical layout, and what would change in each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tornado_proxy.lang.decoding import decode
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.rules.loading import RuleFile
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A rule file before and after; one with mistakes has no canonical layout, and its `after` is as it was."""
+
+    file: RuleFile
+    after: bytes = field(repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is not in its canonical layout; a byte order mark and CR LF are no part of that."""
+        return self.after != self.file.data
+
+
+def formatted(file: RuleFile) -> Formatted:
+    """The canonical layout of a file, printed from its tree; with mistakes it stays untouched."""
+    source, mistake = decode(file.name, file.data)
+    if source is None:
+        assert mistake is not None
+        return Formatted(file, file.data, (mistake,))
+    parsed = parse(source)
+    if parsed.diagnostics:
+        return Formatted(file, file.data, parsed.diagnostics)
+    return Formatted(file, print_document(parsed.document).encode())
+
+
+def difference(result: Formatted) -> Iterator[str]:
+    """The lines of a unified diff, without their ends, as `patch` takes them."""
+    before, after = _lines(result.file.data), _lines(result.after)
+    for line in difflib.unified_diff(before, after, result.file.name, result.file.name):
+        yield line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield "\\ No newline at end of file"
+
+
+def _lines(data: bytes) -> list[str]:
+    """Lines with their ends: only LF ends one, and a byte order mark is shown."""
+    lines = data.decode(errors="replace").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

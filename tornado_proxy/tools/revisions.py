@@ -1,0 +1,77 @@
+"""Rule files as they stand in a Git revision, read without touching the working tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
+
+
+class _GitFailed(Exception):
+    """Git could not do what it was asked; the text is the first line of what it said."""
+
+
+def read_rules(place: str) -> Read:
+    """The rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
+
+    What exists in the file system is never taken for a revision. In a revision a path counts from the root of the
+    repository, or from the current directory if it begins with `./`.
+    """
+    if os.path.lexists(place) or ":" not in place:
+        return read_rule_files([Path(place)])
+    try:
+        return _from_git(place)
+    except _GitFailed as error:
+        message = f"there is no `{place}`, neither in the file system nor in Git: {error}"
+        return Read((), (Diagnostic("no-rule-files", message),))
+
+
+def _from_git(place: str) -> Read:
+    revision, _, path = place.partition(":")
+    if revision.startswith("-"):
+        raise _GitFailed("a revision does not begin with `-`")
+    # To Git a lone `.` is the name of a file.
+    name = f"{revision}:{'./' if path == '.' else path}"
+    if _git("cat-file", "-t", name).strip() == b"blob":
+        return Read((RuleFile(place, _git("cat-file", "blob", name)),))
+    below = name if name.endswith((":", "/")) else f"{name}/"
+    found = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
+    if not found:
+        cure = "the names of rule files end in `.rules`"
+        return Read((), (Diagnostic("no-rule-files", f"`{place}` holds no rule file", help=cure),))
+    return Read(found)
+
+
+def _rule_files(tree: str) -> Iterator[str]:
+    """The paths of a tree's rule files below it, in the order in which a directory is read."""
+    listed = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
+    for path in sorted(listed.split(b"\0")):
+        name = os.fsdecode(path)
+        if name.endswith(".rules") and not any(part.startswith(".") for part in name.split("/")):
+            yield name
+
+
+def _content(name: str) -> bytes:
+    """What a path of a revision holds; a link within the tree is followed, as in a directory."""
+    answer = _git("cat-file", "--batch", "--follow-symlinks", given=f"{name}\n")
+    head, _, content = answer.partition(b"\n")
+    words = head.split()
+    if len(words) != 3 or words[1] != b"blob":
+        raise _GitFailed(f"`{name}` is no file")
+    return content[: int(words[2])]
+
+
+def _git(*words: str, given: str = "") -> bytes:
+    command: Sequence[str] = ("git", *words)
+    try:
+        done = subprocess.run(command, input=os.fsencode(given), capture_output=True, check=False)  # noqa: S603 - no shell, and a place cannot begin with `-`
+    except FileNotFoundError:
+        raise _GitFailed("the command `git` is not installed") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
+        raise _GitFailed(said[0].removeprefix("fatal: "))
+    return done.stdout

@@ -1,0 +1,148 @@
+"""What rule tests came to, for people and for programs: what `test` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tornado_proxy.lang.columns import width
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lang.layout import group_lines
+from tornado_proxy.lang.tree import Verdict
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.model import RuleTest
+from tornado_proxy.rules.verdict import TestOutcome
+from tornado_proxy.templating.data import Captures
+from tornado_proxy.tools.ruletests import Coverage, TargetRun, TestRun
+from tornado_proxy.tools.showing import group_rows, groups_json, rewrite_json, section
+
+JSON_VERSION = 1
+"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+
+_GUTTER = 12
+
+
+def to_text(run: TestRun, *, coverage: bool) -> str:
+    """For people: each failure in full, then the coverage if it is asked for, and a summary."""
+    failures = [failure(each, target) for target in run.targets for each in target.outcomes if not each.passed]
+    covered = ["\n".join(_coverage(run))] if coverage else []
+    return "\n\n".join([*failures, *covered, summary(run)]) + "\n"
+
+
+def summary(run: TestRun) -> str:
+    """How many tests passed and failed, in a line."""
+    if not run.total:
+        return "there are no tests"
+    passed = run.total - run.failed
+    return f"{run.failed} failed, {passed} passed" if run.failed else f"{passed} passed"
+
+
+def statement(test: RuleTest) -> str:
+    """A test as it is written in its canonical layout, on one line."""
+    return visible(group_lines([test.statement])[0])
+
+
+def failure(outcome: TestOutcome, target: TargetRun) -> str:
+    """A failed test in full: what it expected and got below one another, the rule that took the key, and its groups."""
+    test = outcome.test
+    head = f"FAILED {visible(target.rule_set.target)}: {statement(test)}"
+    place = section("at", [(test.statement.span.place,)])
+    return "\n".join((head, *place, *_verdicts(outcome), *_taken(outcome)))
+
+
+def message(outcome: TestOutcome) -> str:
+    """A failed test in a line."""
+    return visible(f"expected {_expected(outcome.test)}, got {_got(outcome)}")
+
+
+def _verdicts(outcome: TestOutcome) -> Iterator[str]:
+    expected, got = _expected(outcome.test), _got(outcome)
+    yield from section("expected", [(expected,)])
+    yield from section("got", [(got,)])
+    if isinstance(outcome.test.expected, Verdict) or isinstance(outcome.got, RewriteError):
+        return
+    same = next((n for n, pair in enumerate(zip(expected, got, strict=False)) if pair[0] != pair[1]), None)
+    alike = visible(got[: min(len(expected), len(got)) if same is None else same])
+    yield " " * (_GUTTER + width(alike)) + "^"
+
+
+def _expected(test: RuleTest) -> str:
+    return test.expected.value if isinstance(test.expected, Verdict) else test.expected
+
+
+def _got(outcome: TestOutcome) -> str:
+    if isinstance(outcome.got, RewriteError):
+        return f"error: {outcome.got}"
+    return outcome.got.key if outcome.got.rewrite else f"{outcome.got.key} (unchanged)"
+
+
+def _taken(outcome: TestOutcome) -> Iterator[str]:
+    rewrite, captures = outcome.rewrite, _captures(outcome)
+    if rewrite is None or captures is None:
+        yield from section("by", [("no rewrite matched",)])
+        return
+    yield from section("by", [(rewrite.label, rewrite.pattern.text, rewrite.span.place)])
+    yield from section("groups", group_rows(captures))
+
+
+def _captures(outcome: TestOutcome) -> Captures | None:
+    rewrite = outcome.rewrite
+    return rewrite.pattern.search(outcome.test.key) if rewrite else None
+
+
+def _coverage(run: TestRun) -> Iterator[str]:
+    rows = [(each.rule_set.target, *_counted(each.coverage)) for each in run.targets]
+    whole = [("in all", *_counted(run.coverage))] if len(rows) > 1 else []
+    yield from section("coverage", [*rows, *whole])
+    for target in run.targets:
+        missed = [(each.label, each.pattern.text, each.span.place) for each in target.coverage.missed]
+        if missed:
+            yield ""
+            yield f"no test of {visible(target.rule_set.target)} reaches"
+            yield from section("", missed)
+
+
+def _counted(coverage: Coverage) -> tuple[str, str]:
+    return f"{coverage.percent:5.1f} %", f"{coverage.rewrites - len(coverage.missed)} of {coverage.rewrites} rewrites"
+
+
+def to_json(run: TestRun, *, coverage: bool) -> dict[str, Any]:
+    """For programs: every test with what became of its key, in a form that only grows within a version."""
+    return {
+        "version": JSON_VERSION,
+        "summary": {"tests": run.total, "failed": run.failed},
+        "targets": [
+            {
+                "name": target.rule_set.target,
+                "tests": [_outcome(each) for each in target.outcomes],
+                "coverage": _coverage_json(target.coverage) if coverage else None,
+            }
+            for target in run.targets
+        ],
+        "coverage": _coverage_json(run.coverage) if coverage else None,
+    }
+
+
+def _outcome(outcome: TestOutcome) -> dict[str, Any]:
+    test, rewrite, captures = outcome.test, outcome.rewrite, _captures(outcome)
+    line, column = test.statement.span.first
+    key, verdict = (None, test.expected.value) if isinstance(test.expected, Verdict) else (test.expected, None)
+    got, error = (None, str(outcome.got)) if isinstance(outcome.got, RewriteError) else (outcome.got.key, None)
+    return {
+        "statement": statement(test),
+        "place": {"file": test.statement.span.source.name, "line": line, "column": column},
+        "passed": outcome.passed,
+        "key": test.key,
+        "expected": {"key": key, "verdict": verdict},
+        "got": {"key": got, "error": error},
+        "rewrite": rewrite_json(rewrite) if rewrite else None,
+        "groups": groups_json(captures) if captures else None,
+    }
+
+
+def _coverage_json(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "percent": round(coverage.percent, 2),
+        "rewrites": coverage.rewrites,
+        "missed": [rewrite_json(each) for each in coverage.missed],
+    }
