@@ -1,0 +1,179 @@
+"""What is told of the place under the pointer: a pattern in words, a group, a variable, a check, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.tree import Document, RewriteStatement
+from tornado_proxy.lint.allowances import find_allowances
+from tornado_proxy.lint.anchors import ends_anchored, starts_anchored
+from tornado_proxy.lint.automata import language
+from tornado_proxy.lint.automata.syntax import Node
+from tornado_proxy.lint.check import Check
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.verdict import TestOutcome
+from tornado_proxy.tools.lsp.analysis import Analysis
+from tornado_proxy.tools.lsp.groups import group_of, tree_of
+from tornado_proxy.tools.lsp.lenses import verdict_on
+from tornado_proxy.tools.lsp.markdown import code, paragraphs, prose
+from tornado_proxy.tools.lsp.references import GroupReference, VariableReference, reference_at
+from tornado_proxy.tools.lsp.spots import RewriteSpot, SourceSpot, Spot, TargetSpot, TemplateSpot, TestSpot, spot_at
+from tornado_proxy.tools.lsp.variables import BY_DIALECT
+from tornado_proxy.tools.lsp.wording import outline, phrase
+
+_CHECKS = {check.name: check for check in CHECKS}
+_MOST_PARTS = 60  # of an expression that are told; nobody reads more
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """A text in Markdown, and what it is about."""
+
+    text: str
+    span: Span
+
+
+def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
+    """What is to be told of a place of a file; None where there is nothing."""
+    document = analysis.document(name)
+    if document is None:
+        return None
+    allowed = _allowed_at(document, offset)
+    if allowed is not None:
+        return allowed
+    spot = spot_at(document, offset)
+    told = _told(analysis, spot) if spot else None
+    findings = paragraphs(_findings(analysis, name, offset))
+    if told is None:
+        return Hover(findings, Span(document.source, offset, offset)) if findings else None
+    return Hover("\n\n---\n\n".join(filter(None, (told.text, findings))), told.span)
+
+
+def _allowed_at(document: Document, offset: int) -> Hover | None:
+    """The manual page of a check that a comment names."""
+    allowances = find_allowances([document], frozenset(), ())
+    for each in allowances.all:
+        if each.span.start <= offset <= each.span.end and each.name in _CHECKS:
+            return Hover(page(_CHECKS[each.name]), each.span)
+    return None
+
+
+def page(check: Check) -> str:
+    """The manual page of a check, with its heading."""
+    return f"## {check.name}\n\n{check.category.value}, {check.severity.value}\n\n{check.manual}"
+
+
+def _findings(analysis: Analysis, name: str, offset: int) -> Iterator[str]:
+    """What the manual says of the checks that have found something at a place, without its examples."""
+    found = (each for each in analysis.diagnostics_of(name) if each.span and _covers(each.span, offset))
+    for check_name in dict.fromkeys(each.code for each in found if each.code in _CHECKS):
+        manual = _CHECKS[check_name].manual
+        yield f"**{check_name}**: {manual.partition('### Avoid')[0].strip()}"
+
+
+def _covers(span: Span, offset: int) -> bool:
+    return span.start <= offset <= span.end
+
+
+def _told(analysis: Analysis, spot: Spot) -> Hover | None:
+    match spot:
+        case SourceSpot(_, statement, at):
+            return _pattern(analysis.rewrite(statement), statement, at)
+        case TemplateSpot(_, statement, at):
+            return _reference(statement, at)
+        case TestSpot(_, statement):
+            outcome = analysis.outcome(statement)
+            return Hover(_came_to(outcome), statement.span) if outcome else None
+        case RewriteSpot(_, statement):
+            rewrite = analysis.rewrite(statement)
+            return Hover(_rewrite(analysis, spot, rewrite), statement.span) if rewrite else None
+        case TargetSpot(block):
+            target = analysis.target(block)
+            count = len(target.rewrites) if target else 0
+            text = f"target {code(block.name.value)}: {count} rewrite{'' if count == 1 else 's'}"
+            tests = verdict_on(target.outcomes) if target and analysis.subject.whole else ""
+            return Hover(f"{text}, {tests}" if tests else text, block.name.span)
+
+
+def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> Hover | None:
+    tree, literal = tree_of(statement), statement.source
+    if tree is None:
+        return None
+    lines = list(_lines(tree, literal.value, at))
+    if len(lines) > _MOST_PARTS:
+        lines = [*lines[:_MOST_PARTS], "- …"]
+    return Hover(paragraphs((_reach(tree), "\n".join(lines), _example(rewrite))), literal.span)
+
+
+def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
+    """A line for each part, that under the pointer in bold."""
+    parts = list(outline(tree))
+    under = [part for part in parts if part.extent.start <= at < part.extent.end]
+    for part in parts:
+        written = text[part.extent.start : part.extent.end]
+        meaning = "this text" if part.meaning == code(written) else part.meaning
+        shown = f"{code(written)} {meaning}" if written else meaning
+        yield f"{'  ' * part.depth}- " + (f"**{shown}**" if under and part is under[-1] else shown)
+
+
+def _reach(tree: Node) -> str:
+    match starts_anchored(tree), ends_anchored(tree):
+        case True, True:
+            return "Matches the whole key:"
+        case True, False:
+            return "Matches where the key begins; anything may follow:"
+        case False, True:
+            return "Matches where the key ends; anything may stand before:"
+        case _:
+            return "Matches anywhere in the key:"
+
+
+def _example(rewrite: Rewrite | None) -> str:
+    key = language(rewrite.pattern.text).guess if rewrite else None
+    if rewrite is None or key is None or rewrite.pattern.search(key) is None:
+        return ""
+    return f"For example {code(key)}"
+
+
+def _reference(statement: RewriteStatement, at: int) -> Hover | None:
+    literal, dialect = statement.template, statement.dialect
+    found = reference_at(dialect, literal.value, at)
+    match found:
+        case GroupReference(name, start, end):
+            text = _group(statement, name)
+        case VariableReference(path, start, end):
+            words = BY_DIALECT[dialect].get(path)
+            text = f"{code(literal.value[start:end])}: {words}" if words else ""
+        case None:
+            return None
+    return Hover(text, literal.at(start, end)) if text else None
+
+
+def _group(statement: RewriteStatement, name: str) -> str:
+    if name == "0":
+        return "`0`: all that the source matched"
+    group = group_of(statement, name)
+    if group is None:
+        return ""
+    written = statement.source.value[group.extent.start : group.extent.end]
+    return paragraphs((f"group {group.number} of the source, {code(written)}", f"It takes {phrase(group.body)}"))
+
+
+def _came_to(outcome: TestOutcome) -> str:
+    mark = "✓" if outcome.passed else "✗"
+    took = f"{code(outcome.rewrite.label)} takes the key" if outcome.rewrite else "No rewrite matches the key"
+    if isinstance(outcome.got, RewriteError):
+        return f"{mark} {took}: {prose(str(outcome.got))}"
+    return f"{mark} {took}, it becomes {code(outcome.got.key)}" if outcome.rewrite else f"{mark} {took}"
+
+
+def _rewrite(analysis: Analysis, spot: RewriteSpot, rewrite: Rewrite) -> str:
+    target = analysis.target(spot.block)
+    outcomes = target.outcomes if target and analysis.subject.whole else ()
+    tests = verdict_on([each for each in outcomes if each.rewrite is rewrite])
+    name = f" {code(rewrite.name)}" if rewrite.name else ""
+    return f"rewrite {rewrite.number} of {code(spot.block.name.value)}{name}" + (f": {tests}" if tests else "")

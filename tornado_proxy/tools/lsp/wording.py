@@ -1,0 +1,218 @@
+"""What an expression means, in words: an outline of its parts, each with its text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from tornado_proxy.lint.automata.syntax import (
+    Alternation,
+    AnyCharacter,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    Character,
+    CharacterRange,
+    Extent,
+    FlagChange,
+    Group,
+    Member,
+    Node,
+    OneCharacter,
+    PerlClass,
+    PosixClass,
+    Repeat,
+    UnicodeClass,
+)
+from tornado_proxy.lint.automata.syntax import Sequence as Concatenation
+from tornado_proxy.tools.lsp.markdown import code
+
+_ASSERTIONS: Mapping[AssertionKind, str] = {
+    AssertionKind.TEXT_START: "the beginning of the key",
+    AssertionKind.TEXT_END: "the end of the key",
+    AssertionKind.LINE_START: "the beginning of a line",
+    AssertionKind.LINE_END: "the end of a line",
+    AssertionKind.WORD_BOUNDARY: "the edge of a word",
+    AssertionKind.NO_WORD_BOUNDARY: "no edge of a word",
+}
+_PERL = {"d": "a digit", "s": "a space", "w": "a letter, a digit or `_` (ASCII)"}
+_FLAGS = {
+    "i": "in any case",
+    "m": "`^` and `$` at every line",
+    "s": "`.` takes line ends too",
+    "U": "as little as possible first",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an expression, how deep it lies, and what it means; Markdown."""
+
+    extent: Extent
+    depth: int
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Characters that follow one another."""
+
+    characters: str
+    folded: bool
+    extent: Extent
+
+
+_Piece = _Text | OneCharacter | Assertion | FlagChange | Group | Repeat | Alternation
+
+
+def outline(node: Node, depth: int = 0) -> Iterator[Part]:
+    """The parts of an expression in the order of its text; what fits on one line is one part."""
+    for piece in _pieces(node):
+        if _is_simple(piece):
+            yield Part(piece.extent, depth, _phrase(piece))
+            continue
+        yield Part(piece.extent, depth, f"{_heading(piece)}:")
+        match piece:
+            case Alternation() as choice | Group(body=Alternation() as choice):
+                yield from _branches(choice, depth + 1)
+            case Group() | Repeat():
+                yield from outline(piece.body, depth + 1)
+
+
+def _branches(alternation: Alternation, depth: int) -> Iterator[Part]:
+    for branch in alternation.branches:
+        if len(_pieces(branch)) == 1:
+            yield from outline(branch, depth)
+            continue
+        yield Part(branch.extent, depth, "all of this:" if _pieces(branch) else "nothing")
+        yield from outline(branch, depth + 1)
+
+
+def phrase(node: Node) -> str:
+    """An expression in one phrase."""
+    return ", then ".join(map(_phrase, _pieces(node))) or "nothing"
+
+
+def _pieces(node: Node) -> Sequence[_Piece]:
+    found: list[_Piece] = []
+    for part in node.parts if isinstance(node, Concatenation) else (node,):
+        last = found[-1] if found else None
+        match part:
+            case Concatenation():  # the expression is empty here
+                pass
+            case Character() if isinstance(last, _Text) and last.folded == part.folded:
+                extent = Extent(last.extent.start, part.extent.end)
+                found[-1] = _Text(last.characters + part.character, part.folded, extent)
+            case Character():
+                found.append(_Text(part.character, part.folded, part.extent))
+            case _:
+                found.append(part)
+    return found
+
+
+def _is_simple(piece: _Piece) -> bool:
+    """Whether a piece can be said in one phrase."""
+    match piece:
+        case Group() | Repeat():
+            inner = _pieces(piece.body)
+            return len(inner) <= 1 and all(map(_is_simple, inner))
+        case Alternation():
+            alternatives = [_pieces(branch) for branch in piece.branches]
+            return all(len(each) == 1 and isinstance(each[0], _Text) for each in alternatives)
+        case _:
+            return True
+
+
+def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
+    match piece:
+        case _Text():
+            return code(piece.characters) + (" in any case" if piece.folded else "")
+        case Group():
+            body = phrase(piece.body)
+            return f"{_heading(piece)}: {body}" if piece.number is not None else body
+        case Repeat():
+            return f"{phrase(piece.body)}, {_times(piece)}"
+        case Alternation():
+            return " or ".join(map(phrase, piece.branches))
+        case FlagChange():
+            return f"from here on: {_flags(piece.on, piece.off)}"
+        case Assertion():
+            return _ASSERTIONS[piece.kind]
+        case _:
+            return _one(piece)
+
+
+def _heading(piece: _Piece) -> str:
+    match piece:
+        case Group():
+            words = [_group(piece), _flags(piece.on, piece.off), _choice(piece)]
+            return ", ".join(filter(None, words)) or "together"
+        case Repeat():
+            return _times(piece)
+        case _:
+            return "one of these"
+
+
+def _group(group: Group) -> str:
+    name = f", {code(group.name)}" if group.name else ""
+    return f"group {group.number}{name}" if group.number is not None else ""
+
+
+def _choice(group: Group) -> str:
+    return "one of these" if isinstance(group.body, Alternation) and not _is_simple(group.body) else ""
+
+
+def _times(repeat: Repeat) -> str:
+    match repeat.least, repeat.most:
+        case 0, None:
+            words = "any number of times"
+        case 0, 1:
+            words = "once or not at all"
+        case 1, None:
+            words = "once or more"
+        case least, None:
+            words = f"{least} times or more"
+        case least, most if least == most:
+            words = f"{least} times" if least != 1 else "once"
+        case least, most:
+            words = f"{least} to {most} times"
+    return f"{words}, as few as possible" if repeat.lazy else words
+
+
+def _flags(on: Collection[str], off: Collection[str]) -> str:
+    words = [_FLAGS[flag] for flag in sorted(on) if flag in _FLAGS]
+    return ", ".join([*words, *(f"no longer {_FLAGS[flag]}" for flag in sorted(off) if flag in _FLAGS)])
+
+
+def _one(piece: OneCharacter) -> str:
+    match piece:
+        case AnyCharacter():
+            return "any character"
+        case BracketClass(negated=True):
+            return f"any character but {_listed(piece.members)}"
+        case BracketClass(members=(CharacterRange(),)) | BracketClass(members=(_, _, *_)):
+            return f"one of {_listed(piece.members)}"
+        case BracketClass():
+            return _listed(piece.members)
+        case _:
+            return _member(piece)
+
+
+def _listed(members: Sequence[Member]) -> str:
+    words = [_member(member) for member in members]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _member(member: Member) -> str:
+    match member:
+        case Character():
+            return code(member.character)
+        case CharacterRange():
+            return f"{code(member.first)} to {code(member.last)}"
+        case PerlClass():
+            return f"anything but {_PERL[member.letter]}" if member.negated else _PERL[member.letter]
+        case PosixClass() | UnicodeClass():
+            return f"a character {'not ' if member.negated else ''}of {code(member.name)}"
+        case _:
+            assert_never(member)
