@@ -14,8 +14,6 @@ from tornado_proxy.lang.building import Builder
 from tornado_proxy.lang.comments import Comments
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.reading import Reading
-from tornado_proxy.lang.recovery.cures import recover
-from tornado_proxy.lang.recovery.expectation import shown
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document
 
@@ -48,6 +46,8 @@ def _tree(reading: Reading) -> Tree[Any]:
                 reading.feed(token)
             return reading.end()
         except UnexpectedToken as error:
+            from tornado_proxy.lang.recovery.cures import recover  # noqa: PLC0415 - 10 ms that no good file needs
+
             recover(reading, error.token)
 
 
@@ -56,6 +56,8 @@ def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
     for comment in reading.comments:
         found = _CONTROL.search(comment.rstrip())
         if found:
+            from tornado_proxy.lang.recovery.expectation import shown  # noqa: PLC0415 - as above
+
             start = (comment.start_pos or 0) + found.start()
             yield Diagnostic(
                 "control-character", f"{shown(found.group())} stands in a comment", reading.span(start, start + 1)
