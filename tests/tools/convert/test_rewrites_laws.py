@@ -122,6 +122,9 @@ ACTIONS = st.sampled_from(
         "{{ $.Key }}",
         "{{ .Key | upper }}",
         "{{ lower .Key }}",
+        '{{ .Key | trimPrefix "f/" }}',
+        '{{ trimPrefix "a/" .Key | upper }}',
+        '{{ trimPrefix "a" .Key }}',
         "{{ .User.GetUsername }}",
         "{{ .Request.Method }}",
         "{{ .Target.Bucket.Prefix }}",
@@ -159,6 +162,7 @@ def _is_rule(rule):
 @example([Rule("^f/(.*)$", "f/a/$1")], "f", "b/x.html", "GET")
 @example([Rule("^docs(.*)$", "new/$1")], "", "docs/a", "GET")
 @example([Rule(".*", "all")], "", "a/", "GET")
+@example([Rule("", "f$0")], "", "a", "GET")
 def test_a_rule_that_is_carried_over_makes_the_key_that_s3_proxy_makes(rules, configured, path, method):
     """Whatever the rules, the prefix and the request: the same key is asked for."""
     assert_same_key(rules, configured, path, method)

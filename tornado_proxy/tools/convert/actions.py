@@ -29,8 +29,8 @@ def actions(target: Section, remarks: Remarks) -> Actions:
         config = action.section("config") if action else None
         if name == "GET" and config:
             _add(done[name], _get(config, remarks))
-        if name == "PUT" and action:
-            _add(done[name], _put(action, config, enabled=done[name]["enabled"] is True, remarks=remarks))
+        if name == "PUT" and action and done[name]["enabled"]:
+            _add(done[name], _put(action, config, remarks))
     return done
 
 
@@ -81,22 +81,18 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
         settings["signedUrlExpiration"] = int(duration)
         return
     message = f"`{text}` is no whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"
-    remarks.add(
-        Outcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message
-    )
+    remarks.add(Outcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message)
 
 
-def _put(
-    action: Section, config: Section | None, *, enabled: bool, remarks: Remarks
-) -> Mapping[str, Setting]:
+def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[str, Setting]:
+    """How uploads are taken, where they are."""
     if config is not None:
         return {"allowOverride": config.flag("allowOverride")}
-    if enabled:
-        message = (
-            "files may be replaced, as s3-proxy's code allows where PUT has no `config`; its documentation says that"
-            " they may not"
-        )
-        remarks.add(Outcome.CHANGED, f"{action.path}.config", action.span, message, "is that what you want?")
+    message = (
+        "files may be replaced, as s3-proxy's code allows where PUT has no `config`; its documentation says that they"
+        " may not"
+    )
+    remarks.add(Outcome.CHANGED, f"{action.path}.config", action.span, message, "is that what you want?")
     return {"allowOverride": True}
 
 

@@ -58,7 +58,9 @@ def _add_prefix(configured: str, section: Section, settings: dict[str, Setting],
     except Misfit as misfit:
         raise Unservable(f"the prefix `{configured}` {misfit.message}") from None
     if "//" in directory:
-        raise Unservable(f"the prefix `{configured}` holds an empty segment, which s3-proxy's SDK takes out of some calls")
+        raise Unservable(
+            f"the prefix `{configured}` holds an empty segment, which s3-proxy's SDK takes out of some calls"
+        )
     if directory:
         settings["prefix"] = directory.removesuffix("/")
     if configured.startswith("/"):

@@ -2,7 +2,7 @@
 
 What is proved: all data that the template reads is the same here, or is put in its place; and what it prints is known
 as far as slashes go. Conditions may be anything that reads such data; what is printed may be text, the key, the user's
-name, the method or the target's name, as they are or in another case.
+name, the method or the target's name, as they are, in another case, or without directories at the start.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tornado_proxy.templating.golang.nodes import (
     Operand,
     Output,
     Pipeline,
+    StringLiteral,
     Text,
     Variable,
 )
@@ -214,10 +215,12 @@ def _text(node: Text) -> str:
 def _piece(node: Text | Output, surroundings: Surroundings) -> Piece:
     if isinstance(node, Text):
         return literal(_text(node))
-    path = _path_of(_printed(node.pipeline))
+    printed, trimmed = _printed(node.pipeline)
+    path = _path_of(printed)
     if path == _KEY:
+        # A key of s3-proxy has no empty segment, and so no slash behind the one with which the trimmed text ends.
         prefix = surroundings.prefix
-        return Piece("`.Key`", prefix.startswith("/"), ends_with_slash=True, empty=not prefix)
+        return Piece("`.Key`", prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
     if path[:1] == ("User",) and set(path[1:]) <= _USER and len(path) == 2:
         return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
     if path in (("Request", "Method"), ("Target", "Name"), ("Target", "Bucket", "Name")):
@@ -225,12 +228,23 @@ def _piece(node: Text | Output, surroundings: Surroundings) -> Piece:
     raise Unproved("what it prints is more than text, the key and the user's name, so nothing is proved of its slashes")
 
 
-def _printed(pipeline: Pipeline) -> Operand | None:
-    """The operand that is printed as it is or in another case; None where more is done with it."""
-    operands = [operand for command in pipeline.commands for operand in command.operands]
-    cases = [each for each in operands if isinstance(each, Identifier) and each.name in _CASES]
-    others = [each for each in operands if each not in cases]
-    return others[0] if len(others) == 1 and not pipeline.variables else None
+def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:
+    """The operand that is printed, and whether directories at its start may be taken off; None where more is done.
+
+    What may be done is to put it in another case, and to trim a prefix that ends in a slash.
+    """
+    printed: list[Operand] = []
+    trimmed = False
+    for command in pipeline.commands:
+        match command.operands:
+            case (Identifier(name=name), *rest) if name in _CASES:
+                printed += rest
+            case (Identifier(name="trimPrefix"), StringLiteral(value=value), *rest) if value.endswith(b"/"):
+                trimmed = True
+                printed += rest
+            case operands:
+                printed += operands
+    return (printed[0] if len(printed) == 1 and not pipeline.variables else None), trimmed
 
 
 def _take_off_prefix(reader: _Reader, target: str, body: Body) -> None:

@@ -58,7 +58,7 @@ class Captures:
 
     def may_be_empty(self, number: int) -> bool:
         """Whether a group may capture nothing, or take no part."""
-        return number not in self._sure or self._may(number, lambda _: True, "")
+        return number not in self._sure or self._may(number, _can_be_empty, "")
 
     def _may(self, number: int, alone: Callable[[str], bool], instead: str) -> bool:
         """Whether a group may capture such a text, by itself and in its place; one that is repeated may capture any.
@@ -82,6 +82,11 @@ def _can_begin_with_slash(body: str) -> bool:
 def _can_end_with_slash(body: str) -> bool:
     """Whether an expression may match a text that ends in `/`."""
     return not isinstance(overlap(language(rf"\A/x(?:{body})\z"), language(r"/\z")), NoKey)
+
+
+def _can_be_empty(body: str) -> bool:
+    """Whether an expression may match nothing."""
+    return not isinstance(overlap(language(rf"\A/x(?:{body})\z"), language(r"\A/x\z")), NoKey)
 
 
 def _single(tree: Node) -> Iterator[tuple[int, Group]]:

@@ -45,11 +45,8 @@ class Remarks:
         self._made.append(Remark(outcome, subject, message, place, help))
 
     def all(self) -> tuple[Remark, ...]:
-        """All of them, in the order of the files; those of one line as they were made."""
-        order = {
-            name: number for number, name in enumerate(dict.fromkeys(each.place.source.name for each in self._made))
-        }
-        return tuple(sorted(self._made, key=lambda each: (order[each.place.source.name], each.place.first.line)))
+        """All of them by file and line; those of one line as they were made."""
+        return tuple(sorted(self._made, key=lambda each: (each.place.source.name, each.place.first.line)))
 
 
 class KeysAs(Enum):

@@ -6,7 +6,7 @@ may be written without brackets, and a text for a list is cut at its commas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -40,6 +40,7 @@ class Section:
         self.path = path
         self._options = options
         self._asked: dict[str, list[Section]] = {}
+        self._is_settled = False
 
     @property
     def span(self) -> Span:
@@ -95,22 +96,12 @@ class Section:
 
     def section(self, name: str) -> Section | None:
         """A mapping; None where it is not given."""
-        value = self._value(name)
-        if value is None:
-            return None
-        found = self._section(value, name)
-        self._asked[name.lower()].append(found)
-        return found
+        found = self._sections(name, lambda value: (value,))
+        return found[0] if found else None
 
     def sections(self, name: str) -> list[Section]:
         """A list of mappings."""
-        value = self._value(name)
-        if value is None:
-            return []
-        items = value.items if isinstance(value, Items) else (value,)
-        found = [self._section(each, name) for each in items]
-        self._asked[name.lower()] += found
-        return found
+        return self._sections(name, lambda value: value.items if isinstance(value, Items) else (value,))
 
     def named(self) -> Iterator[tuple[str, Section]]:
         """The mappings in this one by their names, which are the user's: s3-proxy sees them in lower case."""
@@ -119,8 +110,14 @@ class Section:
             assert section is not None, "what is given is found"
             yield name, section
 
+    def settle(self) -> None:
+        """Leave nothing over: what there is to say of the whole has been said."""
+        self._is_settled = True
+
     def leftovers(self) -> Iterator[Leftover]:
         """What nobody has asked for, here and below."""
+        if self._is_settled:
+            return
         for name, option in self._options.entries.items():
             if name not in self._asked:
                 yield Leftover(self._path(option.name), option.place)
@@ -139,6 +136,16 @@ class Section:
         if not isinstance(value, Scalar):
             raise _unfit(value, f"`{self._path(name)}` is a single value")
         return value
+
+    def _sections(self, name: str, items: Callable[[Value], Sequence[Value]]) -> list[Section]:
+        """The sections of an option, the same ones whenever it is asked for."""
+        known = self._asked.get(name.lower())
+        if known:
+            return known
+        value = self._value(name)
+        found = [] if value is None else [self._section(each, name) for each in items(value)]
+        self._asked[name.lower()] = found
+        return found
 
     def _section(self, value: Value, name: str) -> Section:
         if not isinstance(value, Options):

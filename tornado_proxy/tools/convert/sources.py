@@ -133,7 +133,7 @@ def _floating(text: str, tree: Node, prefix: str) -> Here:
         _check_beyond(text, tree, prefix)
     if never_begins(text):
         return Here(text)
-    return Here(f"^/(?s:.*?)(?:{text})")
+    return Here(f"^/(?s:.*?)(?:{text})", whole=False)
 
 
 def _check_beyond(text: str, tree: Node, prefix: str) -> None:

@@ -1,0 +1,57 @@
+"""Turn another proxy's configuration into this one's, with a report of what became of what."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tornado_proxy.cli.diagnostics import show
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.tools.convert.conversion import REPORT, convert
+from tornado_proxy.tools.convert.files import Unreadable, read
+from tornado_proxy.tools.convert.report import KeysAs
+from tornado_proxy.tools.convert.saving import Unsaved, save
+from tornado_proxy.tools.convert.showing import to_json, to_markdown, to_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("proxy", choices=("s3-proxy",), help="whose configuration it is")
+    parser.add_argument(
+        "places",
+        type=Path,
+        nargs="+",
+        metavar="CONF",
+        help="a YAML file, or a directory of them; several are merged in their order, as s3-proxy merges its own",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the files are written")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument(
+        "--keys-as",
+        choices=[each.value for each in KeysAs],
+        default=KeysAs.ACTUAL.value,
+        help="how `keyRewriteList` was meant: as s3-proxy's code reads it (the default), or as its documentation says",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report on standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert; 0 where everything was carried over, 1 where there is something to look at, 2 where nothing was made."""
+    try:
+        done = convert(read(arguments.places), KeysAs(arguments.keys_as))
+        files = {**done.files, REPORT: to_markdown(done.report)}
+        save(files, arguments.out, force=arguments.force)
+    except Unreadable as error:
+        show(error.diagnostics)
+        return ExitStatus.FAILED
+    except Unsaved as error:
+        print(f"tornado-proxy convert: {error}", file=sys.stderr)
+        return ExitStatus.FAILED
+    written = [str(arguments.out / name) for name in files]
+    if arguments.format == "json":
+        print(json.dumps(to_json(done.report, written), indent=2, ensure_ascii=False))
+    else:
+        print(to_text(done.report, written), end="")
+    return ExitStatus.CLEAN if done.report.complete else ExitStatus.FINDINGS

@@ -1,0 +1,117 @@
+"""A whole configuration of s3-proxy as the files of this project, and the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.tools.convert.configuration_text import Noted, Setting, configuration_text
+from tornado_proxy.tools.convert.files import Unreadable
+from tornado_proxy.tools.convert.given import Options
+from tornado_proxy.tools.convert.no_equal import reason
+from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remark, Remarks, Report
+from tornado_proxy.tools.convert.rule_file import rule_text
+from tornado_proxy.tools.convert.section import Section
+from tornado_proxy.tools.convert.servers import limits, listener, log
+from tornado_proxy.tools.convert.targets import Conversion, Target, target
+
+CONFIGURATION = "tornado-proxy.yaml"
+REPORT = "report.md"
+
+_OPENING = (
+    "Made from a configuration of s3-proxy; what became of each option stands in report.md.",
+    "Lines that begin with a file and a line number say what to look at.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The files by their names within the directory they are written to, and the report."""
+
+    files: Mapping[str, str] = field(repr=False)
+    report: Report
+
+
+def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL) -> Converted:
+    """Convert a configuration; raises `Unreadable` where nothing can be made of it."""
+    root = Section(options)
+    providers = _providers(root)
+    conversion = Conversion(tuple(providers), keys_as)
+    remarks = conversion.remarks
+    named = (root.section("targets") or _no_targets()).named()
+    targets = [each for name, section in named if (each := target(name, section, conversion))]
+    if not targets:
+        _no_targets()
+    settings = _settings(root, providers, remarks)
+    for leftover in root.leftovers():
+        remarks.add(Outcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
+    report = Report(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
+    return Converted(_files(settings, targets, report), report)
+
+
+def _no_targets() -> Section:
+    raise Unreadable(Diagnostic("no-targets", "there is no target that could be carried over"))
+
+
+def _providers(root: Section) -> dict[str, Setting]:
+    """The providers of basic authentication."""
+    section = root.section("authProviders")
+    basic = section.section("basic") if section else None
+    return {name: {"realm": each.text("realm") or name} for name, each in basic.named()} if basic else {}
+
+
+def _settings(root: Section, providers: Mapping[str, Setting], remarks: Remarks) -> dict[str, Setting | Noted]:
+    settings: dict[str, Setting | Noted] = {
+        "server": listener("server", root, remarks),
+        "internalServer": listener("internalServer", root, remarks),
+        "log": log(root, remarks),
+    }
+    if bounds := limits(root, remarks):
+        settings["limits"] = bounds
+    if providers:
+        settings["authProviders"] = {"basic": providers}
+    for name in ("server", "internalServer", "log", "authProviders"):
+        if name in root:
+            remarks.add(Outcome.CARRIED, name, root.place(name), f"as `{name}`")
+    return settings
+
+
+def _files(settings: dict[str, Setting | Noted], targets: Sequence[Target], report: Report) -> dict[str, str]:
+    with_rules = {each.name: place for each, place in zip(targets, _rule_places(targets), strict=True) if each.entries}
+    if with_rules:
+        # One by one: a directory may hold what an earlier conversion left.
+        settings["rules"] = list(with_rules.values())
+    settings["targets"] = {each.name: Noted(each.settings, tuple(_notes(each, report))) for each in targets}
+    files = {CONFIGURATION: configuration_text(settings, _OPENING)}
+    for each in targets:
+        if each.name in with_rules:
+            files[with_rules[each.name]] = rule_text(each.name, each.entries)
+    return files
+
+
+def _rule_places(targets: Sequence[Target]) -> Iterator[str]:
+    """A name for the rule file of each target, none twice, even where cases are not told apart."""
+    taken: set[str] = set()
+    for each in targets:
+        stem = re.sub(r"[^A-Za-z0-9_-]", "_", each.name)
+        name = next(found for number in range(len(targets) + 1) if (found := _numbered(stem, number)) not in taken)
+        taken.add(name)
+        yield f"rules/{name}.rules"
+
+
+def _numbered(stem: str, number: int) -> str:
+    return f"{stem}-{number + 1}" if number else stem
+
+
+def _notes(each: Target, report: Report) -> Iterator[str]:
+    """What there is to look at in a target, but for its rules: those stand in its rule file."""
+    subject = f"targets.{each.name}"
+    for remark in report.of(Outcome.CHANGED, Outcome.LEFT_OUT, Outcome.CLOSED):
+        if _is_about(remark, subject) and ".keyRewriteList" not in remark.subject:
+            yield f"{remark.where}: {remark.message}"
+
+
+def _is_about(remark: Remark, subject: str) -> bool:
+    return remark.subject.lower() == subject or remark.subject.lower().startswith(f"{subject}.")

@@ -1,0 +1,131 @@
+"""Who may use what, so that nothing is opened that s3-proxy keeps closed.
+
+In both the first resource decides that covers path and method, and where resources are given and none covers a
+request, nobody may make it. So a resource that cannot be said here is left out with every later one that might cover
+the same requests: they are nobody's then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tornado_proxy.config import values
+from tornado_proxy.config.values import Misfit
+from tornado_proxy.tools.convert.configuration_text import Setting
+from tornado_proxy.tools.convert.globs import apart, glob_here, stops_at_slashes
+from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.secrets import password
+from tornado_proxy.tools.convert.section import Section
+
+CLOSED = "closed-until-reviewed"
+
+Resource = Mapping[str, Setting]
+
+
+class _LeftOut(NamedTuple):
+    glob: str
+    methods: frozenset[str]
+
+
+class _Reason(Exception):
+    """Why a resource cannot be said here."""
+
+
+def resources(
+    target: Section, providers: Sequence[str], remarks: Remarks, *, head: bool
+) -> tuple[bool, list[Resource]]:
+    """Whether a target has resources at all, and those that are carried over; `head` where it answers HEAD."""
+    done: list[Resource] = []
+    missing: list[_LeftOut] = []
+    sections = target.sections("resources")
+    for section in sections:
+        glob, methods = section.text("path"), [each.value for each in section.texts("methods")] or ["GET"]
+        try:
+            _check_apart(_LeftOut(glob, frozenset(methods)), missing)
+            done.append(_resource(section, glob, methods, providers, remarks))
+            if head and "GET" in methods and "HEAD" not in methods:
+                message = "HEAD is allowed with GET; s3-proxy asks for it by name"
+                remarks.add(Outcome.CHANGED, f"{section.path}.methods", section.span, message)
+        except _Reason as reason:
+            section.settle()
+            missing.append(_LeftOut(glob, frozenset(methods)))
+            message = f"{' and '.join(methods)} of `{glob}` is closed to everyone: {reason}"
+            remarks.add(Outcome.CLOSED, section.path, section.span, message)
+    return bool(sections), done
+
+
+def _check_apart(one: _LeftOut, missing: Sequence[_LeftOut]) -> None:
+    """Raise `_Reason` if a resource may decide where one that is left out did."""
+    if any(each.methods & one.methods and not apart(each.glob, one.glob) for each in missing):
+        raise _Reason("it may cover requests of an earlier one that is left out")
+
+
+def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
+    """A resource that lets nobody use anything, since there is one, and the method that must be off for that.
+
+    It speaks of a method that is not enabled, at a path that nobody asks for.
+    """
+    methods = ("DELETE", "PUT", "HEAD", "GET")
+    off = next((each for each in methods if each not in enabled), "HEAD")
+    return {"path": f"{mount}{CLOSED}", "methods": [off], "whiteList": True}, off
+
+
+def _resource(
+    section: Section, glob: str, methods: Sequence[str], providers: Sequence[str], remarks: Remarks
+) -> Resource:
+    here = glob_here(glob)
+    who = _who(section, providers, remarks)
+    unknown = set(methods) - {"GET", "HEAD", "PUT", "DELETE"}
+    if here is None:
+        raise _Reason(f"`{glob}` covers paths that no glob covers here, or is written as clients encode paths")
+    if unknown:
+        raise _Reason(f"there is no method `{min(unknown)}`")
+    if stops_at_slashes(glob):
+        message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it went across"
+        cure = "if yours is older, write `**`, and look at what comes after it"
+        remarks.add(Outcome.CHANGED, f"{section.path}.path", section.place("path"), message, cure)
+    return {"path": here, "methods": list(dict.fromkeys(methods)), **who}
+
+
+def _who(section: Section, providers: Sequence[str], remarks: Remarks) -> Resource:
+    """Who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
+    other = next((each for each in ("oidc", "header") if each in section), None)
+    basic = section.section("basic")
+    provider = section.text("provider")
+    anyone = section.flag("whiteList")
+    if other is not None:
+        raise _Reason(f"there is no authentication by `{other}` yet")
+    if basic is None:
+        if anyone:
+            return {"whiteList": True}
+        raise _Reason("it says neither who may nor that anyone may")
+    if provider not in providers:
+        raise _Reason(f"the provider `{provider}` is none of `authProviders.basic`")
+    users = _users(basic, remarks)
+    if not users:
+        raise _Reason("no user of it can sign in here")
+    return {"provider": provider, "basic": {"credentials": users}}
+
+
+def _users(basic: Section, remarks: Remarks) -> list[Setting]:
+    users: dict[str, Setting] = {}
+    for section in basic.sections("credentials"):
+        name = section.text("user")
+        secret = password(section.section("password"), remarks)
+        reason = _objection(name, known=name in users, secret=secret)
+        if reason is None and secret is not None:
+            users[name] = {"user": name, "password": secret}
+        else:
+            remarks.add(Outcome.LEFT_OUT, section.path, section.span, f"the user `{name}` cannot sign in: {reason}")
+    return list(users.values())
+
+
+def _objection(name: str, *, known: bool, secret: Setting | None) -> str | None:
+    try:
+        values.user_name(name)
+    except Misfit as misfit:
+        return f"the name {misfit.message}"
+    if known:
+        return "the name is listed twice, and the first counts"
+    return None if secret is not None else "there is no password"
