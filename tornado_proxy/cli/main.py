@@ -22,6 +22,7 @@ COMMANDS = {
     "fmt": "write rule files in their one canonical layout",
     "test": "run the tests that stand beside the rules",
     "diff": "show which requests change their key between two sets of rules",
+    "convert": "turn s3-proxy's configuration into this one's, with a report",
     "completion": "print a script that completes command lines in a shell",
 }
 """The subcommands, each a module of this package, and what each does."""
