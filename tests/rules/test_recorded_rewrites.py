@@ -1,0 +1,57 @@
+"""Whole rewrites as s3-proxy makes them, recorded: which rule is used, and what it makes of the key."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
+from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData, User
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]
+DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}
+SPAN = Span(SourceFile("recorded", ""), 0, 0)
+
+
+def _compiled(vector):
+    """The rules as a document would say them."""
+    statements = tuple(
+        RewriteStatement(
+            None, Literal(rule["source"], SPAN), DIALECTS[rule["targetType"]], Literal(rule["target"], SPAN), SPAN
+        )
+        for rule in vector["rules"]
+    )
+    return compile_documents([Document(SPAN.source, (TargetBlock(Literal("site", SPAN), statements, SPAN),))])
+
+
+def _data(vector):
+    user, request = vector["data"].get("User"), vector["data"]["Request"]
+    target = vector["data"]["Target"]
+    headers = tuple((name, value) for name, values in request.get("Header", {}).items() for value in values)
+    return TargetKeyRewriteData(
+        vector["key"],
+        User(user["Username"], user["type"]) if user else None,
+        RequestData(request["Method"], request["Host"], "/", headers=headers),
+        TargetData(target["Name"], target["Bucket"]["Name"], target["Bucket"]["Prefix"]),
+    )
+
+
+def _outcome(vector):
+    """The raw result and the number of the rule, or the error, as the recording tells them."""
+    compiled = _compiled(vector)
+    if compiled.diagnostics:
+        return "error"
+    try:
+        found = compiled.rule_sets["site"].render(_data(vector))
+    except RewriteError:
+        return "error"
+    return (vector["key"], -1) if found is None else (found[2], found[0].number - 1)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_recorded_rewrites_come_out_the_same(vector):
+    """The first rule that matches is used, and its raw result is what s3-proxy makes; a mistake at load is an error."""
+    assert _outcome(vector) == ("error" if vector.get("error") else (vector["expect"], vector["rule"]))
