@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := semantics templating lang rules config routing
 
-.PHONY: help demo test check integration clean
+.PHONY: help demo test check integration transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -37,6 +37,9 @@ check: $(STAMP)  ## Format, lint, types, architecture
 integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the tests that need them
 	tests/integration/install
 	$(BIN)/python -m pytest -m integration
+
+transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/transcripts do, to be reviewed
+	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
 
 clean:  ## Remove what the other commands made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

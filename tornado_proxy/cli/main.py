@@ -23,6 +23,7 @@ COMMANDS = {
     "test": "run the tests that stand beside the rules",
     "diff": "show which requests change their key between two sets of rules",
     "convert": "turn s3-proxy's configuration into this one's, with a report",
+    "lsp": "show an editor what is wrong, what it means, and what may come next",
     "completion": "print a script that completes command lines in a shell",
 }
 """The subcommands, each a module of this package, and what each does."""
@@ -72,8 +73,8 @@ def load_command(name: str) -> tuple[Command, argparse.ArgumentParser]:
 
 
 def _run(name: str, words: Sequence[str]) -> int:
-    command, parser = load_command(name)
     try:
+        command, parser = load_command(name)
         return command.run(parser.parse_args(words))
     except BrokenPipeError:
         # The reader has gone (`| head`); Python would complain again when it flushes at exit.

@@ -11,7 +11,7 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.tools.asking import Answer
 from tornado_proxy.tools.comparison import Cause, Change, Comparison, Group
-from tornado_proxy.tools.showing import rewrite_json
+from tornado_proxy.tools.showing import counted, rewrite_json
 from tornado_proxy.tools.traffic import Traffic
 from tornado_proxy.tools.usage_report import log_json, strange_lines
 
@@ -62,13 +62,13 @@ def to_text(report: Report) -> Iterator[str]:
 def _summary(report: Report) -> str:
     found, traffic = report.comparison, report.traffic
     if not found.groups:
-        return f"no key changes: {traffic.total:,} requests, {len(traffic.requests):,} of them different"
-    requests = f"{found.times:,} of {traffic.total:,} requests"
-    return f"{requests} get another key, {found.different:,} of {len(traffic.requests):,} different ones"
+        return f"no key changes: {counted(traffic.total)}, {len(traffic.requests):,} of them different"
+    requests = f"{found.times:,} of {counted(traffic.total)}"
+    return f"another key for {requests}, {found.different:,} of {len(traffic.requests):,} different ones"
 
 
 def _counted(group: Group) -> str:
-    requests = "1 request" if group.times == 1 else f"{group.times:,} requests"
+    requests = counted(group.times)
     return requests if group.different == group.times else f"{requests}, {group.different:,} different"
 
 

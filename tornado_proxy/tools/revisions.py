@@ -67,11 +67,12 @@ def _content(name: str) -> bytes:
 
 def _git(*words: str, given: str = "") -> bytes:
     command: Sequence[str] = ("git", *words)
+    environment = os.environ | {"LC_ALL": "C"}  # what it says becomes part of an English message
     try:
-        done = subprocess.run(command, input=os.fsencode(given), capture_output=True, check=False)  # noqa: S603 - no shell, and a place cannot begin with `-`
+        done = subprocess.run(command, input=os.fsencode(given), capture_output=True, check=False, env=environment)  # noqa: S603 - no shell, and a place cannot begin with `-`
     except FileNotFoundError:
         raise _GitFailed("the command `git` is not installed") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
-        raise _GitFailed(said[0].removeprefix("fatal: "))
+        raise _GitFailed(said[0].removeprefix("fatal: ").rstrip("."))
     return done.stdout

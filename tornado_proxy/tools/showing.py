@@ -29,6 +29,11 @@ def section(title: str, rows: Rows) -> Iterator[str]:
         yield f"{title if number == 0 else '':<{_GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
 
 
+def counted(requests: int) -> str:
+    """A number of requests: 1 request, 2,000 requests."""
+    return "1 request" if requests == 1 else f"{requests:,} requests"
+
+
 def group_rows(captures: Captures) -> Rows:
     """The groups of a match, each with what it took."""
     return [(f"${label}", _taken(text)) for label, text in _groups(captures)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.tools.asking import UPLOAD
-from tornado_proxy.tools.showing import rewrite_json, section
+from tornado_proxy.tools.showing import counted, rewrite_json, section
 from tornado_proxy.tools.traffic import Traffic
 from tornado_proxy.tools.usage import Usage
 
@@ -66,7 +66,7 @@ def _target(report: Report, site: Site) -> list[str]:
         (*_share(report.usage.rewrites[name, each.number], total), each.label, each.pattern.text, each.span.place)
         for each in site.rules.rewrites
     ]
-    lines = [*section("target", [(f"{name}: {total:,} requests",)]), *section("rewrites", rows)]
+    lines = [*section("target", [(f"{name}: {counted(total)}",)]), *section("rewrites", rows)]
     unmatched = report.usage.rewrites[name, None]
     lines += section("no rewrite", [_share(unmatched, total)])
     return lines + list(section("", [(f"{times:>9,}", path) for path, times in report.unmatched(name)]))
