@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.config.secrets import LARGEST, Reference, Secret, SecretMissing, Source, resolver, unresolved
+from tornado_proxy.config.secrets import (
+    LARGEST,
+    Reference,
+    Secret,
+    SecretMissing,
+    Source,
+    file_of,
+    resolver,
+    unresolved,
+)
 
 ENV = {"WORD": "hunter2", "EMPTY": "", "BYTES": "hunter2\udcff"}
 
@@ -96,6 +105,26 @@ def test_credential_needs_systemd():
     missing = _missing(Reference(Source.CREDENTIAL, "s3"))
     assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
     assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
+
+
+@pytest.mark.parametrize(
+    ("reference", "env", "file"),
+    [
+        (Reference(Source.PATH, "word"), {}, Path("etc/word")),
+        (Reference(Source.PATH, "/run/word"), {}, Path("/run/word")),
+        (
+            Reference(Source.CREDENTIAL, "s3"),
+            {"CREDENTIALS_DIRECTORY": "/run/credentials"},
+            Path("/run/credentials/s3"),
+        ),
+        (Reference(Source.CREDENTIAL, "s3"), {}, None),
+        (Reference(Source.ENV, "WORD"), {}, None),
+        (Reference(Source.VALUE, "hunter2"), {}, None),
+    ],
+)
+def test_a_secret_may_stand_in_a_file(reference, env, file):
+    """A secret by path or credential has a file to watch; any other has none."""
+    assert file_of(reference, env, Path("etc")) == file
 
 
 def test_file_that_is_not_text_is_refused(tmp_path):

@@ -65,8 +65,9 @@ def test_listeners_and_threads_are_fixed_at_start(tmp_path):
     files = Files.create(tmp_path)
     running = files.load().settings
     files.configure(
-        CONFIGURATION.replace("{port: 0}", "{port: 81}", 1).replace("{port: 0}", "{port: 82}") + "s3: {threads: 7}\n"
+        CONFIGURATION.replace("{port: 0}", "{port: 81}", 1).replace("{port: 0}", "{port: 82}")
+        + "s3: {threads: 7}\nlog: {level: debug}\n"
     )
     settings, kept_back = fixed_at_start(files.load().settings, running)
-    assert kept_back == ("server", "internalServer", "s3")
+    assert kept_back == ("server", "internalServer", "s3", "log")
     assert settings.s3 == running.s3

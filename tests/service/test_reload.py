@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 from files import CONFIGURATION, Files
 
-from tornado_proxy.service.loading import Loaded
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.reload import Outcome, Reloader, rewrite_count
 from tornado_proxy.service.sources import Sources
-from tornado_proxy.telemetry.events import Event, Reloaded, ReloadRefused
+from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -20,12 +22,15 @@ BAD = 'rewrite `^/(` -> "/b"'
 
 @dataclass
 class Recorded:
-    """Serving that records what is put in force."""
+    """Serving that records what is put in force, or cannot build it."""
 
     put_in_force: list[tuple[int, Loaded]] = field(default_factory=list)
+    mistake: Diagnostic | None = None
 
     async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
         """Record it."""
+        if self.mistake:
+            raise Unbuildable((self.mistake,))
         self.put_in_force.append((number, loaded))
 
 
@@ -37,9 +42,17 @@ class Scene:
     serving: Recorded = field(default_factory=Recorded)
     events: list[Event] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    breaks: str = ""
 
     def __post_init__(self) -> None:
-        self.reloader = Reloader(self.files.load(), self.serving, self.files.read, self.events.append)
+        first = self.files.read()
+        self.reloader = Reloader((first, compile_sources(first)), self.serving, self.read, self.events.append)
+
+    def read(self) -> Sources:
+        """The set as it is now, unless reading it is to break."""
+        if self.breaks:
+            raise RuntimeError(self.breaks)
+        return self.files.read()
 
     def reload(self) -> Outcome:
         """Reload as after a poke."""
@@ -72,6 +85,7 @@ def test_an_edit_is_put_in_force_under_the_next_number(scene):
     ((number, loaded),) = scene.serving.put_in_force
     assert number == scene.reloader.standing.number == 2
     assert rewrite_count(loaded) == 2
+    assert scene.reloader.last.is_in_force
 
 
 def test_what_changed_is_told(scene):
@@ -138,3 +152,51 @@ def test_what_a_reload_cannot_change_is_said_and_stays(scene):
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == ("server",)
     assert scene.serving.put_in_force[0][1].settings.server.port == 0
+
+
+def test_another_secret_is_put_in_force(scene):
+    """A secret that was changed counts as an edit, though no rule and no setting differs."""
+    (scene.files.folder / "secret").write_text("changed")
+    assert scene.reload() is Outcome.LOADED
+
+
+def test_what_cannot_be_built_is_refused_with_its_reason(scene):
+    """A set in which nothing is wrong, and of which boto3 makes no client, changes nothing."""
+    scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
+    assert scene.edit(BETTER) == [Outcome.REFUSED]
+    assert scene.reloader.standing.number == 1
+    assert scene.reloader.refused.diagnostics == (scene.serving.mistake,)
+
+
+def test_a_defect_changes_nothing_and_is_told_once(scene):
+    """Whatever breaks in a reload, what serves goes on serving, and the next reload may go well."""
+    scene.breaks = "a defect"
+    assert [scene.reload(), scene.reload()] == [Outcome.FAILED, Outcome.FAILED]
+    assert [type(event) for event in scene.events] == [ReloadFailed]
+    scene.breaks = ""
+    assert scene.edit(BETTER)[-1] is Outcome.LOADED
+
+
+@pytest.mark.parametrize("breaks", ["", "a defect"])
+def test_what_was_wrong_and_is_taken_back_is_told(scene, breaks):
+    """The files say again what is in force: whoever was alarmed hears of it, once."""
+    scene.breaks = breaks
+    scene.edit(BAD)
+    scene.breaks = ""
+    scene.edit(GOOD, GOOD)
+    assert isinstance(scene.events[-1], Restored)
+    assert len(scene.events) == 2
+    assert scene.reloader.last.outcome is Outcome.UNCHANGED
+
+
+def test_a_look_that_finds_nothing_does_not_hide_the_last_edit(scene):
+    """What became of the last edit stays known, however often nothing has changed since."""
+    scene.edit(BETTER, BETTER)
+    assert scene.reloader.last.outcome is Outcome.LOADED
+
+
+def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
+    """Whoever asks to reload the same bad set hears again what is wrong with it."""
+    scene.edit(BAD)
+    report = asyncio.run(scene.reloader.reload())
+    assert report.diagnostics == scene.reloader.refused.diagnostics != ()

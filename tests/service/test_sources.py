@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from files import ENVIRONMENT, Files
 
-from tornado_proxy.service.sources import read_settled, read_sources
+from tornado_proxy.service.sources import Reader, compile_text, read_sources
 
 
 @pytest.fixture
@@ -60,15 +62,23 @@ def _remove_a_secret(files):
         _remove_all,
         _edit_configuration,
         _break_configuration,
-        _change_a_secret,
         _remove_a_secret,
     ],
 )
 def test_every_change_changes_the_digest(files, change):
-    """Rules, names, configuration and secrets all count."""
-    before = files.read().digest
+    """Rules, names and configuration all count."""
+    before = files.read()
     change(files)
-    assert files.read().digest != before
+    assert files.read().digest != before.digest
+    assert not files.read().is_as(before)
+
+
+def test_another_secret_makes_another_set_of_the_same_digest(files):
+    """A changed secret is a change, and nobody can try guesses of it on the digest."""
+    before = files.read()
+    _change_a_secret(files)
+    assert files.read().digest == before.digest
+    assert not files.read().is_as(before)
 
 
 def test_a_comment_in_the_configuration_changes_nothing(files):
@@ -78,14 +88,76 @@ def test_a_comment_in_the_configuration_changes_nothing(files):
     assert files.read().digest == before
 
 
-def test_the_digest_does_not_give_secrets_away(files):
-    """Neither the digest nor the representation holds a secret."""
+def test_the_representation_does_not_give_secrets_away(files):
+    """No secret shows in a log."""
     assert "s3cret" not in repr(files.read())
 
 
 def test_places_are_where_changes_show(files):
     """The configuration, the places of rules and the files of secrets are watched."""
     assert [path.name for path in files.read().places] == ["proxy.yaml", "rules", "secret"]
+
+
+def test_a_credential_is_part_of_the_set(files):
+    """A secret that systemd hands over is watched, and a new one is a new set."""
+    (files.folder / "credentials").mkdir()
+    credential = files.folder / "credentials" / "s3"
+    credential.write_text("first\n")
+    files.configure(files.configuration.read_text().replace("{path: secret}", "{credential: s3}"))
+    environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(credential.parent)}
+    before = read_sources(files.configuration, environment)
+    credential.write_text("second\n")
+    assert before.places[-1] == credential
+    assert not read_sources(files.configuration, environment, before).is_as(before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _edit_rules,
+        _add_a_file,
+        _remove_all,
+        _edit_configuration,
+        _break_configuration,
+        _change_a_secret,
+        _remove_a_secret,
+    ],
+)
+def test_what_is_known_hides_no_change(files, change):
+    """Reading with a set that is known finds what reading without one finds."""
+    before = files.read()
+    change(files)
+    assert read_sources(files.configuration, ENVIRONMENT, before) == files.read()
+
+
+def test_a_secret_that_comes_is_found(files):
+    """A set that was known without its secret is compiled again once there is one."""
+    (files.folder / "secret").unlink()
+    before = files.read()
+    (files.folder / "secret").write_text("s3cret")
+    assert read_sources(files.configuration, ENVIRONMENT, before).configuration.settings
+
+
+def test_a_configuration_that_stays_is_compiled_once(files):
+    """Looking again costs reading alone: what was compiled of the configuration is taken over."""
+    before = files.read()
+    files.write("", "another")
+    assert read_sources(files.configuration, ENVIRONMENT, before).configuration is before.configuration
+
+
+def test_a_set_can_be_made_of_texts(files):
+    """A configuration's text and rule files that were kept make the set that they were kept from."""
+    read = files.read()
+    assert read.text is not None
+    assert compile_text(read.text, ENVIRONMENT, read.rules) == read
+
+
+def test_other_settings_may_follow_from_a_set(files):
+    """A set with other settings has the digest of the files."""
+    read = files.read()
+    other = replace(read.configuration.settings, grace_period=1.0)
+    changed = read.with_settings(other)
+    assert (changed.configuration.settings, changed.digest) == (other, read.digest)
 
 
 def test_an_edit_in_progress_is_waited_for(files):
@@ -97,15 +169,23 @@ def test_an_edit_in_progress_is_waited_for(files):
         if edit:
             edit(files)
 
-    settled = read_settled(files.configuration, ENVIRONMENT, pause)
+    settled = Reader(files.configuration, ENVIRONMENT, pause)()
     assert settled.digest == files.read().digest
 
 
 def test_a_set_that_never_settles_is_read_all_the_same(files):
     """A file that changes for ever does not keep the service from reading the rest."""
     number = iter(range(1000))
-    settled = read_settled(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))
+    settled = Reader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
     assert settled.rules.files
+
+
+def test_a_set_that_has_not_changed_is_looked_at_once(files):
+    """What is as it was the time before needs no second look."""
+    pauses: list[float] = []
+    reader = Reader(files.configuration, ENVIRONMENT, pauses.append)
+    first = reader()
+    assert (reader().digest, len(pauses)) == (first.digest, 1)
 
 
 def test_a_configuration_that_is_not_there_is_said(tmp_path):

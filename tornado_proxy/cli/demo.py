@@ -14,6 +14,7 @@ from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo
+from tornado_proxy.service.ending import end_process
 from tornado_proxy.service.listening import CannotListen
 from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
-    loaded = compile_sources(read())
+    sources = read()
+    loaded = compile_sources(sources)
     show(loaded.diagnostics)
     if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS
@@ -60,13 +62,13 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     # The requests that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    launch = Launch(loaded, sockets, admin, read, announce=lambda *urls: print(_welcome(*urls), flush=True))
+    launch = Launch(sources, loaded, sockets, admin, read, announce=lambda *urls: print(_welcome(*urls), flush=True))
     asyncio.run(_run(launch))
-    return ExitStatus.CLEAN
+    return end_process(ExitStatus.CLEAN)
 
 
 async def _run(launch: Launch) -> None:
-    await run_process(launch, Solo(launch.loaded, launch.sockets))
+    await run_process(launch, Solo(launch.loaded))
 
 
 def _welcome(url: str, admin: str) -> str:

@@ -7,20 +7,24 @@ import asyncio
 import logging
 import os
 import sys
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Settings
-from tornado_proxy.service.fleet import Fleet
+from tornado_proxy.service.building import Unbuildable
+from tornado_proxy.service.ending import end_process
+from tornado_proxy.service.fleet import CannotServe, Fleet
+from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.listening import CannotListen, Sockets, named, open_sockets
-from tornado_proxy.service.loading import compile_sources
+from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.serving import Serving, Solo
-from tornado_proxy.service.sources import Sources, read_settled
+from tornado_proxy.service.sources import Reader, Sources
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -29,49 +33,85 @@ _LOG = logging.getLogger("tornado_proxy")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
-    parser.add_argument("--name-generation", action="store_true", help="name the generation in a header of each answer")
     parser.add_argument(
         "--workers", type=_count, default=1, metavar="N", help="processes that answer requests (default: 1)"
     )
+    parser.add_argument(
+        "--last-good", type=Path, metavar="DIR", help="keep the last good files in DIR, and start from them if need be"
+    )
+    parser.add_argument("--name-generation", action="store_true", help="name the generation in a header of each answer")
     parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A set of files that the service may start from."""
+
+    sources: Sources
+    loaded: Loaded
+    is_last_good: bool = False
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve; the result is an exit status."""
-    if not arguments.config.is_file():
-        print(f"tornado-proxy: there is no file `{arguments.config}`", file=sys.stderr)
-        return ExitStatus.FAILED
-    environment = dict(os.environ)
-    sources = read_settled(arguments.config, environment)
-    loaded = compile_sources(sources)
-    show(loaded.diagnostics)
-    if not loaded.usable or loaded.settings is None:
-        return ExitStatus.FINDINGS
-    if arguments.check:
-        return ExitStatus.CLEAN
-    configure_logging(loaded.settings.log)
+    if not arguments.config.is_file() and arguments.last_good is None:
+        return _fail(f"there is no file `{arguments.config}`")
+    reader = Reader(arguments.config, dict(os.environ))
+    for start in _starts(arguments, reader):
+        show(start.loaded.diagnostics)
+        if not start.loaded.usable:
+            continue
+        if arguments.check:
+            return ExitStatus.CLEAN
+        try:
+            asyncio.run(_serve(start, reader, arguments))
+        except Unbuildable as error:
+            show(error.diagnostics)
+        except (CannotListen, CannotServe) as error:
+            return _fail(str(error))
+        else:
+            return end_process(ExitStatus.CLEAN)
+    return ExitStatus.FINDINGS
+
+
+def _starts(arguments: argparse.Namespace, reader: Reader) -> Iterator[_Start]:
+    """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
+    sources = reader()
+    yield _Start(sources, compile_sources(sources))
+    if arguments.last_good is None or arguments.check:
+        return
     try:
-        launch = Launch(
-            loaded,
-            *_sockets(loaded.settings),
-            read=partial(read_settled, arguments.config, environment),
-            announce=_announce,
-            notifier=Notifier.from_environment(environment),
-        )
-    except CannotListen as error:
-        print(f"tornado-proxy: {error}", file=sys.stderr)
-        return ExitStatus.FAILED
-    asyncio.run(_serve(launch, sources, arguments))
-    return ExitStatus.CLEAN
-
-
-async def _serve(launch: Launch, sources: Sources, arguments: argparse.Namespace) -> None:
-    serving: Serving
-    if arguments.workers > 1:
-        serving = Fleet(sources, launch.sockets, arguments.workers, name_generation=arguments.name_generation)
+        kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
+    except NoLastGood as error:
+        print(f"tornado-proxy: there is no last good copy to start from: {error}", file=sys.stderr)
     else:
-        serving = Solo(launch.loaded, launch.sockets, name_generation=arguments.name_generation)
+        yield _Start(kept, compile_sources(kept), is_last_good=True)
+
+
+async def _serve(start: _Start, reader: Reader, arguments: argparse.Namespace) -> None:
+    settings = start.loaded.settings
+    assert settings is not None
+    configure_logging(settings.log)
+    serving = _serving(start, arguments)
+    if start.is_last_good:
+        _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
+    launch = Launch(
+        start.sources,
+        start.loaded,
+        *_sockets(settings),
+        read=reader,
+        announce=_announce,
+        notifier=Notifier.from_environment(os.environ),
+        last_good=LastGood(arguments.last_good) if arguments.last_good else None,
+        from_last_good=start.is_last_good,
+    )
     await run_process(launch, serving)
+
+
+def _serving(start: _Start, arguments: argparse.Namespace) -> Serving:
+    if arguments.workers > 1:
+        return Fleet(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
+    return Solo(start.loaded, name_generation=arguments.name_generation)
 
 
 def _count(text: str) -> int:
@@ -91,6 +131,11 @@ def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:
     given = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
     return (
-        named(given) if given else open_sockets(settings.server),
-        named(admin) if admin else open_sockets(settings.internal_server),
+        named(given, inherited=True) if given else open_sockets(settings.server),
+        named(admin, inherited=True) if admin else open_sockets(settings.internal_server),
     )
+
+
+def _fail(message: str) -> int:
+    print(f"tornado-proxy: {message}", file=sys.stderr)
+    return ExitStatus.FAILED

@@ -14,7 +14,7 @@ from tornado_proxy.config.vocabulary import Vocabulary
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "load", "read"]
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""
@@ -26,19 +26,25 @@ def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = No
     Secrets come from `env` and from files relative to it, unless another resolver is given: `secrets.unresolved` for
     tools that need none.
     """
-    place = Path(path)
+    place, source = Path(path), read(path)
+    if isinstance(source, Loaded):
+        return source
+    return compile_configuration(source, place.parent, secrets or resolver(env, place.parent))
+
+
+def read(path: Path | str) -> SourceFile | Loaded:
+    """A configuration file's text, secrets and all; or what is in the way of reading it."""
     try:
-        with place.open("rb") as file:
+        with Path(path).open("rb") as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
         return _unreadable(f"`{path}` cannot be read: {error.strerror}")
     if len(content) > LARGEST:
         return _unreadable(f"`{path}` is larger than {LARGEST} bytes")
     try:
-        text = content.decode()
+        return SourceFile(str(path), content.decode())
     except UnicodeDecodeError as error:
         return _not_utf8(str(path), content, error.start)
-    return compile_configuration(SourceFile(str(path), text), place.parent, secrets or resolver(env, place.parent))
 
 
 def _unreadable(message: str) -> Loaded:

@@ -106,10 +106,8 @@ class _Lookup:
         match reference.source:
             case Source.ENV:
                 return self._variable(reference)
-            case Source.PATH:
-                return _read(self.directory / reference.text, reference.origin)
-            case Source.CREDENTIAL:
-                return self._credential(reference)
+            case Source.PATH | Source.CREDENTIAL:
+                return self._file(reference)
             case Source.VALUE:
                 return reference.text
             case _:
@@ -120,12 +118,20 @@ class _Lookup:
             raise SecretMissing(f"{reference.origin} is not set")
         return self.env[reference.text]
 
-    def _credential(self, reference: Reference) -> str:
-        directory = self.env.get("CREDENTIALS_DIRECTORY")
-        if not directory:
+    def _file(self, reference: Reference) -> str:
+        path = file_of(reference, self.env, self.directory)
+        if path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
             raise SecretMissing(f"{reference.origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        return _read(Path(directory) / reference.text, reference.origin)
+        return _read(path, reference.origin)
+
+
+def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Path | None:
+    """The file that a secret stands in; None where it stands in none, or systemd gave no credentials."""
+    if reference.source is Source.PATH:
+        return directory / reference.text
+    credentials = env.get("CREDENTIALS_DIRECTORY")
+    return Path(credentials) / reference.text if reference.source is Source.CREDENTIAL and credentials else None
 
 
 def _read(path: Path, origin: str) -> str:

@@ -9,14 +9,24 @@ from tornado_proxy.auth.basic import basic_authenticators
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, Settings, Target
 from tornado_proxy.gateway.generation import Parts, Shared
+from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.telemetry.measured import MeasuredStore
+
+
+class Unbuildable(Exception):
+    """A set of files that says nothing wrong, and of which nothing can be made all the same."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("; ".join(each.message for each in diagnostics))
+        self.diagnostics = diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +44,33 @@ class Workshop:
         return cls(Threads(settings.s3.threads), Verifier(), Pages(), tell)
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
-        """The parts of a generation; whether passwords can be checked was seen when they were loaded."""
+        """The parts of a generation; raises `Unbuildable` where boto3 can make no client of what a target says."""
+        stores = self._stores(settings, before)
         mounts = Mounts(sites(settings.targets, rule_sets))
         authenticators = basic_authenticators(settings, self.verifier)
-        return Parts(settings, mounts, self.pages, self._stores(settings, before), authenticators)
+        return Parts(settings, mounts, self.pages, stores, authenticators)
 
     async def close(self) -> None:
-        """End the threads; every generation has retired by then."""
+        """Let the threads end; one that hangs in a call keeps nobody waiting."""
         await self.verifier.close()
-        self.threads.close()
+        self.threads.close(wait=False)
 
     def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
         """A store for each target, taken over where its bucket is the same."""
         old: dict[tuple[str, Bucket], Shared[Store]] = {}
         if before is not None:
             old = {(target.name, target.bucket): before.stores[target.name] for target in before.settings.targets}
-        return {
-            target.name: old.get((target.name, target.bucket)) or self._store(target) for target in settings.targets
-        }
+        stores: dict[str, Shared[Store]] = {}
+        mistakes: list[Diagnostic] = []
+        for target in settings.targets:
+            try:
+                stores[target.name] = old.get((target.name, target.bucket)) or self._store(target)
+            except StorageError as error:
+                mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
+        if mistakes:
+            # What was made of the other targets has asked nobody for anything: there is nothing to close.
+            raise Unbuildable(tuple(mistakes))
+        return stores
 
     def _store(self, target: Target) -> Shared[Store]:
         return Shared(MeasuredStore(S3Store(target.bucket, self.threads), target.name, self.tell))

@@ -36,11 +36,14 @@ def _targets(loaded: Loaded) -> dict[str, Target]:
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
     """Settings with what only a restart changes left as it runs, and the names of those that differ."""
-    kept = replace(settings, server=running.server, internal_server=running.internal_server, s3=running.s3)
+    kept = replace(
+        settings, server=running.server, internal_server=running.internal_server, s3=running.s3, log=running.log
+    )
     pairs = {
         "server": (settings.server, running.server),
         "internalServer": (settings.internal_server, running.internal_server),
         "s3": (settings.s3, running.s3),
+        "log": (settings.log, running.log),
     }
     return kept, tuple(name for name, (wanted, has) in pairs.items() if wanted != has)
 

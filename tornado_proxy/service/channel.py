@@ -19,11 +19,15 @@ _LENGTH = struct.Struct("!Q")
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """To a worker, once: what to serve, and under which number."""
+    """To a worker, once: what to serve, and under which number.
+
+    `inherited` says whether the service manager holds the sockets too.
+    """
 
     number: int
     sources: Sources
     name_generation: bool
+    inherited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,13 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """From a worker: its loop turns, and this is what it does; also the answer to `Begin` and `Put`."""
+    """From a worker: its loop turns, it serves this generation, and this is what it does.
 
+    Also the answer to `Begin` and `Put`.
+    """
+
+    number: int
     view: Mapping[str, object]
-
-    @property
-    def number(self) -> object:
-        """The generation that it serves."""
-        return self.view["generation"]
 
 
 Message = Begin | Put | Stop | Beat

@@ -8,163 +8,155 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shutil
 import signal
-import socket
-import sys
 import tempfile
 import time
-from asyncio.subprocess import Process
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from tornado_proxy.service.channel import Beat, Begin, Channel, Put, Stop
+from tornado_proxy.service.building import Workshop
+from tornado_proxy.service.channel import Begin, Put, Stop
+from tornado_proxy.service.kept import KeptWorker, spawn
 from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.loading import Loaded
 from tornado_proxy.service.sources import Sources
 
 _LOG = logging.getLogger("tornado_proxy")
 
-LATELY = 5.0  # seconds; ten beats
-BREATH = 1.0  # seconds between the starts of a worker that keeps dying
 AFTER_GRACE = 5.0  # seconds in which a worker whose grace is over may still end by itself
+LASTED = 10.0  # seconds of serving, after which the end of a worker is an accident and no habit
+BREATHS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before a place is filled again, by how many workers did not last there; the last for all more."""
+
+Spawn = Callable[[int, Sockets, Path], Awaitable[KeptWorker]]
 
 
-class Worker:
-    """A worker as its keeper sees it."""
-
-    def __init__(self, process: Process, channel: Channel) -> None:
-        self.process = process
-        self.channel = channel
-        self.view: dict[str, object] = {"pid": process.pid}
-        self.number: object = 0
-        self._changed = asyncio.Condition()
-        self._heard_at = time.monotonic()
-        self._gone = False
-
-    def __repr__(self) -> str:
-        return f"<Worker {self.process.pid}, generation {self.number}>"
-
-    @property
-    def answers(self) -> bool:
-        """Whether its loop has turned lately."""
-        return self._gone or time.monotonic() - self._heard_at < LATELY
-
-    async def listen(self) -> None:
-        """Take in its beats until it is gone."""
-        while isinstance(beat := await self.channel.receive(), Beat):
-            await self._heard(beat)
-        async with self._changed:
-            self._gone = True
-            self._changed.notify_all()
-
-    async def until_it_serves(self, number: int) -> None:
-        """Wait until it serves a generation, or is gone: whoever takes its place begins with the latest."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._gone or self.number == number)
-
-    async def _heard(self, beat: Beat) -> None:
-        async with self._changed:
-            self.view, self.number, self._heard_at = dict(beat.view), beat.number, time.monotonic()
-            self._changed.notify_all()
+class CannotServe(Exception):
+    """Workers that end before they serve; the log shows what they said."""
 
 
 class Fleet:
-    """Keeps `count` workers."""
+    """Keeps `count` workers; raises `Unbuildable` where nothing can be made of what was loaded."""
 
-    def __init__(self, sources: Sources, sockets: Sockets, count: int, *, name_generation: bool = False) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        sources: Sources,
+        count: int,
+        *,
+        name_generation: bool = False,
+        spawn: Spawn = spawn,
+    ) -> None:
+        assert loaded.settings is not None
         self._begin = Begin(1, sources, name_generation)
-        self._sockets = sockets
         self._count = count
-        self._workers: list[Worker | None] = [None] * count
-        self._keeping: list[asyncio.Task[None]] = []
+        self._spawn = spawn
+        # Each generation is built here too, so that no worker is asked to put in force what cannot be built.
+        self._workshop = Workshop.open(loaded.settings, lambda _: None)
+        self._parts = self._workshop.build(loaded.settings, loaded.rule_sets)
+        self._sockets = Sockets((), "")
+        self._workers: dict[int, KeptWorker] = {}
+        self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
-        # The counters of all processes are files there (prometheus_client's multiprocess mode).
-        self._counters = tempfile.mkdtemp(prefix="tornado-proxy-metrics-")
+        self._counters = Path()
 
-    async def start(self) -> None:
-        """Start the workers, and wait until each serves."""
-        started = [asyncio.Event() for _ in range(self._count)]
+    def __repr__(self) -> str:
+        return f"<Fleet of {self._count}, generation {self._begin.number}>"
+
+    async def start(self, sockets: Sockets) -> None:
+        """Start the workers, and wait until each serves; raises `CannotServe` where one ends instead."""
+        self._sockets = sockets
+        # The counters of all workers are files there (prometheus_client's multiprocess mode).
+        self._counters = Path(tempfile.mkdtemp(prefix="tornado-proxy-metrics-"))
+        self._begin = Begin(1, self._begin.sources, self._begin.name_generation, sockets.inherited)
         loop = asyncio.get_running_loop()
-        self._keeping = [loop.create_task(self._keep(place, event)) for place, event in enumerate(started)]
-        await asyncio.gather(*(event.wait() for event in started))
+        started = [loop.create_future() for _ in range(self._count)]
+        self._keeping = {place: loop.create_task(self._keep(place, first)) for place, first in enumerate(started)}
+        if not all(await asyncio.gather(*started)):
+            raise CannotServe("a worker ended before it served")
 
-    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:  # noqa: ARG002 - for this process
+    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
         """Send it to every worker, and wait until each serves it."""
-        self._begin = Begin(number, sources, self._begin.name_generation)
-        workers = self._alive()
+        assert loaded.settings is not None
+        # What is not taken over has never been asked for anything, so that there is nothing to close.
+        self._parts = await asyncio.to_thread(self._workshop.build, loaded.settings, loaded.rule_sets, self._parts)
+        # From here on whoever takes the place of a worker begins with it.
+        self._begin = Begin(number, sources, self._begin.name_generation, self._begin.inherited)
+        workers = list(self._workers.values())
         await asyncio.gather(*(worker.channel.send(Put(number, sources)) for worker in workers))
         await asyncio.gather(*(worker.until_it_serves(number) for worker in workers))
 
     def answers(self) -> bool:
-        """Whether the loop of every worker has turned lately."""
-        return all(worker.answers for worker in self._alive())
+        """Whether there are all workers, and the loop of each has turned lately."""
+        return len(self._workers) == self._count and all(worker.answers for worker in self._workers.values())
 
     async def workers(self) -> Sequence[dict[str, object]]:
         """What each worker does, as it said last."""
-        return [worker.view for worker in self._alive()]
+        return [worker.view for _, worker in sorted(self._workers.items())]
 
     def metrics(self) -> bytes:
-        """The metrics of all workers, added up."""
+        """The metrics of all workers, added up, those of workers that were replaced among them."""
         registry = CollectorRegistry()
-        MultiProcessCollector(registry, path=self._counters)  # type: ignore[no-untyped-call]
+        if not self._keeping:
+            return b""
+        MultiProcessCollector(registry, path=str(self._counters))  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
     async def wind_down(self, grace: float) -> None:
         """Have every worker wind down, and end those that do not."""
         self._stopping = True
-        await asyncio.gather(*(worker.channel.send(Stop(grace)) for worker in self._alive()))
+        # Closed here first, so that the last worker to stop leaves nobody in a queue that no process will empty.
+        self._sockets.close()
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.channel.send(Stop(grace)) for worker in workers))
+        if workers:
+            ends = [asyncio.get_running_loop().create_task(worker.ended()) for worker in workers]
+            await asyncio.wait(ends, timeout=grace + AFTER_GRACE)
+        for task in self._keeping.values():
+            task.cancel()
+        await asyncio.gather(*self._keeping.values(), return_exceptions=True)
+        await self._workshop.close()
         if self._keeping:
-            await asyncio.wait(self._keeping, timeout=grace + AFTER_GRACE)
-        for worker in self._alive():
-            worker.process.kill()
-        await asyncio.gather(*self._keeping)
-        shutil.rmtree(self._counters, ignore_errors=True)
+            shutil.rmtree(self._counters, ignore_errors=True)
 
-    def _alive(self) -> list[Worker]:
-        return [worker for worker in self._workers if worker is not None]
-
-    async def _keep(self, place: int, started: asyncio.Event) -> None:
-        """Keep one place filled until the end."""
+    async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Keep one place filled until the end; `first` gets whether its first worker serves."""
+        failures = 0
         while not self._stopping:
             began = time.monotonic()
-            worker = await self._spawn()
-            self._workers[place] = worker
-            listening = asyncio.get_running_loop().create_task(worker.listen())
-            await worker.channel.send(self._begin)
-            await worker.until_it_serves(self._begin.number)
-            started.set()
-            status = await worker.process.wait()
-            await listening
-            await worker.channel.close()
-            self._workers[place] = None
-            mark_process_dead(worker.process.pid, self._counters)  # type: ignore[no-untyped-call]
+            await self._fill(place, first)
+            failures = 0 if time.monotonic() - began > LASTED else failures + 1
             if not self._stopping:
-                _LOG.error("worker %d ended (%s); another takes its place", worker.process.pid, _said(status))
-                await asyncio.sleep(max(0.0, BREATH - (time.monotonic() - began)))
+                await asyncio.sleep(BREATHS[min(failures, len(BREATHS) - 1)])
 
-    async def _spawn(self) -> Worker:
-        ours, theirs = socket.socketpair()
-        descriptors = [theirs.fileno(), *(each.fileno() for each in self._sockets.sockets)]
-        with theirs:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "tornado_proxy.service.worker",
-                *map(str, descriptors),
-                pass_fds=descriptors,
-                env={**_environment(), "PROMETHEUS_MULTIPROC_DIR": self._counters},
-            )
-        return Worker(process, await Channel.over(ours))
+    async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Fill a place once, until its worker has ended."""
+        try:
+            worker = await self._spawn(place, self._sockets, self._counters)
+        except OSError as error:
+            _LOG.error("a worker cannot be started: %s", error)
+            _tell(first, serves=False)
+            return
+        self._workers[place] = worker
+        try:
+            await worker.channel.send(self._begin)
+            _tell(first, serves=await worker.until_it_serves(self._begin.number))
+            status = await worker.ended()
+            if not self._stopping:
+                _LOG.error("worker %d ended (%s); another takes its place", worker.pid, _said(status))
+        finally:
+            del self._workers[place]
+            await worker.close()
+            mark_process_dead(place, str(self._counters))  # type: ignore[no-untyped-call]
 
 
-def _environment() -> dict[str, str]:
-    """The environment, without what the service manager said to its keeper alone."""
-    private = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"}
-    return {name: value for name, value in os.environ.items() if name not in private}
+def _tell(first: asyncio.Future[bool], *, serves: bool) -> None:
+    if not first.done():
+        first.set_result(serves)
 
 
 def _said(status: int) -> str:

@@ -19,10 +19,20 @@ class CannotListen(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Listening sockets, and the URL that people can use."""
+    """Listening sockets, and the URL that people can use.
+
+    `inherited` ones are the service manager's: they stay open when this process ends, and whoever comes next accepts
+    what waits in their queue.
+    """
 
     sockets: tuple[socket.socket, ...]
     url: str
+    inherited: bool = False
+
+    def close(self) -> None:
+        """Close this process's copies."""
+        for each in self.sockets:
+            each.close()
 
 
 def open_sockets(listener: Listener) -> Sockets:
@@ -34,11 +44,11 @@ def open_sockets(listener: Listener) -> Sockets:
     return named(sockets)
 
 
-def named(sockets: Sequence[socket.socket]) -> Sockets:
+def named(sockets: Sequence[socket.socket], *, inherited: bool = False) -> Sockets:
     """Sockets that listen already, with the URL of the first."""
     address = sockets[0].getsockname()
     if not isinstance(address, tuple):
-        return Sockets(tuple(sockets), f"unix:{address}")
+        return Sockets(tuple(sockets), f"unix:{address}", inherited)
     host, port = address[:2]
     shown = f"[{host}]" if ":" in host else host
-    return Sockets(tuple(sockets), f"http://{shown}:{port}")
+    return Sockets(tuple(sockets), f"http://{shown}:{port}", inherited)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from tornado_proxy.gateway.generation import Generation, Parts
 from tornado_proxy.telemetry.events import Event, Retired
+
+_LOG = logging.getLogger("tornado_proxy")
 
 
 class Live:
@@ -45,5 +48,8 @@ class Live:
         task.add_done_callback(self._retiring.discard)
 
     async def _wait(self, generation: Generation) -> None:
-        await generation.retire()
+        try:
+            await generation.retire()
+        except Exception:  # noqa: BLE001 - whatever keeps a store open, later generations retire
+            _LOG.exception("generation %d could not be closed whole", generation.number)
         self._tell(Retired(generation.number))

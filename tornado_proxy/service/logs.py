@@ -50,3 +50,5 @@ def configure_logging(log: Log) -> None:
     # Libraries speak up only when something is wrong.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[log.level.upper()]))
     logging.getLogger("tornado_proxy").setLevel(log.level.upper())
+    # It warns of every connection that it closes because enough others are kept.
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)

@@ -15,14 +15,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpserver import HTTPServer
 
 from tornado_proxy.gateway.admin import admin_application
-from tornado_proxy.lang.diagnostic import errors
-from tornado_proxy.service.follow import Follower
+from tornado_proxy.service.follow import Follower, Pace
+from tornado_proxy.service.last_good import LastGood
 from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.loading import Loaded
-from tornado_proxy.service.reload import Outcome, Reloader, rewrite_count
+from tornado_proxy.service.reload import Outcome, Reloader
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import Sources
-from tornado_proxy.service.status import is_in_force, report_view, standing_view
+from tornado_proxy.service.status import report_view, standing_view, status_line
 from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.telemetry.bus import Bus
 from tornado_proxy.telemetry.metrics import ReloadMetrics
@@ -31,6 +31,7 @@ from tornado_proxy.telemetry.service_log import service_log
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in the time after which it bites
+SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait for
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +39,26 @@ class Launch:
     """What a process is started with.
 
     `read` reads the set of files anew. `announce` gets the URLs of requests and of the admin listener, once both are
-    answered.
+    answered. `last_good` keeps each set that is put in force; `from_last_good` says that the first came from there.
     """
 
+    sources: Sources
     loaded: Loaded
     sockets: Sockets
     admin: Sockets
     read: Callable[[], Sources]
     announce: Callable[[str, str], None]
     notifier: Notifier = field(default_factory=Notifier)
+    pace: Pace = field(default_factory=Pace)
+    last_good: LastGood | None = None
+    from_last_good: bool = False
 
 
 async def run(launch: Launch, serving: Serving) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs within the grace period."""
+    """Serve until SIGTERM or SIGINT, then finish what runs within the grace period.
+
+    Raises `CannotServe` where serving does not begin.
+    """
     await _Life(launch, serving).run()
 
 
@@ -62,9 +70,10 @@ class _Life:
         self._serving = serving
         self._registry = CollectorRegistry()
         bus = Bus([service_log, ReloadMetrics(self._registry, 1, time.time())])
-        self._reloader = Reloader(launch.loaded, serving, launch.read, bus.tell)
+        self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.tell)
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
+        self._in_force = asyncio.Event()
         self.ready = False
 
     async def run(self) -> None:
@@ -72,14 +81,14 @@ class _Life:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
-        await self._serving.start()
         admin = HTTPServer(admin_application(self))
         admin.add_sockets(self._launch.admin.sockets)
-        self.ready = True
-        self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
-        self._launch.notifier.ready(self._line())
         try:
-            await self._until_told_to_stop()
+            if await self._started():
+                self.ready = True
+                self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
+                self._launch.notifier.ready(self._line())
+                await self._until_told_to_stop()
         finally:
             self.ready = False
             await self._wind_down()
@@ -89,24 +98,43 @@ class _Life:
     async def status(self) -> Mapping[str, object]:
         """Everything that an operator may want to know."""
         workers = await self._serving.workers()
-        return {"version": version("tornado-proxy"), **standing_view(self._reloader), "workers": list(workers)}
+        return {
+            "version": version("tornado-proxy"),
+            "ready": self.ready,
+            **standing_view(self._reloader),
+            "startedFromLastGood": self._launch.from_last_good,
+            "lastGoodTrouble": (self._launch.last_good and self._launch.last_good.trouble) or None,
+            "workers": list(workers),
+        }
 
     async def reload(self) -> tuple[bool, Mapping[str, object]]:
         """Reload at once."""
         report = await self._reloader.reload()
-        self._launch.notifier.status(self._line())
-        return is_in_force(report), report_view(report)
+        self._take_note(report.outcome)
+        return report.is_in_force, report_view(report)
 
     def metrics(self) -> bytes:
         """The metrics of requests and of reloads."""
         return self._serving.metrics() + generate_latest(self._registry)
 
+    async def _started(self) -> bool:
+        """Begin to serve; false where the process is told to stop before it does."""
+        loop = asyncio.get_running_loop()
+        starting = loop.create_task(self._serving.start(self._launch.sockets))
+        stopped = loop.create_task(self._stop.wait())
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not starting.done():
+            starting.cancel()
+            return False
+        starting.result()
+        return True
+
     async def _until_told_to_stop(self) -> None:
-        follower = Follower(self._reloader.places, self._follow)
+        follower = Follower(self._reloader.places, self._follow, self._launch.pace)
+        loops = (follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._keep_last_good())
         async with asyncio.TaskGroup() as tasks:
-            company = [
-                tasks.create_task(each) for each in (follower.run(), self._heed_hang_ups(), self._feed_watchdog())
-            ]
+            company = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
             for task in company:
                 task.cancel()
@@ -114,7 +142,13 @@ class _Life:
     async def _follow(self) -> None:
         report = await self._reloader.reload()
         if report.outcome is not Outcome.UNCHANGED:
-            self._launch.notifier.status(self._line())
+            self._take_note(report.outcome)
+
+    def _take_note(self, outcome: Outcome) -> None:
+        """Have it known what has become of a reload."""
+        if outcome is Outcome.LOADED:
+            self._in_force.set()
+        self._launch.notifier.status(self._line())
 
     async def _heed_hang_ups(self) -> None:
         """Reload for each SIGHUP, and tell the manager when that is done: `systemctl reload` waits for it."""
@@ -122,8 +156,9 @@ class _Life:
             await self._hang_up.wait()
             self._hang_up.clear()
             self._launch.notifier.reloading()
-            await self._reloader.reload()
-            self._launch.notifier.ready(self._line())
+            report = await self._reloader.reload()
+            self._take_note(report.outcome)
+            self._launch.notifier.ready()
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
@@ -132,18 +167,23 @@ class _Life:
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
+    async def _keep_last_good(self) -> None:
+        """Keep every set that is put in force; a disk that cannot is a warning, and no more."""
+        last_good, told = self._launch.last_good, ""
+        while last_good is not None:
+            await asyncio.to_thread(last_good.keep, self._reloader.standing.sources)
+            if last_good.trouble and last_good.trouble != told:
+                _LOG.warning("the last good set is not kept: %s", last_good.trouble)
+            told = last_good.trouble
+            await self._in_force.wait()
+            self._in_force.clear()
+
     def _line(self) -> str:
-        """The process in a line, for `systemctl status`."""
-        standing, refused = self._reloader.standing, self._reloader.refused
-        line = f"generation {standing.number}, {rewrite_count(standing.loaded)} rewrites"
-        if refused is None:
-            return line
-        first = errors(refused.diagnostics)[0]
-        return f"{line}; an edit was refused: {first.place} {first.message}"
+        return status_line(self._reloader, from_last_good=self._launch.from_last_good)
 
     async def _wind_down(self) -> None:
         settings = self._reloader.standing.loaded.settings
         grace = settings.grace_period if settings else 0.0
-        self._launch.notifier.stopping("finishing the requests that run")
+        self._launch.notifier.stopping("finishing the requests that run", grace + SPARE)
         _LOG.info("stopping: requests that run have %g s to end", grace)
         await self._serving.wind_down(grace)

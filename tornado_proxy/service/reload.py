@@ -13,11 +13,12 @@ from enum import Enum
 from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.changes import changes, fixed_at_start
 from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import Sources
-from tornado_proxy.telemetry.events import Event, Reloaded, ReloadRefused
+from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 
 
 class Outcome(Enum):
@@ -26,6 +27,7 @@ class Outcome(Enum):
     LOADED = "loaded"
     UNCHANGED = "unchanged"
     REFUSED = "refused"
+    FAILED = "failed"  # a defect of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,18 @@ class Report:
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()  # settings that only a restart changes
 
+    @property
+    def is_in_force(self) -> bool:
+        """Whether the files on disk are what is in force."""
+        return self.outcome in (Outcome.LOADED, Outcome.UNCHANGED)
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is in force: its number, what it was made of, and since when (Unix time, seconds)."""
 
     number: int
+    sources: Sources
     loaded: Loaded
     since: float
 
@@ -55,15 +63,21 @@ class Reloader:
     """Makes new generations; one attempt at a time. `read` is called on a thread."""
 
     def __init__(
-        self, first: Loaded, serving: Serving, read: Callable[[], Sources], tell: Callable[[Event], None]
+        self,
+        first: tuple[Sources, Loaded],
+        serving: Serving,
+        read: Callable[[], Sources],
+        tell: Callable[[Event], None],
     ) -> None:
         self._serving = serving
         self._read = read
         self._tell = tell
         self._turn = asyncio.Lock()
-        self._places = first.places
-        self._first = first
-        self.standing = Standing(1, first, time.time())
+        self.standing = Standing(1, *first, time.time())
+        self._places = self.standing.loaded.places
+        self._running = first[1].settings
+        self._defect = ""
+        self._refused_sources: Sources | None = None
         self.last: Report | None = None
         self.refused: Report | None = None  # the last attempt, if the set on disk is one that was refused
 
@@ -72,44 +86,70 @@ class Reloader:
         return tuple(dict.fromkeys((*self.standing.loaded.places, *self._places)))
 
     async def reload(self) -> Report:
-        """Read the set, and put it in force if it is new and good."""
+        """Read the set, and put it in force if it is new and good; raises nothing but cancellation."""
         async with self._turn:
             began = time.perf_counter()
-            sources = await asyncio.to_thread(self._read)
-            self._places = sources.places
-            self.last = await self._attempt(sources, began)
-            return self.last
+            try:
+                report = await self._attempt(began)
+            except Exception as error:  # noqa: BLE001 - what serves goes on serving, whatever is wrong with us
+                report = self._fail(error, began)
+            # A look that finds nothing new does not hide what became of the last edit.
+            if report.outcome is not Outcome.UNCHANGED or self.last is None or not self.last.is_in_force:
+                self.last = report
+            return report
 
-    async def _attempt(self, sources: Sources, began: float) -> Report:
-        if sources.digest == self.standing.loaded.digest:
-            # An edit taken back: what was wrong with it is history.
-            self.refused = None
+    async def _attempt(self, began: float) -> Report:
+        sources = await asyncio.to_thread(self._read)
+        self._places = sources.places
+        if sources.is_as(self.standing.sources):
+            self._restore()
             return self._report(Outcome.UNCHANGED, sources.digest, began)
-        if self.refused is not None and sources.digest == self.refused.digest:
+        if self.refused is not None and sources.is_as(self._refused_sources):
             return self.refused
         loaded = await asyncio.to_thread(compile_sources, sources)
         if not loaded.usable:
-            return self._refuse(loaded, began)
-        return await self._put(loaded, sources, began)
+            return self._refuse(loaded, sources, began)
+        try:
+            return await self._put(loaded, sources, began)
+        except Unbuildable as error:
+            found = replace(loaded, diagnostics=(*loaded.diagnostics, *error.diagnostics))
+            return self._refuse(found, sources, began)
 
     async def _put(self, loaded: Loaded, sources: Sources, began: float) -> Report:
         assert loaded.settings is not None
-        assert self._first.settings is not None
-        settings, kept_back = fixed_at_start(loaded.settings, self._first.settings)
-        before, after = self.standing, replace(loaded, settings=settings)
-        await self._serving.put(before.number + 1, after, sources)
-        self.standing = Standing(before.number + 1, after, time.time())
-        self.refused = None
-        said = tuple(changes(before.loaded, after))
+        assert self._running is not None
+        settings, kept_back = fixed_at_start(loaded.settings, self._running)
+        before, number = self.standing.loaded, self.standing.number + 1
+        loaded, sources = replace(loaded, settings=settings), sources.with_settings(settings)
+        await self._serving.put(number, loaded, sources)
+        self.standing = Standing(number, sources, loaded, time.time())
+        self.refused, self._defect = None, ""
+        said = tuple(changes(before, loaded))
         report = self._report(Outcome.LOADED, loaded.digest, began)
-        self._tell(Reloaded(report.generation, report.seconds, rewrite_count(after), report.at, said, kept_back))
+        self._tell(Reloaded(number, report.seconds, rewrite_count(loaded), report.at, said, kept_back))
         return replace(report, diagnostics=loaded.diagnostics, changes=said, kept_back=kept_back)
 
-    def _refuse(self, loaded: Loaded, began: float) -> Report:
+    def _restore(self) -> None:
+        """Forget what was wrong with an edit that was taken back."""
+        if self.refused is not None or self._defect:
+            self._tell(Restored(self.standing.number))
+        self.refused, self._defect = None, ""
+
+    def _refuse(self, loaded: Loaded, sources: Sources, began: float) -> Report:
+        self._refused_sources = sources
         report = self._report(Outcome.REFUSED, loaded.digest, began)
         self.refused = replace(report, diagnostics=loaded.diagnostics)
         self._tell(ReloadRefused(report.generation, loaded.diagnostics))
         return self.refused
+
+    def _fail(self, error: Exception, began: float) -> Report:
+        said = f"{type(error).__name__}: {error}"
+        if said != self._defect:
+            # Told once: the set is looked at every few seconds.
+            self._defect = said
+            self._tell(ReloadFailed(self.standing.number, error))
+        diagnostic = Diagnostic("defect", f"the reload met a defect, which the log shows: {said}")
+        return replace(self._report(Outcome.FAILED, "", began), diagnostics=(diagnostic,))
 
     def _report(self, outcome: Outcome, digest: str, began: float) -> Report:
         return Report(outcome, self.standing.number, digest, time.time(), time.perf_counter() - began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -22,16 +23,23 @@ from tornado_proxy.telemetry.events import Event
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.service_log import service_log
 
+_LOG = logging.getLogger("tornado_proxy")
+
+_LET_GO = 2.0  # seconds in which what served requests that were cut may still end
+
 
 class Serving(Protocol):
     """What answers requests: this process, or workers that it keeps."""
 
-    async def start(self) -> None:
-        """Begin to answer."""
+    async def start(self, sockets: Sockets) -> None:
+        """Begin to answer on sockets, which it takes over; returns when it does."""
         ...
 
     async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
-        """Put in force what was loaded from sources; returns when every new request gets it."""
+        """Put in force what was loaded from sources; returns when every new request gets it.
+
+        Raises `Unbuildable` where nothing can be made of it, and what is in force stays.
+        """
         ...
 
     def answers(self) -> bool:
@@ -54,10 +62,10 @@ class Serving(Protocol):
 class Solo:
     """The process answers by itself."""
 
-    def __init__(self, loaded: Loaded, sockets: Sockets, *, number: int = 1, name_generation: bool = False) -> None:
+    def __init__(self, loaded: Loaded, *, number: int = 1, name_generation: bool = False) -> None:
         settings = loaded.settings
         assert settings is not None
-        self._sockets = sockets
+        self._inherited = False
         self._registry = CollectorRegistry()
         listeners: list[Callable[[Event], None]] = [service_log, AccessLog(LogForm(settings.log.format))]
         bus = Bus([*listeners, RequestMetrics(self._registry)])
@@ -66,9 +74,10 @@ class Solo:
         self._gateway = Gateway(self._live.current, bus.tell, name_generation=name_generation)
         self._server = Server(self._gateway, settings.limits)
 
-    async def start(self) -> None:
+    async def start(self, sockets: Sockets) -> None:
         """Begin to answer."""
-        self._server.add_sockets(self._sockets.sockets)
+        self._inherited = sockets.inherited
+        self._server.add_sockets(sockets.sockets)
 
     async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:  # noqa: ARG002 - for workers
         """Build on a thread, swap on the loop."""
@@ -76,16 +85,22 @@ class Solo:
         before = self._live.current().parts
         parts = await asyncio.to_thread(self._workshop.build, loaded.settings, loaded.rule_sets, before)
         self._live.swap(parts, number)
+        self._server.limits = loaded.settings.limits
 
     def answers(self) -> bool:
         """It does: whoever asks is on the same loop."""
         return True
 
+    @property
+    def number(self) -> int:
+        """The number of the generation in force."""
+        return self._live.current().number
+
     def view(self) -> dict[str, object]:
         """What this process does, fit for JSON."""
         return {
             "pid": os.getpid(),
-            "generation": self._live.current().number,
+            "generation": self.number,
             "inFlight": self._gateway.in_flight,
             "retiring": self._live.retiring,
         }
@@ -98,8 +113,16 @@ class Solo:
         """The metrics of requests."""
         return generate_latest(self._registry)
 
-    async def wind_down(self, grace: float) -> None:
-        """Finish what runs, retire the generation, end the threads."""
-        await self._server.shut_down(grace)
-        await self._live.close()
+    async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
+        """Finish what runs, retire the generation, end the threads.
+
+        Connections that nobody has accepted are left to other processes, if any hold the sockets; whoever knows better
+        than the sockets whether any do, says so by `leave_queue`.
+        """
+        await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
+        try:
+            async with asyncio.timeout(_LET_GO):
+                await self._live.close()
+        except TimeoutError:
+            _LOG.warning("calls to buckets that do not end are abandoned")
         await self._workshop.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.loading import Loaded
-from tornado_proxy.service.reload import Outcome, Reloader, Report, Standing
+from tornado_proxy.service.reload import Reloader, Report, Standing, rewrite_count
 
 
 def report_view(report: Report) -> dict[str, object]:
@@ -36,9 +36,17 @@ def standing_view(reloader: Reloader) -> dict[str, object]:
     }
 
 
-def is_in_force(report: Report) -> bool:
-    """Whether the files on disk are what is in force."""
-    return report.outcome is not Outcome.REFUSED
+def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
+    """A process in a line, for `systemctl status`: what is in force, and the first mistake of what is not."""
+    standing, last = reloader.standing, reloader.last
+    line = f"generation {standing.number}, {rewrite_count(standing.loaded)} rewrites"
+    if from_last_good and standing.number == 1 and not (last and last.is_in_force):
+        line += ", started from the last good copy"
+    if last is None or last.is_in_force:
+        return line
+    first = next(iter(errors(last.diagnostics)))
+    place = f"{first.place}: " if first.place else ""
+    return f"{line}; an edit was refused: {place}{first.message}"
 
 
 def moment(seconds: float) -> str:

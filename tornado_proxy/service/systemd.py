@@ -34,9 +34,10 @@ class Notifier:
         """A reload has begun; without the time, `Type=notify-reload` would wait for ever."""
         self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}", *_status(status))
 
-    def stopping(self, status: str = "") -> None:
-        """The service is about to end."""
-        self._send("STOPPING=1", *_status(status))
+    def stopping(self, status: str = "", within: float = 0.0) -> None:
+        """The service is about to end, and asks for so many seconds, whatever its unit allows."""
+        wanted = (f"EXTEND_TIMEOUT_USEC={round(within * 1_000_000)}",) if within else ()
+        self._send("STOPPING=1", *wanted, *_status(status))
 
     def status(self, status: str) -> None:
         """A line for `systemctl status`."""

@@ -86,6 +86,21 @@ class ReloadRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class ReloadFailed:
+    """A defect of ours broke a reload off, whatever the files say: the generation before it stays in force."""
+
+    generation: int
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What kept a reload from happening has been taken back: the files say what is in force again."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retired:
     """The last request of a generation has left, and what only it held is closed."""
 
@@ -112,4 +127,4 @@ class InFlight:
     requests: int
 
 
-Event = Served | Refused | Failed | Reloaded | ReloadRefused | Retired | S3Called | InFlight
+Event = Served | Refused | Failed | Reloaded | ReloadRefused | ReloadFailed | Restored | Retired | S3Called | InFlight

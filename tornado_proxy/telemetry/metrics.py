@@ -11,7 +11,9 @@ from tornado_proxy.telemetry.events import (
     InFlight,
     Refused,
     Reloaded,
+    ReloadFailed,
     ReloadRefused,
+    Restored,
     S3Called,
     Served,
 )
@@ -124,6 +126,11 @@ class ReloadMetrics:
                 self._loaded(event.generation, event.at)
             case ReloadRefused():
                 self._reloads.labels("refused").inc()
+                self._successful.set(0)
+            case Restored():
+                self._successful.set(1)
+            case ReloadFailed():
+                self._reloads.labels("failed").inc()
                 self._successful.set(0)
             case _:
                 pass

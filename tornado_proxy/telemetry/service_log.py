@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadRefused, Retired
+from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -24,6 +24,10 @@ def service_log(event: Event) -> None:
             _LOG.error("an edit was refused, generation %d stays in force", generation)
             for each in diagnostics:
                 _LOG.error("%s%s", f"{each.place}: " if each.place else "", each.message)
+        case ReloadFailed(generation, error):
+            _LOG.error("a reload met a defect, generation %d stays in force", generation, exc_info=error)
+        case Restored(generation):
+            _LOG.info("the files say what is in force again, generation %d", generation)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
         case _:

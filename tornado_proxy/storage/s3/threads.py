@@ -45,9 +45,9 @@ class Threads:
                 future.add_done_callback(lambda done: _undo(done, undo))
             raise
 
-    def close(self) -> None:
-        """Wait for the calls that are being made, and end the threads."""
-        self._executor.shutdown(wait=True, cancel_futures=False)
+    def close(self, *, wait: bool = True) -> None:
+        """End the threads, once the calls that are being made have returned; wait for that, or leave it to them."""
+        self._executor.shutdown(wait=wait, cancel_futures=not wait)
 
 
 def _undo(done: Future[T], undo: Callable[[T], object]) -> None:

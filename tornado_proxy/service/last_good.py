@@ -1,0 +1,117 @@
+"""The last good set of files, kept beside the real ones: what a service starts from when an edit made those unusable.
+
+A directory holds one folder for the set, and the link `current` to it. A set is written aside and put in place by one
+rename, so that a full disk or a lost power supply leaves the set before it. Secrets are kept as the configuration
+names them: those that it only refers to stay where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.service.sources import Sources, compile_text
+
+CURRENT = "current"
+_SET = "set-"
+_INDEX = "index.json"
+_CONFIGURATION = "configuration.yaml"
+_RULES = "rules"
+
+
+class NoLastGood(Exception):
+    """There is no copy to start from; the text says why."""
+
+
+class LastGood:
+    """A directory that keeps the last good set of files."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._kept: tuple[SourceFile, Read] | None = None
+        self.trouble = ""  # why the last set could not be kept; empty while all is well
+
+    def __repr__(self) -> str:
+        return f"<LastGood in {self.directory}>"
+
+    def keep(self, sources: Sources) -> None:
+        """Keep a set in place of the one before; raises nothing: `trouble` says what is in the way."""
+        if sources.text is None or self._kept == (sources.text, sources.rules):
+            return
+        try:
+            self._replace(sources.text, sources)
+        except OSError as error:
+            self.trouble = f"`{self.directory}` cannot keep it: {error.strerror or error}"
+        else:
+            self._kept, self.trouble = (sources.text, sources.rules), ""
+
+    def read(self, config: Path, environment: Mapping[str, str]) -> Sources:
+        """The set that was kept of a configuration file, its secrets fetched anew; raises `NoLastGood`."""
+        folder = self.directory / CURRENT
+        try:
+            index = json.loads((folder / _INDEX).read_bytes())
+            text = (folder / _CONFIGURATION).read_bytes().decode()
+            rules = [RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in index["rules"].items()]
+        except (OSError, ValueError, KeyError, AttributeError) as error:
+            raise NoLastGood(f"`{folder}` holds no copy: {error}") from error
+        if index.get("configuration") != str(config.absolute()):
+            raise NoLastGood(f"`{folder}` is a copy of `{index.get('configuration')}`")
+        return compile_text(SourceFile(str(config), text), environment, Read(tuple(rules)))
+
+    def _replace(self, text: SourceFile, sources: Sources) -> None:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made by mkdtemp for its owner's eyes only: a configuration may hold secrets by value.
+        aside = Path(tempfile.mkdtemp(prefix=_SET, dir=self.directory))
+        try:
+            _write_set(aside, text, sources)
+            # A link cannot be replaced but by another: it is made in the folder that it leads to.
+            link = aside / CURRENT
+            link.symlink_to(aside.name)
+            link.replace(self.directory / CURRENT)
+            _sync(self.directory)
+        except OSError:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+        for other in self.directory.glob(f"{_SET}*"):
+            if other != aside:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def _write_set(folder: Path, text: SourceFile, sources: Sources) -> None:
+    (folder / _RULES).mkdir(mode=0o700)
+    names = {f"{number:04}.rules": file for number, file in enumerate(sources.rules.files, start=1)}
+    for kept, file in names.items():
+        _write(folder / _RULES / kept, file.data)
+    _write(folder / _CONFIGURATION, text.text.encode())
+    index = {
+        "configuration": str(Path(text.name).absolute()),
+        "rules": {kept: file.name for kept, file in names.items()},
+    }
+    _write(folder / _INDEX, json.dumps(index, indent=2).encode())
+    _sync(folder / _RULES)
+    _sync(folder)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with open(path, "wb", opener=_privately) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
