@@ -32,6 +32,7 @@ class Pattern:
     _compiled: Any = field(compare=False, repr=False)
     _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
     _sees_within: bool = field(compare=False, repr=False)
+    _numbers: range = field(compare=False, repr=False)
 
     @property
     def program_size(self) -> int:
@@ -47,7 +48,7 @@ class Pattern:
             return self._search_ill_formed(key)
         if found is None:
             return None
-        groups = tuple(each if each is None else each.decode() for each in (found.group(), *found.groups()))
+        groups = tuple([text if text is None else text.decode() for text in map(found.__getitem__, self._numbers)])
         return Captures(groups, self._names_of(groups))
 
     def _search_ill_formed(self, key: str) -> Captures | None:
@@ -56,7 +57,7 @@ class Pattern:
         found = self._found(read)
         if found is None:
             return None
-        spans = (found.span(number) for number in range(self.group_count + 1))
+        spans = map(found.span, self._numbers)
         groups = tuple(
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
         )
@@ -107,4 +108,13 @@ def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
             numbers[name] = (*numbers.get(name, ()), number)
     names = MappingProxyType({name: each[0] for name, each in numbers.items()})
     namesakes = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
-    return Pattern(text, names, len(expression.names), program, compiled, namesakes, rb"\B" in program)
+    return Pattern(
+        text=text,
+        names=names,
+        group_count=len(expression.names),
+        program=program,
+        _compiled=compiled,
+        _namesakes=namesakes,
+        _sees_within=rb"\B" in program,
+        _numbers=range(len(expression.names) + 1),
+    )

@@ -1,0 +1,80 @@
+"""What it costs to make a key of a template: `python benchmarks/expansion.py [TIMES]`.
+
+Side by side: a plain template, Python's `re` expanding the same, a `jinja` template of ours, bounded, and Jinja2's own
+sandbox without bounds. Times are microseconds a key, medians of rounds; the ratios are what counts, machines differ.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from jinja2.sandbox import SandboxedEnvironment
+
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templating import jinja, plain
+from tornado_proxy.templating.data import TargetKeyRewriteData, User
+
+ROUNDS = 7
+SOURCE = r"^/(?P<year>\d{4})/(?P<month>\d{2})/(?P<slug>[^/]+)\.html$"
+KEY = "/2024/05/a-page-of-the-site.html"
+PLAIN = "/archive/$year/${month}/$slug/index.html"
+BY_RE = r"/archive/\g<year>/\g<month>/\g<slug>/index.html"
+JINJA = "/archive/{{ groups.year }}/{{ groups.month }}/{{ groups.slug }}/index.html"
+JINJA_OF_A_USER = (
+    "/users/{{ user.username }}/{{ groups.slug|lower }}{% if user.groups %}/{{ user.groups[0] }}{% endif %}"
+)
+
+
+def microseconds(make: Callable[[], str], times: int) -> float:
+    """The median time of one key."""
+    rounds = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        for _ in range(times):
+            make()
+        rounds.append((time.perf_counter() - begun) / times * 1e6)
+    return statistics.median(rounds)
+
+
+def ways() -> dict[str, Callable[[], str]]:
+    """Each way to make the key, ready to be called."""
+    pattern = compile_pattern(SOURCE)
+    captures = pattern.search(KEY)
+    assert captures
+    found = re.compile(SOURCE).search(KEY)
+    assert found
+    user = User("ann", groups=("editors",))
+    data = TargetKeyRewriteData(KEY, user)
+    ours = {
+        name: jinja.compile_template(text, pattern.names, 3)
+        for name, text in (("groups", JINJA), ("user", JINJA_OF_A_USER))
+    }
+    theirs = SandboxedEnvironment()
+    unbounded, unbounded_of_a_user = theirs.from_string(JINJA), theirs.from_string(JINJA_OF_A_USER)
+    text = plain.compile_template(PLAIN, pattern.names, 3)
+    groups = found.groupdict()
+    return {
+        "plain": lambda: text.render(captures, data),
+        "re expand": lambda: found.expand(BY_RE),
+        "jinja": lambda: ours["groups"].render(captures, data),
+        "jinja, Jinja2's sandbox": lambda: unbounded.render(groups=groups),
+        "jinja of a user": lambda: ours["user"].render(captures, data),
+        "jinja of a user, Jinja2's sandbox": lambda: unbounded_of_a_user.render(groups=groups, user=user),
+    }
+
+
+def main() -> None:
+    """Print a line for each way."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    measured = {name: microseconds(make, times) for name, make in ways().items()}
+    print(f"{'':36} {'µs':>8} {'to plain':>9}")
+    for name, each in measured.items():
+        print(f"{name:36} {each:8.2f} {each / measured['plain']:9.1f}")
+
+
+if __name__ == "__main__":
+    main()
