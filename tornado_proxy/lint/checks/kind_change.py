@@ -35,7 +35,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.anchors import open_end
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.results import tail
+from tornado_proxy.lint.results import head, is_address, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 
 NAME = check_name(__name__)
@@ -55,7 +55,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for target in subject.targets:
         budget = Budget(STEPS)
         for index, source in enumerate(target.languages):
-            ending = tail(target.rewrites[index])
+            rewrite = target.rewrites[index]
+            ending = "" if is_address(head(rewrite)) else tail(rewrite)
             # A source that does not say where a key ends has a finding of its own, and this one may go with it.
             if source.tree is not None and not open_end(source.tree):
                 if ending.endswith("/"):

@@ -41,7 +41,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.automata import Example, language, overlap
+from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.errors import UserRequired
@@ -56,27 +56,31 @@ CATEGORY = Category.SECURITY
 SEVERITY = Severity.WARNING
 NEEDS_CONFIGURATION = True
 
+STEPS = 200_000
+"""What looking for open paths may cost."""
+
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for an open path for every rewrite whose template reads the user."""
+    budget = Budget(STEPS)
     for target in subject.targets:
         configured = target.configured
         if configured is None:
             continue
         for index, rewrite in enumerate(target.rewrites):
             if rewrite.template.reads_user:
-                request = next(_refused(target, configured, index), None)
+                request = next(_refused(target, configured, index, budget), None)
                 if request is not None:
                     yield _finding(rewrite, request)
 
 
-def _refused(target: TargetRules, configured: Target, index: int) -> Iterator[str]:
+def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:
     """Requests that need no sign-in and fail for want of a user, as `GET /path`."""
     from tornado_proxy.routing.access import Access, Anyone  # noqa: PLC0415 - for a configuration only
     from tornado_proxy.routing.keys import RequestPath  # noqa: PLC0415 - the same
 
     access = Access(configured.resources)
-    for mount, key in _candidates(target, configured, index):
+    for mount, key in _candidates(target, configured, index, budget):
         path = mount + key
         open_to = (m for m in configured.actions.methods if isinstance(access.guard(RequestPath(path), m), Anyone))
         for method in open_to:
@@ -94,20 +98,20 @@ def _fails(target: TargetRules, request: RequestData, key: str) -> bool:
     return False
 
 
-def _candidates(target: TargetRules, configured: Target, index: int) -> Iterator[tuple[str, str]]:
+def _candidates(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[tuple[str, str]]:
     """Mounts, without their closing slash, and keys below them that the rewrite may take."""
     mounts = [path.rstrip("/") for path in configured.mount.paths]
     keys = [target.example(index), *(test.key for test in target.rule_set.tests)]
     for mount in mounts:
         yield from ((mount, key) for key in keys if key)
-        yield from ((mount, key) for key in _within(_open_globs(configured), mount, target.rewrites[index]))
+        yield from ((mount, key) for key in _within(_open_globs(configured), mount, target.rewrites[index], budget))
 
 
 def _open_globs(configured: Target) -> Iterable[str]:
     return (resource.path for resource in configured.resources if resource.white_list)
 
 
-def _within(globs: Iterable[str], mount: str, rewrite: Rewrite) -> Iterator[str]:
+def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) -> Iterator[str]:
     """Keys of an anchored source, below a mount, whose paths a glob covers."""
     from tornado_proxy.routing.globs import path_expression  # noqa: PLC0415 - for a configuration only
 
@@ -116,7 +120,7 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite) -> Iterator[str]
         return
     paths = language(f"^{re.escape(mount)}{text[1:]}")
     for glob in globs:
-        answer = overlap(paths, language(path_expression(glob)))
+        answer = overlap(paths, language(path_expression(glob)), budget.portion(budget.left))
         if isinstance(answer, Example):
             yield answer.key[len(mount) :]
 

@@ -2,7 +2,8 @@ r"""Two rewrites that match one key, so that their order decides.
 
 Nothing is wrong with order that is meant. Where it is not, a later edit, or a file that is sorted in between, silently
 changes what a key becomes; so the pair is shown with a key that both match. Nothing is said where the first is a
-special case of the second, where the order is what anybody expects, nor where a test pins a key that both match.
+special case of the second, where the order is what anybody expects, nor where a test pins a key that both match; nor of
+a source that is not anchored where a key begins, which is a finding of its own.
 
 ### Avoid
 
@@ -34,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
+from tornado_proxy.lint.anchors import open_start
 from tornado_proxy.lint.automata import Budget, Example, Overlap, difference, overlaps
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import named
@@ -58,22 +60,38 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     """The pairs whose order decides in a way that may surprise, by the later rewrite."""
     budget = Budget(STEPS)
+    tested = _tested_keys(target)
     found: dict[int, list[Overlap]] = {}
-    pinned: dict[int, list[str]] = {}
-    for outcome in target.outcomes:
-        if outcome.rewrite:
-            pinned.setdefault(outcome.rewrite.number, []).append(outcome.test.key)
-    for pair in overlaps(target.languages, budget):
-        one, other = target.languages[pair.one], target.languages[pair.other]
+    for pair in _pairs(target, budget):
         # One that no key reaches has findings of its own, and a key that a third one takes shows nothing.
-        if target.example(pair.other) is None or target.taker(pair.key) != pair.one:
+        shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
+        if not shows or _is_pinned(target, pair, tested):
             continue
-        tested = pinned.get(target.rewrites[pair.one].number, ())
-        if any(target.rewrites[pair.other].pattern.search(key) for key in tested):
-            continue
+        one, other = target.languages[pair.one], target.languages[pair.other]
         if isinstance(difference(one, other, budget.portion(budget.left)), Example):
             found.setdefault(pair.other, []).append(pair)
     return found
+
+
+def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
+    """The pairs of anchored sources that share a key."""
+    anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
+    for one, other, key in overlaps([target.languages[number] for number in anchored], budget):
+        yield Overlap(anchored[one], anchored[other], key)
+
+
+def _tested_keys(target: TargetRules) -> Mapping[int, list[str]]:
+    """The keys of tests, by the number of the rewrite that takes them."""
+    keys: dict[int, list[str]] = {}
+    for outcome in target.outcomes:
+        if outcome.rewrite:
+            keys.setdefault(outcome.rewrite.number, []).append(outcome.test.key)
+    return keys
+
+
+def _is_pinned(target: TargetRules, pair: Overlap, tested: Mapping[int, list[str]]) -> bool:
+    other = target.rewrites[pair.other].pattern
+    return any(other.search(key) for key in tested.get(target.rewrites[pair.one].number, ()))
 
 
 def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnostic:

@@ -31,12 +31,11 @@ Writes the slash. Safe: the key has it anyway.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.results import head
+from tornado_proxy.lint.results import head, is_address
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
@@ -44,8 +43,6 @@ from tornado_proxy.rules.model import Rewrite
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
 SEVERITY = Severity.WARNING
-
-_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -61,7 +58,7 @@ def _finding(rewrite: Rewrite, beginning: str) -> Diagnostic:
     template = rewrite.statement.template
     start = len(template.value) - len(template.value.lstrip())
     span = template.at(start, start + len(beginning))
-    if _ADDRESS.match(beginning):
+    if is_address(beginning):
         message = f"a result is a key, not an address: this asks the bucket for `/{beginning}…`"
         cure = "a rewrite cannot redirect; write the key of the object that is to be served"
         return Diagnostic(NAME, message, span, cure, severity=SEVERITY)

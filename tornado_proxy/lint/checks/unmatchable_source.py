@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
-from tornado_proxy.lint.automata import Example, NoKey, language, shortest_key
+from tornado_proxy.lint.automata import Budget, Example, NoKey, language, shortest_key
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
@@ -43,6 +43,9 @@ NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES
 SEVERITY = Severity.ERROR
 
+STEPS = 100_000
+"""What finding out about missing slashes may cost together."""
+
 _KEYS = (
     "a key begins with `/`, has no `.` or `..` as a segment and no control character, and is at most 1024 bytes long"
 )
@@ -50,18 +53,23 @@ _KEYS = (
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for sources of which it is proved that no key has them."""
+    budget = Budget(STEPS)
     for target in subject.targets:
         for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
             if isinstance(reach, NoKey):
-                yield _finding(rewrite)
+                yield _finding(rewrite, budget)
 
 
-def _finding(rewrite: Rewrite) -> Diagnostic:
+def _finding(rewrite: Rewrite, budget: Budget) -> Diagnostic:
     source = rewrite.statement.source
     slashed = f"^/{source.value[1:]}"
-    if source.value.startswith("^") and isinstance(shortest_key(language(slashed)), Example):
+    if source.value.startswith("^") and _has_key(slashed, budget):
         edits = inserted(source, 1, "/")
         fixes = (Fix("write the slash", edits, Safety.UNSAFE),) if edits else ()
         message = "no key can match this: every key begins with `/`"
         return Diagnostic(NAME, message, source.span, f"write `{slashed}`", severity=SEVERITY, fixes=fixes)
     return Diagnostic(NAME, "no key can match this", source.span, _KEYS, severity=SEVERITY)
+
+
+def _has_key(text: str, budget: Budget) -> bool:
+    return isinstance(shortest_key(language(text), budget.portion(budget.left)), Example)

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Safety, Severity
-from tornado_proxy.lint.automata import Covered, NoKey, difference
+from tornado_proxy.lint.automata import Budget, Covered, Language, NoKey, difference
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import listed, named
 from tornado_proxy.lint.rewording import moved
@@ -48,29 +48,37 @@ NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES
 SEVERITY = Severity.WARNING
 
+STEPS = 100_000
+"""What finding out about alike sources may cost together, beyond the proofs themselves."""
+
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for rewrites of which it is proved that others take all their keys."""
+    budget = Budget(STEPS)
     for target in subject.targets:
         seen: set[str] = set()
         for index, reach in enumerate(target.reaches):
             text = target.rewrites[index].pattern.text
             # The same source again is a finding of its own.
             if isinstance(reach, Covered) and text not in seen:
-                yield _finding(target, index, reach.by)
+                yield _finding(target, index, reach.by, budget)
             seen.add(text)
 
 
-def _finding(target: TargetRules, index: int, by: Sequence[int]) -> Diagnostic:
+def _finding(target: TargetRules, index: int, by: Sequence[int], budget: Budget) -> Diagnostic:
     rewrite = target.rewrites[index]
     takers = [target.rewrites[each] for each in by]
     verb = "takes" if len(takers) == 1 else "together take"
     message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it could"
     notes = tuple(Note(f"{named(each)} stands before it", each.statement.source.span) for each in takers)
-    alike = len(by) == 1 and isinstance(difference(target.languages[by[0]], target.languages[index]), NoKey)
-    if alike:
+    if len(by) == 1 and _alike(target.languages[by[0]], target.languages[index], budget):
         return Diagnostic(NAME, message, rewrite.statement.source.span, "delete one of the two", notes, SEVERITY)
     edits = moved(rewrite.statement, takers[0].statement) if len(takers) == 1 else ()
     fixes = (Fix(f"move it above {named(takers[0])}", edits, Safety.UNSAFE),) if edits else ()
     cure = f"move it above {named(takers[0])}, where the special case belongs, or delete it"
     return Diagnostic(NAME, message, rewrite.statement.source.span, cure, notes, SEVERITY, fixes)
+
+
+def _alike(one: Language, other: Language, budget: Budget) -> bool:
+    """Whether a source takes no key but those of another one, which takes all of its keys."""
+    return isinstance(difference(one, other, budget.portion(budget.left)), NoKey)
