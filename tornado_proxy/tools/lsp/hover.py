@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tornado_proxy.lang.source import Span
-from tornado_proxy.lang.tree import Document, RewriteStatement
+from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.anchors import ends_anchored, starts_anchored
 from tornado_proxy.lint.automata import language
@@ -147,7 +147,7 @@ def _reference(statement: RewriteStatement, at: int) -> Hover | None:
             text = _group(statement, name)
         case VariableReference(path, start, end):
             words = BY_DIALECT[dialect].get(path)
-            text = f"{code(literal.value[start:end])}: {words}" if words else ""
+            text = f"{code(path if dialect is Dialect.JINJA else f'.{path}')}: {words}" if words else ""
         case None:
             return None
     return Hover(text, literal.at(start, end)) if text else None
@@ -172,8 +172,9 @@ def _came_to(outcome: TestOutcome) -> str:
 
 
 def _rewrite(analysis: Analysis, spot: RewriteSpot, rewrite: Rewrite) -> str:
-    target = analysis.target(spot.block)
-    outcomes = target.outcomes if target and analysis.subject.whole else ()
-    tests = verdict_on([each for each in outcomes if each.rewrite is rewrite])
     name = f" {code(rewrite.name)}" if rewrite.name else ""
-    return f"rewrite {rewrite.number} of {code(spot.block.name.value)}{name}" + (f": {tests}" if tests else "")
+    text = f"rewrite {rewrite.number} of {code(spot.block.name.value)}{name}"
+    target = analysis.target(spot.block)
+    if target is None or not analysis.subject.whole:
+        return text
+    return f"{text}: {verdict_on([each for each in target.outcomes if each.rewrite is rewrite])}"

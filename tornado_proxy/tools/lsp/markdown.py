@@ -13,11 +13,11 @@ _LONGEST = 200  # characters of one text that are shown
 
 def code(text: str) -> str:
     """A text as code on one line; a long one is cut."""
-    shown = visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    shown = visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…") or " "
     longest = max((len(ticks) for ticks in _TICKS.findall(shown)), default=0)
     fence = "`" * (longest + 1)
     # A space within the fence is taken off again (CommonMark, 6.1), and keeps ticks and spaces at the ends apart.
-    padding = " " if shown[:1] in ("`", " ", "") or shown[-1:] in ("`", " ") else ""
+    padding = " " if shown.strip() and (shown[0] in "` " or shown[-1] in "` ") else ""
     return f"{fence}{padding}{shown}{padding}{fence}"
 
 

@@ -74,7 +74,7 @@ def outline(node: Node, depth: int = 0) -> Iterator[Part]:
             continue
         yield Part(piece.extent, depth, f"{_heading(piece)}:")
         match piece:
-            case Alternation() as choice | Group(body=Alternation() as choice):
+            case (Alternation() as choice) | Group(body=Alternation() as choice):
                 yield from _branches(choice, depth + 1)
             case Group() | Repeat():
                 yield from outline(piece.body, depth + 1)

@@ -1,0 +1,109 @@
+"""What can be done about a finding."""
+
+from __future__ import annotations
+
+import pytest
+from editing import NAME, after, analysed, site
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tornado_proxy.tools.lsp.actions import Action, actions, safe_fixes
+
+_DOT = 'rewrite `^/a.b$` -> "/c"'
+
+
+def _offered(text: str) -> list[Action]:
+    return list(actions(analysed(text), NAME, 0, len(text)))
+
+
+def _codes(text: str) -> list[str]:
+    return [each.code for each in analysed(text).diagnostics_of(NAME)]
+
+
+def _allow(text: str, name: str) -> str:
+    action = next(each for each in _offered(text) if each.title == f"allow `{name}` here")
+    return after(text, action.edits)
+
+
+def test_fixes_say_what_they_promise():
+    """Only a safe one is preferred, so that a key press never changes a key."""
+    text = site(_DOT, 'test "/a.b" -> "/c"  # allow: unescaped-dot')
+    offered = [(each.title, each.preferred) for each in _offered(text)]
+    assert ("escape the dot (keys may change)", False) in offered
+    assert ("take it out", True) in offered
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        (site(_DOT), site("# allow: unescaped-dot", _DOT)),
+        (site(f"{_DOT}  # allow: no-effect"), site(f"{_DOT}  # allow: no-effect, unescaped-dot")),
+        (site("# allow: no-effect (why)", _DOT), site("# allow: no-effect, unescaped-dot (why)", _DOT)),
+        (f"target site {{ {_DOT}\n}}\n", f"target site {{ {_DOT}  # allow: unescaped-dot\n}}\n"),
+        (site(f"  {_DOT}"), site("  # allow: unescaped-dot", f"  {_DOT}")),
+    ],
+    ids=["above", "beside another", "before a reason", "behind", "indented"],
+)
+def test_a_finding_can_be_allowed_by_a_comment(before, behind):
+    """Above the statement, in the comment that is there, or behind it."""
+    assert _allow(before, "unescaped-dot") == behind
+    assert "unescaped-dot" not in _codes(behind)
+
+
+def test_a_finding_about_a_target_is_allowed_above_its_block():
+    """A target without tests is found at its name."""
+    text = site('rewrite `^/a$` -> "/b"')
+    assert _allow(text, "untested-rewrite") == f"# allow: untested-rewrite\n{text}"
+
+
+def test_where_no_comment_can_stand_none_is_offered():
+    """Several statements on one line leave no room."""
+    titles = [each.title for each in _offered(f'target site {{ {_DOT} test "/a.b" -> "/c" }}')]
+    assert "allow `unescaped-dot` here" not in titles
+
+
+def test_mistakes_cannot_be_allowed():
+    """What parser and compiler say, and what is said of allowances, has no such action."""
+    text = site('rewrite `^/(` -> "/b"', 'test "/a" -> unchanged  # allow: no-effekt')
+    assert [each.title for each in _offered(text) if each.title.startswith("allow")] == []
+
+
+def test_only_what_touches_the_stretch_is_offered():
+    """An editor asks for the place of the cursor."""
+    text = site(_DOT, 'rewrite `^/d.e$` -> "/f"')
+    offset = text.index("d.e") + 1
+    found = list(actions(analysed(text), NAME, offset, offset))
+    assert {each.finding.span.start for each in found} == {offset}
+
+
+def test_all_safe_fixes_can_be_had_at_once():
+    """As `lint --fix` applies them."""
+    text = site('rewrite `^/a(?P<x>b)$` -> "/c"', 'test "/ab" -> "/c"  # allow: no-effect')
+    fixed = after(text, [edit for fix in safe_fixes(analysed(text), NAME) for edit in fix.edits])
+    assert fixed == site('rewrite `^/a(?:b)$` -> "/c"', 'test "/ab" -> "/c"')
+
+
+_STATEMENTS = st.lists(
+    st.sampled_from(
+        [
+            _DOT,
+            'rewrite `/x` -> "y/$q"',
+            'rewrite `^docs/` -> "/z"',
+            'test "/a.b" -> "/z"',
+            "# a comment",
+            'test "/q" -> unchanged',
+        ]
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(_STATEMENTS)
+def test_what_is_allowed_is_not_found_again(statements):
+    """Every such action does what it says, wherever it is offered."""
+    text = site(*statements)
+    for action in _offered(text):
+        if action.title.startswith("allow"):
+            changed = after(text, action.edits)
+            assert len(_codes(changed)) < len(_codes(text)), changed

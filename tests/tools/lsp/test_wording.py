@@ -1,0 +1,109 @@
+"""What an expression means, in words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.lint.automata import language
+from tornado_proxy.tools.lsp.wording import outline, phrase
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("", "nothing"),
+        ("abc", "`abc`"),
+        (r"a\.b", "`a.b`"),
+        ("(?i)ab", "from here on: in any case, then `ab` in any case"),
+        ("(?-i)", "from here on: no longer in any case"),
+        (r"^\A", "the beginning of the key, then the beginning of the key"),
+        ("(?m)^$", "from here on: `^` and `$` at every line, then the beginning of a line, then the end of a line"),
+        (r"\b\B", "the edge of a word, then no edge of a word"),
+        ("a|b", "`a` or `b`"),
+        ("a*", "`a`, any number of times"),
+        ("a+?", "`a`, once or more, as few as possible"),
+        ("a?", "`a`, once or not at all"),
+        ("a{3}", "`a`, 3 times"),
+        ("a{1}", "`a`, once"),
+        ("a{2,}", "`a`, 2 times or more"),
+        ("a{2,4}", "`a`, 2 to 4 times"),
+        ("[^/]+", "any character but `/`, once or more"),
+        ("[a-z0-9_]", "one of `a` to `z`, `0` to `9` and `_`"),
+        ("[a-z]", "one of `a` to `z`"),
+        ("[a]", "`a`"),
+        (r"\d\W", "a digit, then anything but a letter, a digit or `_` (ASCII)"),
+        (r"\pL\P{Greek}", "a character of `L`, then a character not of `Greek`"),
+        ("[[:alpha:][:^digit:]]", "one of a character of `alpha` and a character not of `digit`"),
+        (".", "any character"),
+        ("(a)", "group 1: `a`"),
+        ("(?P<page>[^/]+)", "group 1, `page`: any character but `/`, once or more"),
+        ("(?:a)", "`a`"),
+    ],
+)
+def test_each_part_has_its_words(expression, words):
+    """Every construct is said in a phrase."""
+    assert phrase(language(expression).tree) == words
+
+
+def _outline(expression: str) -> list[str]:
+    return [f"{'  ' * part.depth}{part.meaning}" for part in outline(language(expression).tree)]
+
+
+def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
+    """A group with several parts, a choice between them and repetitions are told part by part."""
+    assert _outline("^/(?P<all>a(?:b.|c|)+)$") == [
+        "the beginning of the key",
+        "`/`",
+        "group 1, `all`:",
+        "  `a`",
+        "  once or more:",
+        "    one of these:",
+        "      all of this:",
+        "        `b`",
+        "        any character",
+        "      `c`",
+        "      nothing",
+        "the end of the key",
+    ]
+
+
+def test_a_choice_between_longer_parts_is_told_by_branches():
+    """An alternation that is no list of words is one of several."""
+    assert _outline("a.|b+") == [
+        "one of these:",
+        "  all of this:",
+        "    `a`",
+        "    any character",
+        "  `b`, once or more",
+    ]
+
+
+def test_a_group_that_only_holds_together_says_so():
+    """It has neither number nor name."""
+    assert _outline("(?:a.)?(?i:b.)") == [
+        "once or not at all:",
+        "  together:",
+        "    `a`",
+        "    any character",
+        "in any case:",
+        "  `b` in any case",
+        "  any character",
+    ]
+
+
+def test_parts_say_where_they_stand():
+    """The text of each part can be shown beside its words."""
+    expression = r"^/a\.b(?P<n>\d+)"
+    written = [expression[part.extent.start : part.extent.end] for part in outline(language(expression).tree)]
+    assert written == ["^", r"/a\.b", r"(?P<n>\d+)"]
+
+
+@given(st.text(alphabet="ab/.*+?|()[]^$\\d{2,}iP<>:-", max_size=40))
+def test_every_expression_can_be_told(expression):
+    """Whatever the parser reads has words, and its parts stand in the text."""
+    tree = language(expression).tree
+    if tree is not None:
+        assert phrase(tree)
+        assert all(0 <= part.extent.start <= part.extent.end <= len(expression) for part in outline(tree))

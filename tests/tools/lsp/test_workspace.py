@@ -1,0 +1,106 @@
+"""Which rule files are read together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.tools.lsp.workspace import Sources, Workspace, resolved
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder whose path holds no link."""
+    return tmp_path.resolve()
+
+
+def _write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"# {name}\n", encoding="utf-8")
+
+
+def _names(sources: Sources, folder: Path) -> list[str]:
+    return [os.path.relpath(file.name, folder) for file in sources.files]
+
+
+def test_the_files_of_one_directory_are_read_together(folder):
+    """What stands beside a file and below its directory counts, in the daemon's order."""
+    _write(folder, "rules/b.rules", "rules/a.rules", "rules/more/c.rules", "rules/.hidden.rules", "rules/notes.txt")
+    found = Workspace((folder,)).sources(str(folder / "rules/b.rules"))
+    assert _names(found, folder) == ["rules/a.rules", "rules/b.rules", "rules/more/c.rules"]
+
+
+def test_a_file_in_a_lower_directory_belongs_to_the_directory_above_that_holds_rules(folder):
+    """The highest directory with a rule file is where reading begins."""
+    _write(folder, "rules/a.rules", "rules/more/c.rules", "tests/x.rules")
+    assert Workspace((folder,)).together_with(str(folder / "rules/more/c.rules")) == (folder / "rules",)
+
+
+def test_nothing_above_the_clients_folder_is_looked_at(folder):
+    """A directory that holds rules but is not open has no part in it."""
+    _write(folder, "a.rules", "rules/b.rules")
+    inner = folder / "rules"
+    assert Workspace((inner,)).together_with(str(inner / "b.rules")) == (inner,)
+    assert Workspace().together_with(str(inner / "b.rules")) == (inner,)
+
+
+def test_places_that_are_given_are_read_together(folder):
+    """A file below a place is read with all places; another one is not."""
+    _write(folder, "one/a.rules", "two/b.rules", "three/c.rules")
+    workspace = Workspace((folder,), (folder / "two", folder / "one"))
+    assert _names(workspace.sources(str(folder / "one/a.rules")), folder) == ["two/b.rules", "one/a.rules"]
+    assert _names(workspace.sources(str(folder / "three/c.rules")), folder) == ["three/c.rules"]
+
+
+def test_what_an_editor_shows_counts_more_than_what_is_on_disk(folder):
+    """An open file has its text from the editor until it is closed."""
+    _write(folder, "a.rules")
+    name = str(folder / "a.rules")
+    open_there = Workspace((folder,)).with_text(name, "# new\n")
+    assert [file.text for file in open_there.sources(name).files] == ["# new\n"]
+    assert [file.text for file in open_there.without(name).sources(name).files] == ["# a.rules\n"]
+
+
+def test_a_file_that_was_never_saved_has_its_place_in_the_order(folder):
+    """It stands where the daemon would read it."""
+    _write(folder, "a.rules", "c.rules")
+    workspace = Workspace((folder,)).with_text(str(folder / "b.rules"), "")
+    assert _names(workspace.sources(str(folder / "b.rules")), folder) == ["a.rules", "b.rules", "c.rules"]
+
+
+def test_a_file_is_found_through_links(folder):
+    """An editor that opened a file through a link shows the same file."""
+    _write(folder, "real/a.rules")
+    (folder / "rules").symlink_to("real")
+    name = resolved(str(folder / "rules/a.rules"))
+    found = Workspace(places=(folder / "rules",)).with_text(name, "# new\n").sources(name)
+    assert [file.text for file in found.files] == ["# new\n"]
+
+
+@pytest.mark.parametrize("name", ["untitled:Untitled-1", "/nowhere/rules.txt"])
+def test_what_is_no_rule_file_by_its_name_stands_alone(name):
+    """A text without a path, or called otherwise, is read alone."""
+    assert [file.name for file in Workspace().with_text(name, "").sources(name).files] == [name]
+
+
+def test_a_file_that_is_not_utf8_is_a_mistake(folder):
+    """It is left out, and said to be unreadable."""
+    _write(folder, "a.rules")
+    (folder / "b.rules").write_bytes(b"# \xff\n")
+    found = Workspace((folder,)).sources(str(folder / "a.rules"))
+    assert (_names(found, folder), [each.code for each in found.mistakes]) == (["a.rules"], ["not-utf-8"])
+
+
+def test_what_is_no_file_is_not_waited_for(folder):
+    """A pipe that is called like a rule file is passed over."""
+    _write(folder, "a.rules")
+    os.mkfifo(folder / "b.rules")
+    assert _names(Workspace((folder,)).sources(str(folder / "a.rules")), folder) == ["a.rules"]
+
+
+def test_a_file_that_is_nowhere_has_no_text(folder):
+    """Asked for a file that is neither open nor on disk, it has nothing to show."""
+    assert Workspace((folder,)).sources(str(folder / "gone/a.rules")).files == ()
