@@ -35,14 +35,16 @@ class Parameter:
 class Function:
     """A function of templates: its implementation, its parameters, and that of the arguments beyond them.
 
-    With `budgeted`, the implementation gets the rendering's `Budget` before its arguments. Arguments are counted and
-    converted before the implementation sees them, which raises `ExecutionError` where Go returns an error or panics.
+    Arguments are counted and converted before the implementation sees them, which raises `ExecutionError` where Go
+    returns an error or panics. A `budgeted` one gets the rendering's `Budget` before its arguments. A `special` one
+    gets the run, dot, and closures of its arguments, which it evaluates as far as it needs them.
     """
 
     call: Callable[..., Value]
     parameters: tuple[Parameter, ...] = ()
     rest: Parameter | None = None
     budgeted: bool = False
+    special: bool = False
 
     def accepts(self, count: int) -> bool:
         """Whether it can be called with so many arguments."""
@@ -64,6 +66,11 @@ def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter
 def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """A function whose implementation accounts for the work it does."""
     return Function(call, parameters, rest, budgeted=True)
+
+
+def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+    """A function that decides itself which of its arguments are evaluated, or that needs the run."""
+    return Function(call, parameters, rest, special=True)
 
 
 def wrong_type(value: Value, expected: str) -> ExecutionError:
@@ -96,18 +103,15 @@ def ideal(literal: Literal) -> Value:
     return number.integer
 
 
-def exactly(cls: type, name: str, literal: Callable[[Literal], Value] | None = None) -> Parameter:
-    """A parameter that takes values of one Python type, and literals if it is said how."""
+def exactly(cls: type, name: str, literal: Callable[[Literal], Value]) -> Parameter:
+    """A parameter that takes values of one Python type, and literals as it is said."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
             return value
         raise wrong_type(value, name)
 
-    def refuse(literal: Literal) -> Value:
-        raise wrong_literal(literal, name)
-
-    return Parameter(name, convert, literal or refuse)
+    return Parameter(name, convert, literal)
 
 
 def _string_literal(literal: Literal) -> bytes:

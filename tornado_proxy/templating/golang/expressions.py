@@ -49,11 +49,11 @@ class ToAction(Transformer[Token, Action]):
         pipeline = children[-1] if isinstance(children[-1], Pipeline) else None
         tokens = [child for child in children if isinstance(child, Token)]
         words = [str(token) for token in tokens if token.type not in ("STRING", "RAW")]
-        start, end = _span(tokens[0])
+        start, name = _span(tokens[0])[0], tokens[-1]
+        end = pipeline.end if pipeline else _span(name)[1]
         if len(words) == len(tokens):
-            return Action(start, pipeline.end if pipeline else end, " ".join(words), pipeline)
-        name = tokens[-1]
-        return Action(start, _span(name)[1], " ".join(words), pipeline, _string(name).value, _span(name)[0])
+            return Action(start, end, " ".join(words), pipeline)
+        return Action(start, end, " ".join(words), pipeline, _string(name).value, _span(name)[0])
 
     def pipeline(self, children: list[_Declaration | Command]) -> Pipeline:
         """Commands, after the variables that take their result."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from tornado_proxy.templating.golang.calling import Function, Parameter, ideal
 from tornado_proxy.templating.golang.failures import ExecutionError
@@ -31,9 +30,6 @@ from tornado_proxy.templating.golang.values import INVALID, Value
 _LITERALS = (BoolLiteral, NilLiteral, NumberLiteral, StringLiteral)
 _LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
 
-Special: TypeAlias = Callable[[Run, Value, Sequence[Evaluate]], Value]
-"""A function that decides itself which of its arguments are evaluated, or that needs the run."""
-
 
 @dataclass(frozen=True, slots=True)
 class CertainFailure:
@@ -47,10 +43,9 @@ class CertainFailure:
 class Operands:
     """Compiles what stands inside the actions of one template; `certain` collects what is sure to fail."""
 
-    def __init__(self, text: str, functions: Mapping[str, Function], special: Mapping[str, Special]) -> None:
+    def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
         self._text = text
         self._functions = functions
-        self._special = special
         self.certain: list[CertainFailure] = []
 
     def pipeline(self, pipeline: Pipeline, base: int) -> Evaluate:
@@ -132,10 +127,7 @@ class Operands:
             return lambda run, dot, _piped: fail(run, dot)
         arguments = [self._argument(each, function.parameter(index), base) for index, each in enumerate(operands)]
         convert = function.parameter(count - 1).convert if piped else None
-        special = self._special.get(name)
-        if special is not None:
-            return _special_call(special, arguments, convert)
-        return _plain_call(function, arguments, convert)
+        return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
     def _chain(self, operand: FieldChain | Variable | Chain, command: Command, base: int, *, piped: bool) -> Follow:
         """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
@@ -146,7 +138,7 @@ class Operands:
             case Variable():
                 variable = Variable(operand.start, operand.end, operand.name)
                 receiver, names = self._operand(variable, base), operand.fields
-            case Chain():
+            case _:
                 receiver, names = self._operand(operand.operand, base), operand.fields
         encoded = [name.encode() for name in names]
         arguments = command.operands[1:]
@@ -229,10 +221,12 @@ def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable
     return call
 
 
-def _special_call(special: Special, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+def _special_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+    implementation = function.call
+
     def call(run: Run, dot: Value, piped: Value) -> Value:
         if convert is None:
-            return special(run, dot, arguments)
-        return special(run, dot, [*arguments, lambda _run, _dot: convert(piped)])
+            return implementation(run, dot, arguments)
+        return implementation(run, dot, [*arguments, lambda _run, _dot: convert(piped)])
 
     return call

@@ -36,9 +36,12 @@ CompileRegex: TypeAlias = Callable[[str], Expression]
 
 
 class Re2Expression:
-    """An expression that RE2 finds; `program` is what RE2 reads, which is Go's syntax but for rare constructs."""
+    """An expression that RE2 finds; `program` is what RE2 reads, which is Go's syntax but for rare constructs.
 
-    def __init__(self, program: str) -> None:
+    RE2 knows the first of two groups of one name only: who has read the expression may give all `names`.
+    """
+
+    def __init__(self, program: str, names: Sequence[tuple[str, int]] | None = None) -> None:
         options = re2.Options()
         options.log_errors = False
         options.max_mem = _MEMORY
@@ -46,8 +49,8 @@ class Re2Expression:
             self._compiled = re2.compile(program.encode(), options)
         except re2.error as error:
             raise ValueError(error.args[0].decode(errors="replace")) from None
-        named = sorted(self._compiled.groupindex.items(), key=lambda item: item[1])
-        self.names: Sequence[tuple[str, int]] = tuple((name.decode(), number) for name, number in named)
+        first = [(name.decode(), number) for name, number in self._compiled.groupindex.items()]
+        self.names: Sequence[tuple[str, int]] = first if names is None else names
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
         """The groups of the leftmost match from an offset on."""

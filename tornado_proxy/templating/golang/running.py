@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.values import Value
+from tornado_proxy.templating.golang.vocabulary import Vocabulary
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
@@ -22,13 +23,13 @@ class Leaving(Enum):
 
 
 class Run:
-    """One execution of a template and of those that it calls."""
+    """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
 
-    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values")
+    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values", "vocabulary")
 
-    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget, helpers: Mapping[bytes, Execute]) -> None:
-        self.templates = templates
-        self.helpers = helpers
+    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget, vocabulary: Vocabulary) -> None:
+        self.templates = self.helpers = templates
+        self.vocabulary = vocabulary
         self.budget = budget
         self.depth = 0
         self.out: list[bytes] = []

@@ -11,6 +11,7 @@ from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.formatting import sprint, sprintln
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.printf import sprintf
+from tornado_proxy.templating.golang.specials import AND, OR
 from tornado_proxy.templating.golang.values import (
     INVALID,
     Map,
@@ -77,11 +78,6 @@ def call(item: Value, *_arguments: Value) -> Value:
     raise ExecutionError(f"a `{type_name(item)}` is no function")
 
 
-def _unreachable(*_arguments: Value) -> Value:
-    """What stands for a function that the evaluator performs itself."""
-    raise AssertionError
-
-
 def _print(budget: Budget, *values: Value) -> bytes:
     return sprint(values, budget)
 
@@ -101,7 +97,7 @@ def _text(values: tuple[Value, ...], budget: Budget) -> bytes:
 
 STANDARD: Mapping[str, Function] = MappingProxyType(
     {
-        "and": function(_unreachable, REFLECTED, rest=REFLECTED),
+        "and": AND,
         "call": function(call, REFLECTED, rest=REFLECTED),
         "eq": function(comparison.eq, REFLECTED, rest=REFLECTED),
         "ge": function(comparison.ge, REFLECTED, REFLECTED),
@@ -114,7 +110,7 @@ STANDARD: Mapping[str, Function] = MappingProxyType(
         "lt": function(comparison.lt, REFLECTED, REFLECTED),
         "ne": function(comparison.ne, REFLECTED, REFLECTED),
         "not": function(lambda value: not is_true(value), REFLECTED),
-        "or": function(_unreachable, REFLECTED, rest=REFLECTED),
+        "or": OR,
         "print": budgeted(_print, rest=ANY),
         "printf": budgeted(_printf, STRING, rest=ANY),
         "println": budgeted(_println, rest=ANY),
@@ -122,4 +118,4 @@ STANDARD: Mapping[str, Function] = MappingProxyType(
         "urlquery": budgeted(lambda budget, *values: escaping.query(_text(values, budget)), rest=ANY),
     }
 )
-"""The functions by name; `and` and `or` are the evaluator's, for they need not evaluate all their arguments."""
+"""The functions by name."""

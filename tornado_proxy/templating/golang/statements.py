@@ -13,7 +13,6 @@ from tornado_proxy.templating.golang.nodes import (
     Call,
     Chain,
     Expression,
-    Jump,
     Node,
     Operand,
     Output,
@@ -70,7 +69,7 @@ class Statements:
                 return self._range(node)
             case Call():
                 return self._call(node)
-            case Jump():
+            case _:
                 leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
                 return lambda _run, _dot: leaving
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,14 +15,12 @@ from tornado_proxy.templating.golang.regex import CompileRegex, compile_re2
 from tornado_proxy.templating.golang.sprig import all as sprig
 from tornado_proxy.templating.golang.sprig.refused import REFUSED, TEMPLATE_OF_TEXT
 from tornado_proxy.templating.golang.standard import STANDARD
-from tornado_proxy.templating.golang.text import SPACES
 from tornado_proxy.templating.golang.view import facts_of, root
 from tornado_proxy.templating.golang.vocabulary import Vocabulary
+from tornado_proxy.templating.trimming import trimmed
 
 LIMITS = Limits()
 """What one rendering of a rule's template may take."""
-
-_LINE_END = re.compile(r"\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class GoTemplate:
             text = written.decode()
         except UnicodeDecodeError:
             raise RenderError("the template cuts a character in two, and its result is no text") from None
-        return _LINE_END.sub("", text).strip(SPACES)
+        return trimmed(text)
 
 
 @lru_cache(maxsize=8)

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tornado_proxy.templating.trimming import GO_SPACES
+
 # What `surrogateescape` makes of a byte that is no UTF-8: Go sees such a byte as one U+FFFD.
 _INVALID = re.compile("[\ud800-\udfff]")
 
-# unicode.IsSpace: the property White_Space, which leaves out the four separators that Python adds.
-SPACES = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-_SPACES = frozenset(SPACES)
-_SPACE_RUN = re.compile(f"[{SPACES}]+")
+_SPACES = frozenset(GO_SPACES)
 
 
 def runes(string: bytes) -> str:
@@ -54,12 +53,7 @@ def trim_space(string: bytes) -> bytes:
     """strings.TrimSpace: without white space at both ends; other bytes stay as they are, UTF-8 or not."""
     if string.isascii():
         return string.strip(b"\t\n\v\f\r ")
-    return string.decode("utf-8", "surrogateescape").strip(SPACES).encode("utf-8", "surrogateescape")
-
-
-def fields(string: bytes) -> list[bytes]:
-    """strings.Fields: the parts between runs of white space, none of them empty."""
-    return [part.encode() for part in _SPACE_RUN.split(runes(string)) if part]
+    return string.decode("utf-8", "surrogateescape").strip(GO_SPACES).encode("utf-8", "surrogateescape")
 
 
 def is_letter(rune: str) -> bool:

@@ -16,6 +16,7 @@ _UNITS = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
+_SMALL_UNITS = (("ns", 0), ("µs", 3), ("ms", 6))
 _SECOND = _UNITS["s"]
 _PART = re.compile(r"(?P<whole>[0-9]*)(?:(?P<point>\.)(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]+)")
 _LIMIT = 1 << 63
@@ -79,11 +80,9 @@ def format_duration(nanoseconds: int) -> str:
 def _small(rest: int) -> str:
     if rest == 0:
         return "0s"
-    for unit, digits in (("ns", 0), ("µs", 3), ("ms", 6)):
-        if rest < 1000 * 10**digits:
-            whole, fraction = divmod(rest, 10**digits)
-            return _with_fraction(whole, fraction, digits) + unit
-    raise AssertionError(rest)
+    unit, digits = next((unit, digits) for unit, digits in _SMALL_UNITS if rest < 1000 * 10**digits)
+    whole, fraction = divmod(rest, 10**digits)
+    return _with_fraction(whole, fraction, digits) + unit
 
 
 def _with_fraction(whole: int, fraction: int, digits: int) -> str:

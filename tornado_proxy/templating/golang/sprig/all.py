@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tornado_proxy.templating.golang.calling import ANY, STRING, Function, function
+from tornado_proxy.templating.golang.calling import Function
 from tornado_proxy.templating.golang.regex import CompileRegex
+from tornado_proxy.templating.golang.specials import INCLUDE
 from tornado_proxy.templating.golang.sprig import (
     casting,
     constraints,
@@ -25,7 +26,6 @@ from tornado_proxy.templating.golang.sprig import (
     versions,
     words,
 )
-from tornado_proxy.templating.golang.values import Value
 
 _TOPICS = (
     casting,
@@ -45,15 +45,6 @@ _TOPICS = (
     versions,
     words,
 )
-
-
-def _performed_elsewhere(*_arguments: Value) -> Value:
-    """What stands for a function that the evaluator performs, for it needs the run."""
-    raise AssertionError
-
-
-INCLUDE = function(_performed_elsewhere, STRING, ANY)
-"""What Helm adds to sprig, as `tpl` has the same form."""
 
 
 def functions(compile_regex: CompileRegex) -> Mapping[str, Function]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
@@ -19,8 +20,7 @@ _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
 _NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
 _ONE = _OPERATOR + _SPACE + rb"*(" + _NUMBERS + rb")"
-_CONSTRAINT = re2.compile(_SPACE + rb"*" + _ONE + _SPACE + rb"*")
-_ANY_CONSTRAINT = re2.compile(_ONE)
+_CONSTRAINT = re2.compile(_ONE)
 _ALL_OF = re2.compile(
     rb"(" + _SPACE + rb"*" + _ONE + _SPACE + rb"*)((?:" + _SPACE + rb"+|," + _SPACE + rb"*)" + _ONE + _SPACE + rb"*)*"
 )
@@ -47,10 +47,9 @@ class _Constraint:
         return _OPERATORS[self.operator](self, version)
 
 
-def _read(text: bytes) -> _Constraint:
-    match = _CONSTRAINT.fullmatch(text)
-    if match is None:
-        raise ExecutionError(f"`{runes(text)}` is no constraint on versions")
+def _read(match: Any) -> _Constraint:
+    """The constraint that was found in a text."""
+    text = match[0]
     major, minor, patch = match[3], match[4] or b"", match[5] or b""
     pre = match[6] or b""
     if major in _WILD:
@@ -164,7 +163,7 @@ def _semver_compare(budget: Budget, constraint: bytes, version: bytes) -> bool:
     for alternative in _without_ranges(constraint).split(b"||"):
         if not _ALL_OF.fullmatch(alternative):
             raise ExecutionError(f"`{runes(alternative)}` is no constraint on versions")
-        alternatives.append([_read(match[0]) for match in _ANY_CONSTRAINT.finditer(alternative)])
+        alternatives.append([_read(match) for match in _CONSTRAINT.finditer(alternative)])
     parsed = parse_version(version)
     return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
 

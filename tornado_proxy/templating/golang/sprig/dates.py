@@ -29,6 +29,7 @@ from tornado_proxy.templating.golang.text import go_string, runes
 from tornado_proxy.templating.golang.values import Int64, Struct, StructType, Type, Value, named_integer
 
 _SECOND = 10**9
+_FARTHEST = 1 << 62  # seconds from 1970; beyond them Go's calendar overflows
 _UTC = (b"", b"UTC", b"Local")
 _STRING_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
 
@@ -138,6 +139,8 @@ def _moment_of(value: Value) -> Moment:
         moment: Moment = value.source
         return moment
     if type(value) in (int, Int64):
+        if abs(value) > _FARTHEST:
+            raise ExecutionError(f"the time {value} is out of range")
         return Moment(value)
     raise ExecutionError("the present time cannot be read: a key must be found again")
 

@@ -1,0 +1,107 @@
+"""Go templates run in tests: over JSON data, with Go's own functions or with sprig's, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tornado_proxy.templating.data import TargetData, User
+from tornado_proxy.templating.errors import RenderError, TemplateMistake
+from tornado_proxy.templating.golang import urls
+from tornado_proxy.templating.golang.headers import header
+from tornado_proxy.templating.golang.limits import Budget, Limits
+from tornado_proxy.templating.golang.program import TEMPLATE_OF_TEXT, Program
+from tornado_proxy.templating.golang.regex import compile_re2
+from tornado_proxy.templating.golang.sprig.all import functions
+from tornado_proxy.templating.golang.sprig.refused import REFUSED
+from tornado_proxy.templating.golang.standard import STANDARD
+from tornado_proxy.templating.golang.text import go_string, runes
+from tornado_proxy.templating.golang.values import Nil, Struct, from_json
+from tornado_proxy.templating.golang.view import GENERIC_USER, ROOT, Facts, Groups, RequestFacts
+from tornado_proxy.templating.golang.vocabulary import Vocabulary
+
+GO = Vocabulary(STANDARD)
+"""What text/template has by itself."""
+
+HELM = Vocabulary({**STANDARD, **functions(compile_re2), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
+"""The same with sprig's functions and those that Helm adds, as the recorded answers have them."""
+
+GENEROUS = Limits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)
+
+
+def budget(**limits: int) -> Budget:
+    """A budget with other limits than the product's."""
+    return Budget(Limits(**limits))
+
+
+def written(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
+    """What a template writes over JSON data."""
+    return runes(Program(text, vocabulary).execute(from_json(data), GENEROUS))
+
+
+def failure(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
+    """What a template says when it fails while it runs."""
+    with pytest.raises(RenderError) as caught:
+        Program(text, vocabulary).execute(from_json(data), GENEROUS)
+    return str(caught.value)
+
+
+def mistake(text: str, vocabulary: Vocabulary = HELM) -> TemplateMistake:
+    """What is found wrong with a template when it is read."""
+    with pytest.raises(TemplateMistake) as caught:
+        Program(text, vocabulary)
+    return caught.value
+
+
+def request_root(document: dict[str, Any]) -> Struct:
+    """The outermost data of a request recorded for a Go program, whose URL is whole."""
+    recorded, target = document["Request"], document["Target"]
+    pairs = [(name, value) for name, values in recorded.get("Header", {}).items() for value in values]
+    request = RequestFacts(
+        go_string(recorded.get("Method", "")),
+        go_string(recorded.get("Host", "")),
+        urls.parse(go_string(recorded["URL"])),
+        header(pairs),
+        go_string(recorded.get("RequestURI", "")),
+        go_string(recorded.get("RemoteAddr", "")),
+    )
+    user = document.get("User")
+    facts = Facts(
+        go_string(document.get("Key", "")),
+        None if user is None else user_of(user),
+        _target(target),
+        lambda: request,
+        Groups,
+        Nil(GENERIC_USER),
+    )
+    return Struct(ROOT, facts)
+
+
+def user_of(document: dict[str, Any]) -> User:
+    """A recorded user."""
+    return User(
+        username=document.get("Username") or document.get("PreferredUsername", ""),
+        kind=document["type"],
+        email=document.get("Email", ""),
+        groups=tuple(document.get("Groups") or ()),
+        name=document.get("Name", ""),
+        given_name=document.get("GivenName", ""),
+        family_name=document.get("FamilyName", ""),
+        email_verified=document.get("EmailVerified", False),
+    )
+
+
+def _target(document: dict[str, Any]) -> TargetData:
+    bucket, mount = document["Bucket"], document["Mount"]
+    return TargetData(
+        name=document["Name"],
+        bucket_name=bucket.get("Name", ""),
+        bucket_prefix=bucket.get("Prefix", ""),
+        bucket_region=bucket.get("Region", ""),
+        bucket_s3_endpoint=bucket.get("S3Endpoint", ""),
+        bucket_list_max_keys=bucket.get("S3ListMaxKeys", 0),
+        bucket_disable_ssl=bucket.get("DisableSSL", False),
+        mount_host=mount.get("Host", ""),
+        mount_paths=tuple(mount.get("Path") or ()),
+    )

@@ -1,0 +1,100 @@
+import pytest
+from go_programs import failure, written
+
+DAY = '(toDate "2006-01-02" "2020-02-29")'
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        (f'{DAY} | date "2006/01"', "2020/02"),
+        ('date "2006-01-02" 0', "1970-01-01"),
+        ('date "2006" (int64 1600000000)', "2020"),
+        (f'dateInZone "15:04 MST" {DAY} "UTC"', "00:00 UTC"),
+        ('date_in_zone "2006" 0 "Local"', "1970"),
+        ("htmlDate 86400", "1970-01-02"),
+        ('htmlDateInZone 0 ""', "1970-01-01"),
+        (f'date "é2006" {DAY}', "é2020"),
+        (f'dateModify "36h" {DAY} | htmlDate', "2020-03-01"),
+        (f'date_modify "bad" {DAY} | htmlDate', "2020-02-29"),
+        (f'mustDateModify "-1s" {DAY}', "2020-02-28 23:59:59 +0000 UTC"),
+        (f'must_date_modify "1h" {DAY} | date "15"', "01"),
+        (f"unixEpoch {DAY}", "1582934400"),
+        ('toDate "2006" "bad"', "0001-01-01 00:00:00 +0000 UTC"),
+        ('mustToDate "2006-01-02 -0700" "2020-02-29 +0200" | date "2006-01-02 15"', "2020-02-28 22"),
+        ('duration "3661"', "1h1m1s"),
+        ("duration (int64 60)", "1m0s"),
+        ("duration 60", "0s"),
+        ('duration "x"', "0s"),
+        ('durationRound "2h30m"', "2h"),
+        ('durationRound "-800h"', "1mo"),
+        ('durationRound "90s"', "1m"),
+        ('durationRound "2s"', "2s"),
+        ('durationRound "1s"', "0s"),
+        ('durationRound "100h"', "4d"),
+        ('durationRound "20000h"', "2y"),
+        ("durationRound (int64 5000000000)", "5s"),
+        ('durationRound "bad"', "0s"),
+        ("durationRound 5", "0s"),
+    ],
+)
+def test_dates_are_written_and_moved(call, result):
+    """In UTC, wherever the service runs."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("Year", "2020"),
+        ("Month", "February"),
+        ("Day", "29"),
+        ("Hour", "0"),
+        ("Minute", "0"),
+        ("Second", "0"),
+        ("Nanosecond", "0"),
+        ("Weekday", "Saturday"),
+        ("YearDay", "60"),
+        ("Unix", "1582934400"),
+        ("UnixMilli", "1582934400000"),
+        ("UTC", "2020-02-29 00:00:00 +0000 UTC"),
+        ("String", "2020-02-29 00:00:00 +0000 UTC"),
+        ("IsZero", "false"),
+        ('Format "06"', "20"),
+        ("AddDate 1 0 0", "2021-03-01 00:00:00 +0000 UTC"),
+        (f"Equal {DAY}", "true"),
+        (f"After {DAY}", "false"),
+        (f'Before (dateModify "1h" {DAY})', "true"),
+        (f"Compare {DAY}", "0"),
+        (f'Sub (dateModify "-1h" {DAY})', "1h0m0s"),
+        ('Sub (toDate "" "x")', "2562047h47m16.854775807s"),
+    ],
+)
+def test_times_have_methods(call, result):
+    """Those of Go that need no clock."""
+    assert written(f"{{{{ with {DAY} }}}}{{{{ .{call} }}}}{{{{ end }}}}") == result
+
+
+def test_months_and_durations_are_numbers_with_names():
+    """Which have types of their own."""
+    assert written(f'{{{{ printf "%d %T" {DAY}.Month {DAY}.Month }}}}') == "2 time.Month"
+    assert written(f'{{{{ printf "%T" ({DAY}.Sub {DAY}) }}}}') == "time.Duration"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('date "2006" nil', "the present time cannot be read"),
+        ('date "2006" "x"', "the present time cannot be read"),
+        (f"durationRound {DAY}", "the present time cannot be read"),
+        ('dateInZone "2006" 0 "Europe/Berlin"', "times are shown in UTC only, not in `Europe/Berlin`"),
+        ('mustToDate "2006" "x"', "`x` is no time of its layout"),
+        (f'mustDateModify "x" {DAY}', "`x` is no duration"),
+        ("htmlDate 9223372036854775807", "the time 9223372036854775807 is out of range"),
+        ('unixEpoch "x"', "a `time.Time` is expected, not a string"),
+        ("unixEpoch .Missing", "there is no value where a `time.Time` is expected"),
+    ],
+)
+def test_the_present_and_other_zones_are_refused(call, message):
+    """A key must be found again, tomorrow and on another machine."""
+    assert failure(f"{{{{ {call} }}}}").startswith(message)

@@ -1,0 +1,136 @@
+import pytest
+from go_programs import failure, written
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("add 1 2 3", "6"),
+        ("add", "0"),
+        ('add "1" 2', "3"),
+        ("add1 5", "6"),
+        ("sub 5 7", "-2"),
+        ("mul 2 3 4", "24"),
+        ("div 7 2", "3"),
+        ("div -7 2", "-3"),
+        ("mod 7 3", "1"),
+        ("mod -7 3", "-1"),
+        ("mod 7 -3", "1"),
+        ("max 1 5 3", "5"),
+        ("biggest 1 5", "5"),
+        ("min 4 2 8", "2"),
+        ("add 9223372036854775807 1", "-9223372036854775808"),
+        ("mul 9223372036854775807 2", "-2"),
+        ("div -9223372036854775808 -1", "-9223372036854775808"),
+    ],
+)
+def test_integers_are_calculated_in_64_bits(call, result):
+    """Division cuts towards zero."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+def test_integers_that_are_calculated_are_int64():
+    """Which functions that take an int refuse, as in Go."""
+    assert written('{{ printf "%T" (add 1 2) }}') == "int64"
+    assert failure("{{ until (add 1 2) }}").startswith("a `int` is expected, not a `int64`")
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("addf 0.1 0.2", "0.3"),
+        ("addf", "0"),
+        ("add1f 1.5", "2.5"),
+        ("subf 7.5 2 3", "2.5"),
+        ("mulf 1.1 1.1", "1.21"),
+        ("divf 10 2 4", "1.25"),
+        ("divf 2 3", "0.6666666666666667"),
+        ("divf -2 3", "-0.6666666666666667"),
+        ("divf 1 -3", "-0.3333333333333333"),
+        ("divf 0 5", "0"),
+        ("mulf 1e308 10", "+Inf"),
+        ("mulf -1e308 10", "-Inf"),
+    ],
+)
+def test_decimals_are_calculated_exactly(call, result):
+    """Division has 16 places, and what is too large is infinite."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("maxf 1.5 3 2", "3"),
+        ("minf 1.5 3 2", "1.5"),
+        ('maxf 1 "nan"', "NaN"),
+        ('maxf "nan" "+inf"', "+Inf"),
+        ('minf "nan" "-inf"', "-Inf"),
+        ("maxf -0.0 0", "0"),
+        ("maxf -0.0 -0.0", "-0"),
+        ("minf 0 -0.0", "-0"),
+        ("minf 0 0", "0"),
+        ("floor 1.8", "1"),
+        ("floor -1.2", "-2"),
+        ("ceil 1.2", "2"),
+        ("ceil -0.5", "-0"),
+        ('floor "+inf"', "+Inf"),
+        ("round 3.14159 2", "3.14"),
+        ("round 2.5 0", "3"),
+        ("round 2.4 0 0.3", "3"),
+        ("round -3.7 0", "-4"),
+        ("round 1234.5 -2", "1200"),
+        ('round "nan" 1', "NaN"),
+        ("round 5.5 400", "NaN"),
+        ("round 5.5 -400", "NaN"),
+        ('round "+inf" 1', "+Inf"),
+        ('round "inf" -400', "NaN"),
+        ("round -5.5 -400", "NaN"),
+    ],
+)
+def test_floats_are_compared_and_rounded(call, result):
+    """Minus zero and what is no number have their rules."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("until 3", "[0 1 2]"),
+        ("until -2", "[0 -1]"),
+        ("until 0", "[]"),
+        ("untilStep 0 10 4", "[0 4 8]"),
+        ("untilStep 3 0 -1", "[3 2 1]"),
+        ("untilStep 3 99 0", "[]"),
+        ("untilStep 3 0 1", "[]"),
+        ("untilStep 0 3 -1", "[]"),
+        ("untilStep 3 3 1", "[]"),
+        ("untilStep 3 3 -1", "[]"),
+        ("seq 3", "1 2 3"),
+        ("seq -2", "1 0 -1 -2"),
+        ("seq 2 4", "2 3 4"),
+        ("seq 4 2", "4 3 2"),
+        ("seq 0 3 10", "0 3 6 9"),
+        ("seq 10 -4 0", "10 6 2"),
+        ("seq 10 4 0", ""),
+        ("seq", ""),
+        ("seq 1 2 3 4", ""),
+    ],
+)
+def test_sequences_are_made(call, result):
+    """A step that leads nowhere makes none."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("div 7 0", "a number is divided by zero"),
+        ("mod 7 0", "a number is divided by zero"),
+        ("divf 7 0", "a number is divided by zero"),
+        ('addf 1 "nan"', "`nan` has no decimals"),
+        ('mulf 1 "inf"', "`inf` has no decimals"),
+    ],
+)
+def test_what_go_panics_at_fails(call, message):
+    """Division by zero, and decimals of what is no number."""
+    assert failure(f"{{{{ {call} }}}}").startswith(message)

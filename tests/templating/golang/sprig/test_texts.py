@@ -1,0 +1,126 @@
+import pytest
+from go_programs import failure, written
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ('upper "aé"', "AÉ"),
+        ('lower "AÉ"', "aé"),
+        ('trim "  a "', "a"),
+        ('trimAll "$é" "é$a$"', "a"),
+        ('trimAll "$" "$a$"', "a"),
+        ('trimAll "" " a "', " a "),
+        ('trimAll "" "é"', "é"),
+        ('trimall "x" "xax"', "a"),
+        ('trimAll "\\xff" "\\xfea\\xff" | quote', '"a"'),
+        ('trimPrefix "-" "-a"', "a"),
+        ('trimSuffix "-" "a-"', "a"),
+        ('contains "b" "abc"', "true"),
+        ('hasPrefix "a" "abc"', "true"),
+        ('hasSuffix "a" "abc"', "false"),
+        ("hello", "Hello!"),
+        ('quote "a" 1 nil "b\\n"', '"a" "1" "b\\n"'),
+        ('squote "a" 1 nil', "'a' '1'"),
+        ('cat "a" nil 1 true', "a 1 true"),
+        ('repeat 3 "ab"', "ababab"),
+        ('replace "a" "b" "aXa"', "bXb"),
+        ('replace "" "-" "aé"', "-a-é-"),
+        ('plural "one" "many" 1', "one"),
+        ('plural "one" "many" 2', "many"),
+        ('indent 2 "a\\nb" | quote', '"  a\\n  b"'),
+        ('nindent 1 "a" | quote', '"\\n a"'),
+        ("toString 1.5", "1.5"),
+        ('toStrings (list 1 "a" nil) | toJson', '["1","a"]'),
+        ("toStrings nil | toJson", "[]"),
+        ("toStrings 5", "[5]"),
+        ('join "-" (list 1 "a" nil true)', "1-a-true"),
+        ('join "-" "abc"', "abc"),
+        ('join "-" nil', ""),
+    ],
+)
+def test_texts_are_made(call, result):
+    """As sprig makes them, nil left out where it leaves it out."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ('substr 1 3 "hello"', "el"),
+        ('substr -1 3 "hello"', "hel"),
+        ('substr 3 -1 "hello"', "lo"),
+        ('substr 3 99 "hello"', "lo"),
+        ('substr 0 1 "é"', "\ufffd"),
+        ('trunc 2 "hello"', "he"),
+        ('trunc 9 "hello"', "hello"),
+        ('trunc -2 "hello"', "lo"),
+        ('trunc -9 "hello"', "hello"),
+        ('abbrev 8 "hello world"', "hello..."),
+        ('abbrev 3 "hello"', "hello"),
+        ('abbrev 50 "hello"', "hello"),
+        ('abbrevboth 5 10 "1234 5678 9123"', "...5678..."),
+        ('abbrevboth 99 10 "1234 5678 9123"', "...78 9123"),
+        ('abbrevboth 2 10 "1234 5678 9123"', "1234 56..."),
+        ('abbrevboth 9 8 "1234 5678 9123"', "... 9123"),
+        ('abbrevboth 5 6 "1234567890"', "1234567890"),
+        ('abbrevboth 0 5 "1234567890"', "12..."),
+        ('abbrevboth 5 7 "1234567890123"', "...6..."),
+    ],
+)
+def test_texts_are_cut_by_bytes(call, result):
+    """A character may be cut in two."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ('splitList "/" "a/b" | toJson', '["a","b"]'),
+        ('splitList "" "aé" | toJson', '["a","é"]'),
+        ('splitList "" "" | toJson', "[]"),
+        ('splitList "," "" | toJson', '[""]'),
+        ('split "/" "a/b"', "map[_0:a _1:b]"),
+        ('(split "/" "a/b")._1', "b"),
+        ('splitn "/" 2 "a/b/c"', "map[_0:a _1:b/c]"),
+        ('splitn "/" 0 "a"', "map[]"),
+        ('splitn "/" -1 "a/b"', "map[_0:a _1:b]"),
+        ('splitn "" 2 "abc"', "map[_0:a _1:bc]"),
+        ('splitn "" 9 "ab"', "map[_0:a _1:b]"),
+    ],
+)
+def test_texts_are_split(call, result):
+    """An empty separator parts the runes."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        ('wrap 5 "hello world foo"', ["hello", "world", "foo"]),
+        ('wrap 3 "hello  a b"', ["hello", "a b"]),
+        ('wrap 3 "hello"', ["hello"]),
+        ('wrap 0 "a b"', ["a", "b"]),
+        ('wrapWith 3 "\\n" "hello a"', ["hel", "lo", "a"]),
+        ('wrapWith 5 "" "hello world"', ["hello", "world"]),
+    ],
+)
+def test_texts_are_wrapped_at_spaces(call, lines):
+    """Long words are cut only if another line end is given."""
+    assert written(f"{{{{ {call} }}}}").split("\n") == lines
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('substr 3 1 "hello"', "the bounds 3 and 1 are out of range"),
+        ('substr 9 -1 "hello"', "the bounds 9 and 5 are out of range"),
+        ('substr -1 9 "hello"', "the bounds 0 and 9 are out of range"),
+        ('substr -1 -1 "hello"', "the bounds 0 and -1 are out of range"),
+        ('repeat -1 "a"', "a text is repeated no negative number of times"),
+        ('indent -1 "a"', "a text is indented by no negative number of spaces"),
+    ],
+)
+def test_what_go_panics_at_fails(call, message):
+    """Bounds and counts that cannot be."""
+    assert failure(f"{{{{ {call} }}}}").startswith(message)

@@ -1,0 +1,62 @@
+import pytest
+from go_programs import budget
+
+from tornado_proxy.templating.errors import LimitError
+from tornado_proxy.templating.golang.regex import Re2Expression, captures, compile_re2, matches
+
+
+def _found(pattern, text, most=-1):
+    return [text[slice(*spans[0])] for spans in matches(compile_re2(pattern), text, budget(), most)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a+", b"baac a", [b"aa", b"a"]),
+        ("x*", b"axb", [b"", b"x", b""]),
+        ("", "é".encode(), [b"", b""]),
+        ("^a", b"aa", [b"a"]),
+        (r"\b", b"ab", [b"", b""]),
+        (".", "é😀".encode(), ["é".encode(), "😀".encode()]),
+        (".", b"a\xffb", [b"a", b"\xff", b"b"]),
+        ("\ufffd", b"\xff\xfe", [b"\xff", b"\xfe"]),
+        ("b", b"aaa", []),
+    ],
+)
+def test_matches_follow_one_another(pattern, text, found):
+    """None is empty right after another, and a byte that is no UTF-8 is a character."""
+    assert _found(pattern, text) == found
+
+
+@pytest.mark.parametrize(("most", "found"), [(0, []), (1, [b"a"]), (2, [b"a", b"a"]), (-1, [b"a"] * 3)])
+def test_so_many_matches_as_are_wanted(most, found):
+    """All of them if the number is negative."""
+    assert _found("a", b"aaa", most) == found
+
+
+def test_groups_of_a_match_are_texts():
+    """One that took no part is none; of namesakes the first that did counts."""
+    expression = Re2Expression("(?P<x>a)|(?P<y>b)|(?P<x>c)", [("x", 1), ("y", 2), ("x", 3)])
+    first, second = matches(expression, b"ac", budget())
+    assert captures(expression, b"ac", first).groups == ("a", "a", None, None)
+    assert captures(expression, b"ac", first).names == {"x": 1, "y": 2}
+    assert captures(expression, b"ac", second).names == {"x": 3, "y": 2}
+
+
+def test_groups_keep_bytes_that_are_no_utf8():
+    """As Python writes such bytes in texts."""
+    expression = compile_re2("(.)(x)?")
+    (spans,) = matches(expression, b"\xff", budget())
+    assert captures(expression, b"\xff", spans).groups == ("\udcff", "\udcff", None)
+
+
+def test_what_is_no_expression_says_why():
+    """In RE2's words."""
+    with pytest.raises(ValueError, match="missing"):
+        compile_re2("(")
+
+
+def test_searching_is_work():
+    """Each search may look at all that is left."""
+    with pytest.raises(LimitError):
+        list(matches(compile_re2("a"), b"a" * 100, budget(steps=50)))
