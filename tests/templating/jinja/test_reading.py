@@ -1,7 +1,15 @@
+from pathlib import Path
+
 import pytest
 
 from tornado_proxy.templating.errors import TemplateMistake
 from tornado_proxy.templating.jinja import compile_template
+from tornado_proxy.templating.jinja.environment import GLOBALS
+from tornado_proxy.templating.jinja.filters import FILTERS
+from tornado_proxy.templating.jinja.sizes import TEXT_METHODS
+from tornado_proxy.templating.jinja.tests import TESTS
+from tornado_proxy.templating.jinja.views import NAMES as VARIABLES
+from tornado_proxy.templating.jinja.views import RECORDS
 
 NAMES = {"rest": 1, "items": 2}
 
@@ -117,3 +125,16 @@ def test_names_of_loops_and_macros_are_known():
         {},
         0,
     )
+
+
+DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [FILTERS, TESTS, GLOBALS, TEXT_METHODS, VARIABLES, *(record.FIELDS for record in RECORDS.values())],
+    ids=["filters", "tests", "functions", "methods", "variables", *RECORDS],
+)
+def test_every_name_of_the_dialect_is_documented(names):
+    """Whatever a template may name stands in its documentation."""
+    assert [name for name in names if f"`{name}`" not in DOCUMENTATION] == []
