@@ -1,0 +1,205 @@
+"""Several processes on one port: all serve the same, each is replaced, and none is missed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import threading
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from administering import RULES, Admin, eventually, service
+
+SIZE = 16 << 20
+CLIENTS = 4
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the files of the service are."""
+    return tmp_path_factory.mktemp("workers")
+
+
+@pytest.fixture(scope="module")
+def pair(folder):
+    """A service of two workers, which all tests share but those that end it."""
+    with service(folder, "--workers", "2", "--name-generation") as (proxy, admin):
+        yield proxy, admin
+
+
+@pytest.fixture
+def doomed(tmp_path):
+    """Another, to be ended."""
+    with service(tmp_path, "--workers", "2") as (proxy, admin):
+        yield proxy, admin
+
+
+def _edit(folder: Path, admin: Admin, word: str) -> None:
+    """Have `/NAME` answered with `word/NAME.txt`."""
+    (folder / "rules" / "site.rules").write_text(RULES.format(word))
+    assert admin.reload()[0] == 200
+
+
+def _pids(admin: Admin) -> set[int]:
+    return {worker["pid"] for worker in admin.status()["workers"]}
+
+
+@dataclass
+class Load:
+    """Clients that ask again and again, each time on a connection of its own."""
+
+    address: tuple[str, int]
+    stop: threading.Event = field(default_factory=threading.Event)
+    answered: int = 0
+    lost: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stop.is_set():
+            with closing(http.client.HTTPConnection(*self.address, timeout=20)) as connection:
+                try:
+                    connection.connect()
+                except OSError as error:
+                    self.refused.append(repr(error))
+                    continue
+                try:
+                    connection.request("GET", "/a")
+                    assert connection.getresponse().read() == b"first/a.txt"
+                    self.answered += 1
+                except (OSError, http.client.HTTPException) as error:
+                    self.lost.append(repr(error))
+
+
+def _begin_download(address: tuple[str, int], stack: ExitStack) -> http.client.HTTPResponse:
+    """A download whose client has read only its head so far."""
+    link = stack.enter_context(closing(http.client.HTTPConnection(*address, timeout=20)))
+    link.connect()
+    link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    link.request("GET", f"/{SIZE}.bin")
+    return link.getresponse()
+
+
+def _is_whole(download: http.client.HTTPResponse) -> bool:
+    try:
+        return len(download.read()) == SIZE
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def test_a_killed_worker_loses_its_own_requests_only(pair):
+    """A kill -9 under load: what was in flight in that worker is lost, nothing else, and the port serves on."""
+    proxy, admin = pair
+    load = Load(proxy.address)
+    threads = [threading.Thread(target=load.run) for _ in range(CLIENTS)]
+    with ExitStack() as stack:
+        downloads = [_begin_download(proxy.address, stack) for _ in range(6)]
+        status = admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == len(downloads))
+        victim = max(status["workers"], key=lambda worker: worker["inFlight"])
+        for thread in threads:
+            thread.start()
+        eventually(lambda: load.answered > 20)
+        os.kill(victim["pid"], signal.SIGKILL)
+        admin.wait(lambda status: {worker["pid"] for worker in status["workers"]}.isdisjoint({victim["pid"]}))
+        before = load.answered
+        admin.wait(lambda status: len(status["workers"]) == 2)
+        eventually(lambda: load.answered > before + 50)
+        load.stop.set()
+        for thread in threads:
+            thread.join()
+        lost = [download for download in downloads if not _is_whole(download)]
+    print(f"{len(lost)} of {len(downloads)} downloads and {len(load.lost)} of {load.answered} short requests were lost")
+    assert len(lost) == victim["inFlight"]
+    # Each client has one request under way at most.
+    assert len(load.lost) <= CLIENTS
+    assert load.refused == []
+
+
+def test_a_reload_reaches_every_worker(pair, folder):
+    """Once the admin listener has answered, each worker answers by the new rules."""
+    proxy, admin = pair
+    _edit(folder, admin, "second")
+    generation = admin.status()["generation"]
+    answers = [proxy.request("GET", "/a") for _ in range(40)]
+    assert {answer.body for answer in answers} == {b"second/a.txt"}
+    assert {answer.headers["x-tornado-proxy-generation"] for answer in answers} == {str(generation)}
+    assert {worker["generation"] for worker in admin.status()["workers"]} == {generation}
+
+
+def test_a_worker_that_starts_while_the_files_are_bad_serves_what_the_others_serve(pair, folder):
+    """What takes the place of a killed worker gets the generation in force, not what is on disk."""
+    proxy, admin = pair
+    _edit(folder, admin, "third")
+    before = _pids(admin)
+    (folder / "rules" / "site.rules").write_text("target site { rewrite")
+    admin.wait(lambda status: status["lastFailedAttempt"] is not None)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    admin.wait(
+        lambda status: (
+            len(status["workers"]) == 2
+            and all(worker["pid"] not in before and "generation" in worker for worker in status["workers"])
+        )
+    )
+    assert proxy.request("GET", "/a").body == b"third/a.txt"
+
+
+def test_the_metrics_of_all_workers_are_one_view(pair):
+    """Requests that different workers answered are added up, and a worker that was replaced is not forgotten."""
+    proxy, admin = pair
+    before = admin.metric("tornado_proxy_requests_total")
+    for _ in range(30):
+        proxy.request("GET", "/a")
+    eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 30)
+    for pid in _pids(admin):
+        os.kill(pid, signal.SIGKILL)
+    # Waits in the kernel's queue until there is a worker again.
+    proxy.request("GET", "/a")
+    eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 31)
+
+
+def test_workers_end_when_their_keeper_is_killed(doomed):
+    """A kill -9 of the process that keeps them: the workers finish what runs, and free the port."""
+    proxy, admin = doomed
+    with ExitStack() as stack:
+        download = _begin_download(proxy.address, stack)
+        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
+        pids = _pids(admin)
+        proxy.process.kill()
+        proxy.process.wait()
+        assert _is_whole(download)
+    eventually(lambda: not any(_is_alive(pid) for pid in pids))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(proxy.address)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_end_finishes_what_runs(doomed):
+    """SIGTERM: no new connection is taken, a download ends whole, and the exit status is 0."""
+    proxy, admin = doomed
+    with ExitStack() as stack:
+        download = _begin_download(proxy.address, stack)
+        admin.wait(lambda status: sum(worker["inFlight"] for worker in status["workers"]) == 1)
+        proxy.process.terminate()
+        eventually(lambda: _refuses(proxy.address))
+        assert _is_whole(download)
+    assert proxy.process.wait(timeout=20) == 0
+
+
+def _refuses(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address).close()
+    except ConnectionRefusedError:
+        return True
+    return False
