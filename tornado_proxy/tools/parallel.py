@@ -5,11 +5,9 @@ Workers are forked, so that they inherit items and compiled rules as they are; o
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -46,6 +44,9 @@ def in_portions(
 def _forked(
     work: Callable[[Sequence[Item]], Result], items: Sequence[Item], starts: Sequence[int], workers: int
 ) -> Iterator[Result]:
+    import multiprocessing  # noqa: PLC0415 - 20 ms that few items need not wait for
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - the same
+
     global _inherited  # noqa: PLW0603 - what forked workers share has to stand where they find it
     context = multiprocessing.get_context("fork")
     _inherited = (work, items)

@@ -1,0 +1,42 @@
+"""Sites made of rule texts: targets that are asked without a configuration file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rule_texts import document
+
+from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, PutAction, Target
+from tornado_proxy.routing.mounts import Site, sites
+from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.tools.traffic import Request, Traffic, open_log, read_traffic
+
+EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
+
+
+def rule_sets(text: str) -> dict[str, RuleSet]:
+    """The rule sets of a text that has no mistake."""
+    compiled = compile_documents([document(text)])
+    assert compiled.diagnostics == ()
+    return dict(compiled.rule_sets)
+
+
+def site(statements: str, name: str = "site", **target) -> Site:
+    """A site mounted at `/`, whose rules are the statements."""
+    settings = {"mount": Mount(), "bucket": Bucket("files"), "actions": EVERYTHING} | target
+    return sites([Target(name, **settings)], rule_sets(f"target {name} {{\n{statements}\n}}"))[0]
+
+
+def requests(*addresses: str) -> Traffic:
+    """Traffic of addresses, each asked for once for every time that it is named."""
+    traffic = Traffic()
+    for address in addresses:
+        traffic.requests[Request(address)] += 1
+    return traffic
+
+
+def traffic_of(path: Path) -> Traffic:
+    """What a file holds."""
+    with open_log(path) as file:
+        return read_traffic(file, lambda part: None)

@@ -1,0 +1,88 @@
+import codecs
+
+from documents import scattered_texts
+from hypothesis import given
+from hypothesis import strategies as st
+from rule_texts import parsed
+
+from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.tools.formatting import difference, formatted
+
+TIDY = b'target site {\n    rewrite `^/a$` -> "/b"\n}\n'
+
+
+def _formatted(data):
+    return formatted(RuleFile("site.rules", data))
+
+
+def test_a_file_is_printed_in_its_canonical_layout():
+    """The result is the printer's text, in UTF-8."""
+    result = _formatted(b'target site{rewrite`^/a$`->"/b"}')
+    assert (result.after, result.changed, result.diagnostics) == (TIDY, True, ())
+
+
+def test_what_is_in_the_canonical_layout_is_unchanged():
+    """Formatting twice is formatting once."""
+    assert not _formatted(TIDY).changed
+
+
+def test_a_byte_order_mark_and_cr_lf_go():
+    """Both are no mistakes, and no part of the layout."""
+    result = _formatted(codecs.BOM_UTF8 + TIDY.replace(b"\n", b"\r\n"))
+    assert result.changed
+    assert result.after == TIDY
+
+
+def test_a_file_with_a_syntax_error_stays_as_it_is():
+    """Its mistakes are told."""
+    result = _formatted(b"target site {\nrewrite `^/a -> '/b'\n}")
+    assert not result.changed
+    assert [each.code for each in result.diagnostics] == ["unterminated-string"]
+
+
+def test_a_source_that_does_not_compile_is_no_syntax_error():
+    """The layout asks for the tree alone."""
+    assert _formatted(b"target site { rewrite `(` -> `/b` }").changed
+
+
+def test_a_file_that_is_not_utf_8_stays_as_it_is():
+    """There is no text to lay out."""
+    result = _formatted(b"target \xff {}")
+    assert not result.changed
+    assert [each.code for each in result.diagnostics] == ["not-utf-8"]
+
+
+def test_a_difference_is_a_patch():
+    """Lines that go and lines that come, with what the file is called; a missing line end is told."""
+    assert list(difference(_formatted(b'target site {\n  rewrite `^/a$` -> "/b"\n}'))) == [
+        "--- site.rules",
+        "+++ site.rules",
+        "@@ -1,3 +1,3 @@",
+        " target site {",
+        '-  rewrite `^/a$` -> "/b"',
+        "-}",
+        "\\ No newline at end of file",
+        '+    rewrite `^/a$` -> "/b"',
+        "+}",
+    ]
+
+
+def test_nothing_differs_in_a_tidy_file():
+    """There is no empty patch."""
+    assert list(difference(_formatted(TIDY))) == []
+
+
+@given(scattered_texts())
+def test_formatting_keeps_the_meaning_and_is_done_once(scattered):
+    """Whatever the layout was, the document is the same, and a second time changes nothing."""
+    text, _ = scattered
+    result = _formatted(text.encode())
+    assert parsed(result.after.decode()).document == parsed(text).document
+    assert not _formatted(result.after).changed
+
+
+@given(st.binary(max_size=80))
+def test_no_file_is_too_strange(data):
+    """Any bytes are formatted, or left as they are with a reason."""
+    result = _formatted(data)
+    assert not (result.diagnostics and result.changed)
