@@ -1,0 +1,91 @@
+"""Answers as the protocol's types."""
+
+from __future__ import annotations
+
+import pytest
+from editing import NAME, analysed, site
+from lsprotocol import types
+from rule_texts import document
+
+from tornado_proxy.lang.diagnostic import Edit
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.tools.lsp.completion import Kind, Proposal
+from tornado_proxy.tools.lsp.hover import Hover
+from tornado_proxy.tools.lsp.positions import Encoding
+from tornado_proxy.tools.lsp.symbols import symbols
+from tornado_proxy.tools.lsp.translation import Translation, uri_of
+
+_SOURCE = SourceFile("/rules/a b.rules", "x\n😀ab\n")
+_SPAN = Span(_SOURCE, 3, 4)
+
+
+def _range(start: tuple[int, int], end: tuple[int, int]) -> types.Range:
+    return types.Range(types.Position(*start), types.Position(*end))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "start", "end"), [(Encoding.UTF8, 4, 5), (Encoding.UTF16, 2, 3), (Encoding.UTF32, 1, 2)]
+)
+def test_places_are_counted_as_was_agreed(encoding, start, end):
+    """In both directions."""
+    translation = Translation(encoding)
+    assert translation.range(_SPAN) == _range((1, start), (1, end))
+    assert translation.offset(_SOURCE, types.Position(1, start)) == _SPAN.start
+
+
+def test_a_file_is_called_what_the_client_calls_it():
+    """Of a file that it has not open, the URI is made from the path."""
+    translation = Translation(open={"/rules/a b.rules": ("file:///rules/a%20b.rules?x", 7)})
+    assert translation.location(_SPAN).uri == "file:///rules/a%20b.rules?x"
+    assert (translation.version("/rules/a b.rules"), translation.version("/other")) == (7, None)
+    assert Translation().location(_SPAN).uri == "file:///rules/a%20b.rules"
+    assert uri_of("untitled:Untitled-1") == "untitled:Untitled-1"
+
+
+def test_a_finding_says_all_that_is_known():
+    """Message and help, code, severity, and second places."""
+    text = site('rewrite a `^/a$` -> "/b"', 'rewrite b `^/a$` -> "/c"', 'test "/a" -> "/b"')
+    analysis = analysed(text)
+    (found,) = Translation().diagnostics(analysis.document(NAME).source, analysis.diagnostics_of(NAME))
+    assert (found.code, found.severity) == ("duplicate-rewrite", types.DiagnosticSeverity.Error)
+    assert found.tags == [types.DiagnosticTag.Unnecessary]
+    assert "\n" in found.message
+    assert found.related_information[0].location.uri == NAME
+
+
+@pytest.mark.parametrize(("markdown", "kind"), [(True, "markdown"), (False, "plaintext")])
+def test_an_editor_without_markdown_is_told_so(markdown, kind):
+    """The text is readable as it is."""
+    assert Translation(markdown=markdown).hover(Hover("`x`", _SPAN)).contents.kind.value == kind
+
+
+@pytest.mark.parametrize(("snippets", "text"), [(True, "go ($1)"), (False, "go")])
+def test_an_editor_without_snippets_gets_the_word(snippets, text):
+    """Places to fill in would be shown as they are."""
+    proposal = Proposal("go", Kind.KEYWORD, _SPAN, snippet="go ($1)")
+    found = Translation(snippets=snippets).completion(proposal, 3)
+    assert (found.text_edit.new_text, found.sort_text) == (text, "0003")
+
+
+def test_a_proposal_may_bring_its_manual_page():
+    """It is shown beside the list."""
+    found = Translation().completion(Proposal("x", Kind.CHECK, _SPAN, "a phrase", "a page"), 0)
+    assert (found.detail, found.documentation.value) == ("a phrase", "a page")
+
+
+def test_edits_may_be_of_several_files():
+    """With versions where the client takes them."""
+    edits = [Edit(_SPAN, "y"), Edit(Span(SourceFile("untitled:1", "z"), 0, 1), "")]
+    plain = Translation().workspace_edit(edits)
+    assert {uri: len(each) for uri, each in plain.changes.items()} == {"file:///rules/a%20b.rules": 1, "untitled:1": 1}
+    versioned = Translation(versioned=True, open={"untitled:1": ("untitled:1", 3)}).workspace_edit(edits)
+    assert [each.text_document.version for each in versioned.document_changes] == [None, 3]
+    assert Translation().edits([]) == []
+
+
+def test_symbols_are_nested():
+    """A module with functions."""
+    (symbol,) = symbols(document('target site { rewrite `^/a$` -> "/b" }'))
+    found = Translation().symbol(symbol)
+    assert (found.kind, found.children[0].kind) == (types.SymbolKind.Module, types.SymbolKind.Function)
+    assert found.children[0].detail == "/b"
