@@ -28,9 +28,9 @@ def _jinja() -> CompileTemplate:
 
 
 def _go() -> CompileTemplate:
-    from tornado_proxy.templating import golang  # noqa: PLC0415 - its grammar is read only where a file needs it
+    from tornado_proxy.rules.go_templates import compile_go_template  # noqa: PLC0415 - only where a file needs it
 
-    return golang.compile_template
+    return compile_go_template
 
 
 _DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {

@@ -98,6 +98,7 @@ def test_fields_may_show_their_names():
         (1, "p", "%!p(int=1)"),
         (Slice([1, b"a", None]), "d", "[1 %!d(string=a) <nil>]"),
         (Nil(PAIR), "s", "%!s(*x.Pair=<nil>)"),
+        (Slice([1]), "w", "%!w([]interface {}=[1])"),
         (Struct(NAMED, b"n"), "x", "6e"),
         (Month(2), "d", "2"),
         (Month(2), "q", '"February"'),

@@ -162,6 +162,12 @@ def test_groups_are_read_by_name_and_by_number():
     assert _of_rule(text) == "aa/k[]a"
 
 
+def test_request_and_groups_are_the_same_throughout_a_rendering():
+    """As pointers and maps are in Go."""
+    assert _of_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}') == "truey"
+    assert _of_rule("{{eq .Request .Request}}") == "true"
+
+
 def test_a_group_that_does_not_exist_is_an_error():
     """Not an empty text, and not `<no value>`."""
     with pytest.raises(RenderError, match="there is no group `nope`"):

@@ -88,6 +88,8 @@ class Printer(Layout):
             self.string(type_name(value).encode())
         elif verb == "p":
             self._address(value)
+        elif verb == "w":
+            self.bad_verb(value, verb)
         elif follow and type(value) is Struct and value.type.stringer is None and not value.boxed:
             self._struct(value, verb, 0)
         else:

@@ -76,7 +76,7 @@ class _Formatting:
 
     def _argument(self, verb: str) -> None:
         printer = self.printer
-        if verb == "v":
+        if verb in ("v", "w"):
             printer.sharp_v, printer.sharp = printer.sharp, False
             printer.plus_v, printer.plus = printer.plus, False
         printer.argument(self.values[self.next], verb)

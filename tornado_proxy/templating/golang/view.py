@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templating.errors import MissingUserError
@@ -28,6 +28,8 @@ from tornado_proxy.templating.golang.values import (
     Type,
     Value,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,21 @@ class Facts:
     request: Callable[[], RequestFacts]
     groups: Callable[[], Map]
     nobody: Nil
+
+
+class Once(Generic[T]):
+    """What is made when it is first asked for, and the same from then on."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 class AbsentUser(Nil):
@@ -290,7 +307,7 @@ _NOBODY = AbsentUser()
 
 def facts_of(captures: Captures, data: TargetKeyRewriteData) -> Facts:
     """The facts that a rule's template reads."""
-    request, groups = partial(_request_facts, data.request), partial(_groups, captures)
+    request, groups = Once(partial(_request_facts, data.request)), Once(partial(_groups, captures))
     return Facts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 
 

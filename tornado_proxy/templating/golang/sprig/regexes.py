@@ -31,7 +31,7 @@ class _Regexes:
         self._compile_regex = compile_regex
 
     def _compiled(self, budget: Budget, pattern: bytes) -> Expression:
-        budget.spend(_COMPILATION + (len(pattern) >> 2))
+        budget.spend(_COMPILATION + len(pattern))
         try:
             return self._compile_regex(pattern.decode())
         except ValueError as error:
