@@ -101,7 +101,8 @@ def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
     try:
         compiled = compile_program(program, memory)
     except ProgramRefused as error:
-        raise PatternError(f"RE2 cannot match this: {error}") from error
+        cure = "count less, or split it into several rewrites"
+        raise PatternError(f"RE2 cannot match this: {error}", 0, len(text), cure) from error
     numbers: dict[str, tuple[int, ...]] = {}
     for number, name in enumerate(expression.names, start=1):
         if name:
