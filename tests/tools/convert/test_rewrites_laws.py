@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket
@@ -13,8 +13,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.keys import object_key
 from tornado_proxy.rules.errors import RefusedResult
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.rules.loading import compile_rule_files
-from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.patterns import PatternError, compile_pattern
 from tornado_proxy.templating import golang, plain
 from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData, User
@@ -101,10 +100,18 @@ PLACED = st.sampled_from(["{}", "{}", "({})", "(?P<one>{})", "(?:{})", "({}|a)",
 
 
 def _repeated(atom, repeat):
-    return atom if atom == r"\b" else (f"(?:{atom})" if len(atom) > 1 and not atom.startswith(("\\", "[")) else atom) + repeat
+    return (
+        atom
+        if atom == r"\b"
+        else (f"(?:{atom})" if len(atom) > 1 and not atom.startswith(("\\", "[")) else atom) + repeat
+    )
 
 
-PIECES = st.builds(lambda placed, atoms: placed.format("".join(atoms)), PLACED, st.lists(st.builds(_repeated, ATOMS, REPEATS), max_size=3))
+PIECES = st.builds(
+    lambda placed, atoms: placed.format("".join(atoms)),
+    PLACED,
+    st.lists(st.builds(_repeated, ATOMS, REPEATS), max_size=3),
+)
 SOURCES = st.builds(
     lambda opening, pieces, end, joint: opening + joint.join(pieces) + end,
     st.sampled_from(["", "^", "^", "^/", "^f/", "^/f/", "^f/a/", "(?i)^", "^(?i)", r"\A", "^^", "(?m)^", "^a.b/"]),
@@ -113,7 +120,9 @@ SOURCES = st.builds(
     st.sampled_from(["", "", "/", "|", "|^"]),
 )
 TARGETS = st.lists(
-    st.sampled_from(["/", "f", "f/", "/f/", "a", "x/", "$1", "${one}", "$2", "$one", "${1}x", "$0", "$$", ".", "f/a/", "a.b/"]),
+    st.sampled_from(
+        ["/", "f", "f/", "/f/", "a", "x/", "$1", "${one}", "$2", "$one", "${1}x", "$0", "$$", ".", "f/a/", "a.b/"]
+    ),
     max_size=4,
 ).map("".join)
 ACTIONS = st.sampled_from(
@@ -128,8 +137,8 @@ ACTIONS = st.sampled_from(
         "{{ .User.GetUsername }}",
         "{{ .Request.Method }}",
         "{{ .Target.Bucket.Prefix }}",
-        "{{ if hasPrefix \"f\" .Key }}a{{ else }}b/{{ end }}",
-        "{{ if eq .Key \"a\" \"f/a\" \"/f/a\" }}{{ .Key }}{{ end }}",
+        '{{ if hasPrefix "f" .Key }}a{{ else }}b/{{ end }}',
+        '{{ if eq .Key "a" "f/a" "/f/a" }}{{ .Key }}{{ end }}',
         "{{- $k := .Key -}}",
         "{{ $k := len .Key }}{{ if gt $k 3 }}x{{ end }}",
         "{{/* said */}}",
@@ -143,7 +152,9 @@ ACTIONS = st.sampled_from(
     ]
 )
 GO_TARGETS = st.lists(ACTIONS, max_size=4).map("".join)
-RULES = st.builds(Rule, SOURCES, TARGETS, st.just(Dialect.PLAIN)) | st.builds(Rule, SOURCES, GO_TARGETS, st.just(Dialect.GO))
+RULES = st.builds(Rule, SOURCES, TARGETS, st.just(Dialect.PLAIN)) | st.builds(
+    Rule, SOURCES, GO_TARGETS, st.just(Dialect.GO)
+)
 
 
 def _is_rule(rule):

@@ -52,23 +52,18 @@ def _entry(head: str, setting: Setting, indent: str) -> Iterator[str]:
             yield from _item(item, indent + _INDENT)
 
 
-def _item(item: Setting | Noted, indent: str) -> Iterator[str]:
+def _item(item: Setting, indent: str) -> Iterator[str]:
     """An item of a list, whose first line begins with a dash."""
-    if isinstance(item, Noted):
-        yield from (f"{indent}# {_line(comment)}" for comment in item.comments)
-        item = item.setting
     if _is_short(item) or not isinstance(item, Mapping):
         yield f"{indent}- {_flow(item)}"
         return
     first, *rest = _mapping(item, indent + _INDENT)
-    yield f"{indent}- {first.strip()}"
+    yield f"{indent}- {first.removeprefix(indent + _INDENT)}"
     yield from rest
 
 
-def _is_short(setting: Setting | Noted) -> bool:
+def _is_short(setting: Setting) -> bool:
     """Whether a setting reads well on one line: a scalar, some scalars, or two entries that do."""
-    if isinstance(setting, Noted):
-        return False
     if isinstance(setting, Plain):
         return True
     if isinstance(setting, Mapping):

@@ -7,6 +7,7 @@ the YAML that it is; the other formats of viper are not read here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
@@ -38,20 +39,27 @@ class Unreadable(Exception):
 
 def read(places: Sequence[Path]) -> Options:
     """What files and directories say together, later ones before earlier ones; raises `Unreadable`."""
-    paths = [path for place in places for path in _files(place)]
-    if not paths:
+    try:
+        paths = [path for place in places for path in _files(place)]
+        sources = [SourceFile(str(path), _text(path)) for path in paths]
+    except OSError as error:
+        message = f"`{error.filename}` cannot be read: {error.strerror}"
+        raise Unreadable(Diagnostic("unreadable-file", message)) from None
+    if not sources:
         raise Unreadable(Diagnostic("no-files", f"`{places[0]}` holds no configuration file"))
-    return without_nothing(reduce(merged, [_document(path) for path in paths]))
+    return together(sources)
+
+
+def together(sources: Sequence[SourceFile]) -> Options:
+    """What the texts of files say together, later ones before earlier ones; raises `Unreadable`."""
+    return reduce(merged, (without_nothing(_document(source)) for source in sources))
 
 
 def _files(place: Path) -> Iterator[Path]:
     if not place.is_dir():
         yield place
         return
-    try:
-        names = sorted((each.name for each in place.iterdir() if each.is_file()), key=str.encode)
-    except OSError as error:
-        raise Unreadable(Diagnostic("unreadable-file", f"`{place}` cannot be read: {error.strerror}")) from None
+    names = sorted((each.name for each in place.iterdir() if each.is_file()), key=os.fsencode)
     visible = [name for name in names if not name.startswith(".")]
     for name in visible:
         stem = Path(name).stem
@@ -63,8 +71,8 @@ def _files(place: Path) -> Iterator[Path]:
             raise Unreadable(Diagnostic("unknown-format", message, help="rewrite it in YAML"))
 
 
-def _document(path: Path) -> Options:
-    source = SourceFile(str(path), _text(path).removeprefix("\ufeff"))
+def _document(source: SourceFile) -> Options:
+    source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = compose(source.text)
     if composed.faults:
         raise Unreadable(*(_told(fault, source) for fault in composed.faults))
@@ -79,11 +87,8 @@ def _document(path: Path) -> Options:
 
 
 def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise Unreadable(Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}")) from None
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise Unreadable(Diagnostic("unreadable-file", f"`{path}` is larger than {LARGEST} bytes"))
     try:

@@ -44,9 +44,14 @@ def resources(
         try:
             _check_apart(_LeftOut(glob, frozenset(methods)), missing)
             done.append(_resource(section, glob, methods, providers, remarks))
+            message = f"{' and '.join(methods)} of `{glob}` as `{done[-1]['path']}`"
+            remarks.add(Outcome.CARRIED, section.path, section.span, message)
             if head and "GET" in methods and "HEAD" not in methods:
                 message = "HEAD is allowed with GET; s3-proxy asks for it by name"
                 remarks.add(Outcome.CHANGED, f"{section.path}.methods", section.span, message)
+            if "PUT" in methods and not glob.endswith("*"):
+                message = f"an upload is asked about with its file's name too, which `{glob}` may not cover"
+                remarks.add(Outcome.CHANGED, f"{section.path}.path", section.span, message)
         except _Reason as reason:
             section.settle()
             missing.append(_LeftOut(glob, frozenset(methods)))

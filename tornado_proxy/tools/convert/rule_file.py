@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.source import SourceFile, Span
@@ -57,3 +58,5 @@ def _lines(entry: Entry) -> Iterator[str]:
         case Never(reason):
             yield f"Not needed, {place}: {reason}"
             yield f"It was: {given.source} -> {given.target}"
+        case _:
+            assert_never(entry.result)

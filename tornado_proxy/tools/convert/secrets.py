@@ -40,9 +40,10 @@ def _remark_on_path(path: str, section: Section, remarks: Remarks) -> None:
 
 
 def password(section: Section | None, remarks: Remarks) -> Setting | None:
-    """The reference to a password, which may be a hash here."""
+    """The reference to a password; None too where its text would be taken for a hash: s3-proxy knows no hashes."""
     found = reference(section, remarks)
     if section is not None and isinstance(found, dict) and _LIKE_A_HASH.match(str(found.get("value", ""))):
-        message = "the password looks like a hash, and is taken for one here"
-        remarks.add(Outcome.CHANGED, section.path, section.place("value"), message, "write its hash instead")
+        message = "the password looks like a hash, and would be taken for one"
+        remarks.add(Outcome.LEFT_OUT, section.path, section.place("value"), message, "write its hash instead")
+        return None
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from itertools import dropwhile
+from typing import assert_never
 
 from tornado_proxy.lint.automata import language
 from tornado_proxy.lint.automata.syntax import (
@@ -112,7 +113,7 @@ def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> He
     return Here(f"{text[: start.end]}/{text[rest:]}", whole=False)
 
 
-def _reads(node: Node, character: str, text: str) -> bool:
+def _reads(node: OneCharacter, character: str, text: str) -> bool:
     """Whether a node that reads one character reads this one."""
     match node:
         case Character():
@@ -124,7 +125,8 @@ def _reads(node: Node, character: str, text: str) -> bool:
             folds = any(getattr(each, "folded", False) for each in walk(node))
             written = text[node.extent.start : node.extent.end]
             return compile_pattern(rf"{'(?i)' if folds else ''}\A{written}\z").search(character) is not None
-    return False
+        case _:
+            assert_never(node)
 
 
 def _floating(text: str, tree: Node, prefix: str) -> Here:

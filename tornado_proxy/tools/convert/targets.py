@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.actions import actions, enabled
@@ -50,6 +51,10 @@ def target(name: str, section: Section, conversion: Conversion) -> Target | None
         remarks.add(Outcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
     entries = _rewrites(section, what, conversion)
     done = actions(section, remarks)
+    if "actions" in section:
+        remarks.add(
+            Outcome.CARRIED, f"{section.path}.actions", section.place("actions"), f"as `targets.{name}.actions`"
+        )
     isolated = _is_isolated(section)
     given, kept = resources(section, conversion.providers, remarks, head="HEAD" in enabled(done))
     reason = _why_closed(entries, isolated=isolated, emptied=given and not kept)
@@ -127,3 +132,5 @@ def _remark(entry: Entry, subject: str, remarks: Remarks) -> None:
             cure = "if its documentation was followed, convert with `--keys-as documented`"
             message = f"{was} is left out, since s3-proxy never applies it: {reason}"
             remarks.add(Outcome.LEFT_OUT, subject, given.place, message, cure)
+        case _:
+            assert_never(entry.result)

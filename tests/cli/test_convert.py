@@ -1,0 +1,65 @@
+import json
+
+import pytest
+
+from tornado_proxy.cli.main import main
+from tornado_proxy.cli.status import ExitStatus
+
+SAME = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+@pytest.fixture
+def conf(tmp_path):
+    """A directory with a configuration in which nothing differs."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "a.yaml").write_text(SAME)
+    return tmp_path / "conf"
+
+
+def _convert(*words):
+    return main(["convert", "s3-proxy", *map(str, words)])
+
+
+def test_what_is_carried_over_whole_is_clean(conf, tmp_path, capsys):
+    """Configuration and report are written, and said to be."""
+    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.CLEAN
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["report.md", "tornado-proxy.yaml"]
+    assert f"wrote {tmp_path / 'out' / 'tornado-proxy.yaml'}\n" in capsys.readouterr().out
+
+
+def test_what_needs_a_look_is_a_finding(conf, tmp_path, capsys):
+    """The report on standard output has its place."""
+    (conf / "b.yaml").write_text("tracing: {enabled: true}\n")
+    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FINDINGS
+    assert f"{conf / 'b.yaml'}:1: tracing: there is no tracing yet\n" in capsys.readouterr().out
+
+
+def test_the_report_is_there_for_programs(conf, tmp_path, capsys):
+    """`--format json` prints one document."""
+    assert _convert(conf, "--out", tmp_path / "out", "--format", "json") == ExitStatus.CLEAN
+    assert json.loads(capsys.readouterr().out)["complete"] is True
+
+
+def test_keys_are_read_as_asked(conf, tmp_path):
+    """`--keys-as documented` takes rules as they are."""
+    (conf / "b.yaml").write_text("targets: {site: {keyRewriteList: [{source: ^/a$, target: /b}]}}\n")
+    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FINDINGS
+    assert _convert(conf, "--out", tmp_path / "out", "--keys-as", "documented", "--force") == ExitStatus.CLEAN
+    assert 'rewrite `^/a$` -> "/b"' in (tmp_path / "out" / "rules" / "site.rules").read_text()
+
+
+def test_nothing_is_replaced_unasked(conf, tmp_path, capsys):
+    """A second conversion needs `--force`."""
+    assert _convert(conf, "--out", tmp_path) == ExitStatus.CLEAN
+    assert _convert(conf, "--out", tmp_path) == ExitStatus.FAILED
+    assert "exists; `--force` replaces it" in capsys.readouterr().err
+    assert _convert(conf, "--out", tmp_path, "--force") == ExitStatus.CLEAN
+
+
+@pytest.mark.parametrize("text", ["targets: [", "targets: {site: {actions: {GET: {enabled: maybe}}}}", ""])
+def test_what_cannot_be_read_is_a_failure(text, conf, tmp_path, capsys):
+    """And nothing is written."""
+    (conf / "a.yaml").write_text(text)
+    assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FAILED
+    assert "error" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

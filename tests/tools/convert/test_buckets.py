@@ -1,0 +1,67 @@
+import pytest
+from conversions import made
+
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.tools.convert.report import Outcome
+
+
+def _made(text):
+    return made(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
+
+
+def _bucket(text):
+    (site,) = _made(text).settings.targets
+    return site.bucket
+
+
+def test_a_bucket_is_carried_over_with_its_options():
+    """Path style is s3-proxy's default, and not this project's."""
+    bucket = _bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
+    assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "http://127.0.0.1:9000")
+    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
+    assert not _bucket("s3ForcePathStyle: false").force_path_style
+
+
+def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
+    """s3-proxy's SDK drops the slash when it reads, and not when it lists."""
+    done = _made("prefix: /folder1")
+    assert done.settings.targets[0].bucket.prefix == "folder1/"
+    (message,) = done.messages(Outcome.CHANGED)
+    assert message.startswith("`/folder1` is the directory `folder1/`")
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("{env: KEY}", "the environment variable `KEY`"),
+        ("{path: /run/key, env: KEY}", "the file `/run/key`"),
+        ("{env: KEY, value: x}", "the environment variable `KEY`"),
+        ("{value: x}", "the configuration file"),
+    ],
+)
+def test_credentials_are_references(text, origin):
+    """Of several, s3-proxy takes the file first, then the environment."""
+    credentials = _bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
+    assert credentials.access_key == Secret(origin, "")
+
+
+def test_half_a_pair_of_keys_is_none():
+    """s3-proxy then uses neither."""
+    done = _made("credentials: {accessKey: {env: A}}")
+    assert done.settings.targets[0].bucket.credentials is None
+    assert done.messages(Outcome.CHANGED)[0].startswith("one of the two keys is missing")
+
+
+@pytest.mark.parametrize(("size", "here"), [(5000, 1000), (10, 10), (1000, 1000)])
+def test_a_listing_has_pages(size, here):
+    """The number of entries is that of a page."""
+    done = _made(f"s3ListMaxKeys: {size}")
+    assert done.settings.targets[0].bucket.list_max_keys == here
+    assert len(done.messages(Outcome.CHANGED)) == (size != 1000)
+
+
+def test_the_size_of_a_part_is_given_in_mebibytes():
+    """As s3-proxy counts it; one that S3 would not take is left out."""
+    assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
+    done = _made("s3UploadPartSize: 6000")
+    assert done.messages(Outcome.LEFT_OUT) == ["a part has 5242880 bytes to 5 GiB"]

@@ -1,0 +1,109 @@
+import pytest
+from conversions import made, target
+
+from tornado_proxy.tools.convert.files import Unreadable
+from tornado_proxy.tools.convert.report import Outcome
+
+MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+def test_a_small_configuration_is_carried_over_whole():
+    """Where nothing differs, nothing is left to look at."""
+    done = made(MINIMAL)
+    assert done.report.complete
+    assert done.messages() == ["as `targets.site.mount`", "as `targets.site.bucket`"]
+
+
+def test_defaults_that_differ_are_written_out():
+    """What s3-proxy does without being told is told here: where it listens, how it logs, that HEAD is off."""
+    assert made(MINIMAL).document == {
+        "server": {"listenAddr": "", "port": 8080},
+        "internalServer": {"listenAddr": "", "port": 9090},
+        "log": {"level": "info", "format": "json"},
+        "targets": {
+            "site": {
+                "mount": {"path": ["/"]},
+                "bucket": {"name": "my-bucket", "region": "us-east-1", "s3ForcePathStyle": True},
+                "actions": {
+                    "GET": {"enabled": True},
+                    "HEAD": {"enabled": False},
+                    "PUT": {"enabled": False},
+                    "DELETE": {"enabled": False},
+                },
+            }
+        },
+    }
+
+
+def test_rule_files_are_named_one_by_one():
+    """What an earlier conversion left in the directory is not loaded."""
+    rules = "keyRewriteList: [{source: ^a$, target: b}]"
+    done = made(
+        f"targets: {{'A b': {{mount: {{path: [/1/]}}, bucket: {{name: one}}, {rules}}},"
+        f" 'a/b': {{mount: {{path: [/2/]}}, bucket: {{name: two}}, {rules}}}}}"
+    )
+    assert done.document["rules"] == ["rules/a_b.rules", "rules/a_b-2.rules"]
+    assert sorted(done.rule_sets) == ["a b", "a/b"]
+
+
+def test_what_nobody_knows_is_reported_with_its_place():
+    """An option that no table knows is left out by name, file and line."""
+    done = made(f"{MINIMAL}surprise: 1\n")
+    (remark,) = done.report.of(Outcome.LEFT_OUT)
+    assert (remark.subject, remark.where) == ("surprise", "0.yaml:2")
+    assert remark.message == "this is no option of s3-proxy that is known here"
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("tracing: {enabled: true}", "there is no tracing yet"),
+        ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
+        ("templates: {helpers: [h.tpl]}", "pages have their own templates here"),
+        ("listTargets: {enabled: true}", "there is no page of all targets: its paths are answered with 404"),
+        ("server: {cors: {enabled: true}}", "no CORS headers are sent yet"),
+        (
+            "internalServer: {cache: {noCacheEnabled: true}}",
+            "an object's own caching headers are sent, and nothing else",
+        ),
+        ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
+        (
+            "authProviders: {header: {front: {usernameHeader: X-User}}}",
+            "there is no authentication by OpenID Connect or headers yet",
+        ),
+    ],
+)
+def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
+    """Each option without an equal says why."""
+    done = made(f"{MINIMAL}{option}\n")
+    assert done.messages(Outcome.LEFT_OUT) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("actions: {GET: {enabled: true, config: {webhooks: [{url: 'http://x/'}]}}}", "there are no webhooks yet"),
+        (
+            "actions: {GET: {enabled: true}, PUT: {enabled: true, config: {allowOverride: true, cannedACL: private}}}",
+            "uploads get the bucket's defaults",
+        ),
+        ("templates: {notFoundError: {path: x.tpl}}", "pages have their own templates here"),
+    ],
+)
+def test_what_a_target_loses_stands_above_it(option, reason):
+    """The configuration says in comments what to look at."""
+    done = target(option)
+    assert reason in done.messages(Outcome.LEFT_OUT)
+    assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
+
+
+def test_nothing_is_made_of_a_configuration_without_targets():
+    """There is no configuration without a target."""
+    with pytest.raises(Unreadable, match="there is no target"):
+        made("log: {level: info}")
+
+
+def test_nothing_is_made_where_no_target_can_be_said():
+    """A configuration whose only target is left out is none."""
+    with pytest.raises(Unreadable, match="there is no target"):
+        made("targets: {site: {bucket: {name: b}}}")

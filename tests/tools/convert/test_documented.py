@@ -1,0 +1,39 @@
+"""docs/migrating-from-s3-proxy.md: what it says of rules and access is what the conversion does."""
+
+import re
+from pathlib import Path
+
+import pytest
+from conversions import made
+
+from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.resources import CLOSED
+
+PAGE = (Path(__file__).parents[3] / "docs" / "migrating-from-s3-proxy.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `(.+?)` → `(.+?)` \| (?:`(.+?)` → `(.+?)`|(left out: .+?)) \|$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_a_rule_of_the_table_becomes_what_it_says(row):
+    """With the prefix that the page names."""
+    source, target, here, there, left_out = row
+    entry = f"{{source: '{source}', target: '{target}'}}"
+    done = made(
+        f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
+    )
+    (rewrite,) = done.rule_sets["site"].rewrites or [None]
+    if left_out:
+        assert rewrite is None
+        assert len(done.messages(Outcome.LEFT_OUT)) == 1
+    else:
+        assert (rewrite.pattern.text, rewrite.template.text) == (here, there)
+
+
+def test_the_table_was_found():
+    """Rules that are carried over, and rules that are not."""
+    assert [bool(row[4]) for row in ROWS] == [False, False, True, True, True]
+
+
+def test_the_name_of_a_closed_path_is_documented():
+    """Whoever finds it in a configuration can look it up."""
+    assert f"`{CLOSED}`" in PAGE

@@ -1,0 +1,89 @@
+import pytest
+
+from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
+from tornado_proxy.tools.convert.sources import Here, Unproved
+
+SOURCE = Here("^/(?P<rest>.*)$")
+BARE = Surroundings("", "")
+BELOW = Surroundings("folder1", "folder1/")
+
+HERE = {
+    "/{{ .User.GetUsername }}/x": "/{{ .User.GetUsername }}/x",
+    "a/{{ .Key }}": 'a/{{ trimPrefix "/" .Key }}',
+    "{{ .Key }}": '{{ trimPrefix "/" .Key }}',
+    "a/{{ $.Key | lower }}": 'a/{{ (trimPrefix "/" .Key) | lower }}',
+    'a/{{ .Key | trimPrefix "b/" }}': 'a/{{ (trimPrefix "/" .Key) | trimPrefix "b/" }}',
+    '{{ if eq .Key "a" }}x{{ else if .User }}y{{ end }}': (
+        '{{ if eq (trimPrefix "/" .Key) "a" }}x{{ else if .User }}y{{ end }}'
+    ),
+    '{{ $k := len (print .Key "x").String }}z': '{{ $k := len (print (trimPrefix "/" .Key) "x").String }}z',
+    'x{{ if .Request.Header.Get "X" }}{{ .Request.Method }}{{ end }}': (
+        'x{{ if .Request.Header.Get "X" }}{{ .Request.Method }}{{ end }}'
+    ),
+    "{{/* for all */}}\n  /{{ .Target.Name }}\n": "{{/* for all */}}\n  /{{ .Target.Name }}\n",
+}
+
+
+@pytest.mark.parametrize(("target", "here"), HERE.items())
+def test_a_template_reads_the_same_key(target, here):
+    """Where it reads the key, the slash is taken off."""
+    assert go_target_here(target, SOURCE, BARE) == here
+
+
+PREFIXED = {
+    "folder1/x": "/x",
+    "\n  /folder1/x": "\n  /x",
+    "{{ .Key }}.html": "{{ .Key }}.html",
+    "{{/* hm */}} {{ $.Key }}": "{{/* hm */}} {{ $.Key }}",
+    'folder1/{{ if hasPrefix "folder1/a" .Key }}b{{ end }}': (
+        '/{{ if hasPrefix "folder1/a" (print "folder1/" (trimPrefix "/" .Key)) }}b{{ end }}'
+    ),
+    "folder1/{{ if .Target.Bucket.Prefix }}x{{ end }}": '/{{ if "folder1" }}x{{ end }}',
+}
+
+
+@pytest.mark.parametrize(("target", "here"), PREFIXED.items())
+def test_a_template_reads_the_same_prefix(target, here):
+    """What its result begins with is taken off; what it reads is put in."""
+    assert go_target_here(target, SOURCE, BELOW) == here
+
+
+UNPROVED = {
+    ("{{ .Request.Host }}", BARE): "`.Request.Host` is not the same here",
+    ("{{ toJson . }}", BARE): "`.` is not the same here",
+    ("{{ toJson $ }}", BARE): "`$` is not the same here",
+    ("{{ .Groups.rest }}", BARE): "`.Groups.rest` is not the same here",
+    ("{{ with .User }}{{ .GetUsername }}{{ end }}", BARE): (
+        "it holds a `with`, a `range` or the call of a template, which no proof covers"
+    ),
+    ('{{ define "x" }}{{ end }}x', BARE): "it defines templates of its own",
+    ("x{{ .Key | base }}", BARE): (
+        "what it prints is more than text, the key and the user's name, so nothing is proved of its slashes"
+    ),
+    ("x//y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
+    ("x/\n/y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
+    ("{{ .Key }}/x", BARE): "between `.Key` and `/x` an empty segment, `//`, may come to be",
+    ("a/{{ if .User }}{{ end }}/x", BARE): "between `a/` and `/x` an empty segment",
+    ('a/{{ .Key | trimPrefix "b" }}', BARE): "what it prints is more than text",
+    ("{{ if .User }}a{{ end }}" * 7, BARE): "its conditions make more than 64 different results",
+    ("other/x", BELOW): "it may lead outside the prefix `folder1/`",
+    ("{{ .Key | lower }}", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
+    ("{{ if .User }}folder1/a{{ end }}", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
+    (" ", BELOW): "nothing proves that its result begins with the prefix `folder1/`",
+}
+
+
+@pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
+def test_what_is_not_proved_is_not_written(given, reason):
+    """The reason says what is in the way."""
+    target, surroundings = given
+    with pytest.raises(Unproved) as unproved:
+        go_target_here(target, SOURCE, surroundings)
+    assert str(unproved.value).startswith(reason)
+
+
+def test_what_is_no_template_here_is_refused():
+    """A function that does not exist is named."""
+    with pytest.raises(TemplateMistake, match="humanSize"):
+        go_target_here("{{ humanSize 3 }}", SOURCE, BARE)

@@ -1,0 +1,160 @@
+import re
+
+import pytest
+from conversions import target
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.tools.convert.report import Outcome
+
+ANN = "provider: staff, basic: {credentials: [{user: ann, password: {env: ANN}}]}"
+BOB = "provider: staff, basic: {credentials: [{user: bob, password: {env: BOB}}]}"
+WAYS = {
+    "whiteList: true": None,
+    ANN: {"ann"},
+    BOB: {"bob"},
+    "provider: company, oidc: {authorizationAccesses: [{group: staff}]}": set(),
+    "provider: front, header: {}": set(),
+}
+
+
+def _expression(glob):
+    """What s3-proxy's globs match, with `/` as separator (github.com/gobwas/glob)."""
+    parts = re.findall(r"\*\*|\*|\?|\[[^]]*\]|\{[^}]*\}|.", glob)
+    meanings = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        meanings.get(part)
+        or (part if part.startswith("[") and len(part) > 1 else None)
+        or (f"(?:{part[1:-1].replace(',', '|')})" if part.startswith("{") and len(part) > 1 else re.escape(part))
+        for part in parts
+    )
+
+
+def _allowed_there(resources, path, method):
+    """Who may in s3-proxy: None is anyone, a set of users, empty for those that do not sign in with a password."""
+    for glob, methods, way in resources:
+        if method in methods and re.fullmatch(_expression(glob), path, re.DOTALL):
+            return WAYS[way]
+    return set()
+
+
+def _text(resources):
+    lines = (f"- {{path: '{glob}', methods: [{', '.join(methods)}], {way}}}" for glob, methods, way in resources)
+    return "actions: {GET: {enabled: true}, PUT: {enabled: true}}\nresources:\n" + "\n".join(lines)
+
+
+SEGMENTS = st.sampled_from(["a", "b", "ab", "*", "**", "a*", "**b", "?", "{a,b}", "[ab]"])
+GLOBS = st.builds(
+    lambda segments, end: "/" + "/".join(segments) + end, st.lists(SEGMENTS, max_size=3), st.sampled_from(["", "/"])
+)
+RESOURCES = st.lists(
+    st.tuples(GLOBS, st.sampled_from([["GET"], ["PUT"], ["GET", "PUT"]]), st.sampled_from(list(WAYS))),
+    min_size=1,
+    max_size=4,
+)
+PATHS = st.builds(
+    lambda names, end: "/" + "/".join(names) + end,
+    st.lists(st.sampled_from(["a", "b", "ab", ""]), max_size=3),
+    st.sampled_from(["", "/"]),
+)
+
+
+@given(RESOURCES, PATHS, st.sampled_from(["GET", "PUT"]))
+@example([("/a/**", ["GET"], "whiteList: true")], "/a", "GET")
+@example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
+def test_nothing_is_opened_that_was_closed(resources, path, method):
+    """Whoever may use a path here may use it in s3-proxy."""
+    (site,) = target(_text(resources)).settings.targets
+    theirs = _allowed_there(resources, path, method)
+    match Access(site.resources).guard(RequestPath(path), method):
+        case Anyone():
+            assert theirs is None
+        case SignedIn(users=users):
+            assert theirs is None or {each.user for each in users} <= theirs
+        case Nobody():
+            pass
+
+
+LEFT_OUT = {
+    "whiteList: false": "it says neither who may nor that anyone may",
+    "provider: nobody, basic: {credentials: [{user: ann, password: {env: ANN}}]}": (
+        "the provider `nobody` is none of `authProviders.basic`"
+    ),
+    "provider: staff, basic: {credentials: []}": "no user of it can sign in here",
+    "provider: staff, oidc: {}": "there is no authentication by `oidc` yet",
+    "whiteList: true, header: {}": "there is no authentication by `header` yet",
+    "whiteList: true, methods: [PATCH]": "there is no method `PATCH`",
+}
+
+
+@pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
+def test_a_resource_that_cannot_be_said_is_closed(rest, reason):
+    """The report names what is open to nobody now, and why."""
+    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]")
+    (message,) = done.messages(Outcome.CLOSED)
+    assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
+    assert len(done.settings.targets[0].resources) == 1
+
+
+@pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*", "a/*"])
+def test_a_glob_that_means_something_else_here_is_left_out(glob):
+    """Globs of characters that clients escape, and syntax that is not known here, are never guessed."""
+    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
+    assert len(done.messages(Outcome.CLOSED)) == 1
+
+
+def test_a_later_resource_stays_if_it_covers_other_requests():
+    """Only what might have been decided by a resource that is left out goes with it."""
+    done = target(
+        "actions: {GET: {enabled: true}, DELETE: {enabled: true}}\n"
+        "resources: [{path: /a/**, header: {}}, {path: /b/**, whiteList: true},"
+        " {path: /a/x, methods: [DELETE], whiteList: true}, {path: /**, whiteList: true}]"
+    )
+    assert [(each.path, each.methods) for each in done.settings.targets[0].resources] == [
+        ("/b/*/**", ("GET", "HEAD")),
+        ("/a/x", ("DELETE",)),
+    ]
+
+
+def test_a_star_that_older_versions_read_otherwise_is_pointed_out():
+    """In versions before April 2026 a lone `*` went across slashes."""
+    (message,) = target("resources: [{path: /a/*, whiteList: true}]").messages(Outcome.CHANGED)
+    assert message.startswith("`*` in `/a/*` stops at `/`")
+
+
+def test_head_goes_with_get():
+    """Where HEAD is on, a resource for GET speaks of it too."""
+    done = target("actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]")
+    assert done.messages(Outcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy asks for it by name"]
+
+
+USERS = {
+    "{user: a/b, password: {env: ANN}}": "the name is not one segment of a path",
+    "{user: bob}": "there is no password",
+    "{user: ann, password: {env: OTHER}}": "the name is listed twice, and the first counts",
+}
+
+
+@pytest.mark.parametrize(("user", "reason"), USERS.items())
+def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
+    """The others of the resource stay."""
+    done = target(
+        f"resources: [{{path: /a, provider: staff, basic: {{credentials: [{{user: ann, password: {{env: ANN}}}}, {user}]}}}}]"
+    )
+    (message,) = done.messages(Outcome.LEFT_OUT)
+    assert message.endswith(f"cannot sign in: {reason}")
+    assert [each.user for each in done.settings.targets[0].resources[0].users] == ["ann"]
+
+
+def test_of_several_ways_basic_authentication_goes_before_anyone():
+    """As in s3-proxy, `whiteList` beside `basic` counts for nothing."""
+    (site,) = target(f"resources: [{{path: /a, whiteList: true, {ANN}}}]").settings.targets
+    assert (site.resources[0].white_list, site.resources[0].provider) == (False, "staff")
+
+
+def test_an_upload_is_asked_about_twice():
+    """Its file's name is part of the path, so a resource for the directory alone is not enough."""
+    done = target("actions: {PUT: {enabled: true}}\nresources: [{path: /up/, methods: [PUT], whiteList: true}]")
+    assert "an upload is asked about with its file's name too, which `/up/` may not cover" in done.messages()

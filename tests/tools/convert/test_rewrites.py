@@ -1,0 +1,79 @@
+import pytest
+from conversions import target
+
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.tools.convert.go_targets import Surroundings
+from tornado_proxy.tools.convert.report import KeysAs, Outcome
+from tornado_proxy.tools.convert.rewrites import Given, LeftOut, Never, Written, converted
+
+SOURCE = SourceFile("conf.yaml", "1\n2\n3\n4\n")
+
+
+def _results(*pairs, prefix="", keys_as=KeysAs.ACTUAL):
+    entries = [
+        Given(source, text, dialect[0] if dialect else Dialect.PLAIN, Span(SOURCE, 2 * number, 2 * number))
+        for number, (source, text, *dialect) in enumerate(pairs)
+    ]
+    return [each.result for each in converted(entries, Surroundings(prefix, prefix), keys_as)]
+
+
+def test_a_later_rewrite_does_not_take_the_keys_of_one_that_is_left_out():
+    """s3-proxy would not have asked it, so it is left out with it, and those behind it likewise."""
+    first, second, third, fourth = _results(("^a(.*)", "b/$1"), ("^ab", "c"), ("^x", "y"), ("^a?b", "z"))
+    assert isinstance(first, LeftOut)
+    assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
+    assert third == Written("^/x", Dialect.PLAIN, "/y")
+    assert isinstance(fourth, LeftOut)
+
+
+def test_nothing_is_known_behind_a_source_that_cannot_be_written():
+    """Whose keys it takes is not known, so no later rewrite stays."""
+    first, second = _results(("^a|b", "c"), ("^x", "y"))
+    assert isinstance(first, LeftOut)
+    assert second.reason == "it may take keys of an earlier entry that is left out, at conf.yaml:1"
+
+
+def test_a_rewrite_that_never_applies_keeps_nobody_out():
+    """It is missed by no request."""
+    first, second = _results(("^/a", "/b"), ("^a", "c"))
+    assert isinstance(first, Never)
+    assert second == Written("^/a", Dialect.PLAIN, "/c")
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        (("(", "x"), "the source cannot be carried over: the group is never closed"),
+        (("a", "{{ nope }}", Dialect.GO), "the target cannot be carried over: there is no function `nope`"),
+        (("a", "{{ env }}", Dialect.GO), "the target cannot be carried over: the function `env` is refused"),
+    ],
+)
+@pytest.mark.parametrize("keys_as", KeysAs)
+def test_what_is_refused_here_is_left_out(pair, reason, keys_as):
+    """In either reading, with the reason that the rule file would give."""
+    (result,) = _results(pair, keys_as=keys_as)
+    assert result.reason.startswith(reason)
+
+
+def test_a_prefix_that_the_sdk_would_change_proves_nothing():
+    """With an empty segment in it, the key that s3-proxy's code makes is not the one that is asked for."""
+    (result,) = _results(("a", "b"), prefix="x//y/")
+    assert "the prefix holds an empty segment" in result.reason
+
+
+def test_the_documented_reading_takes_everything_as_it_is():
+    """Keys with a leading slash and no prefix are this project's."""
+    assert _results(("^/a//$", "$0//b"), ("x", "{{ .Key }}", Dialect.GO), prefix="p/", keys_as=KeysAs.DOCUMENTED) == [
+        Written("^/a//$", Dialect.PLAIN, "$0//b"),
+        Written("x", Dialect.GO, "{{ .Key }}"),
+    ]
+
+
+def test_what_is_no_type_is_a_template():
+    """As s3-proxy's code has it, whatever its documentation says of a mistyped type."""
+    done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
+    assert done.messages(Outcome.CHANGED) == [
+        "`regex` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
+    ]
+    assert "-> go" in done.files["rules/site.rules"]

@@ -1,0 +1,93 @@
+import pytest
+
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.tools.convert.files import Unreadable, together
+from tornado_proxy.tools.convert.section import Section
+
+
+def _section(text):
+    return Section(together([SourceFile("conf.yaml", text)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("true", True), ("'true'", True), ("1", True), ("F", False), ("''", False)]
+)
+def test_a_boolean_is_read_as_go_reads_it(text, value):
+    """A quoted one counts as well; so does a number."""
+    assert _section(f"a: {text}").flag("a", default=not value) is value
+
+
+def test_what_is_not_given_has_its_default():
+    """Defaults are the caller's."""
+    root = _section("other: 1")
+    assert (
+        root.text("a"),
+        root.flag("a"),
+        root.whole("a", 7),
+        root.texts("a"),
+        root.section("a"),
+        root.sections("a"),
+    ) == (
+        "",
+        False,
+        7,
+        [],
+        None,
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "values"), [("[x, y]", ["x", "y"]), ("x", ["x"]), ("'/a/,/b/'", ["/a/", "/b/"]), ("''", [])]
+)
+def test_a_list_of_texts_may_be_one_text(text, values):
+    """Without brackets, it is cut at its commas."""
+    assert [each.value for each in _section(f"a: {text}").texts("a")] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "ask", "message"),
+    [
+        ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is no boolean that s3-proxy would read"),
+        ("\na: x", lambda root: root.whole("a", 1), "conf.yaml:2: `a` is no whole number"),
+        ("a: [x]", lambda root: root.text("a"), "`a` is a single value"),
+        ("a: {b: c}", lambda root: root.texts("a"), "`a` is a list of texts"),
+        ("a: {b: [c]}", lambda root: root.section("a").section("b"), "`a.b` is a mapping"),
+        ("a: [x]", lambda root: root.sections("a"), "`a` is a mapping"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(text, ask, message):
+    """s3-proxy would not start with it either."""
+    with pytest.raises(Unreadable) as refused:
+        ask(_section(text))
+    assert message in str(refused.value)
+
+
+def test_what_nobody_asked_for_is_left_over():
+    """Here and below, with its path and place; what was asked for twice is one section."""
+    root = _section("a: {b: 1, c: 2}\nd: [{e: 1, f: 2}]\ng: 1")
+    for _ in range(2):
+        root.section("a").text("b")
+        root.sections("d")[0].text("E")
+    assert [(each.path, each.place.first.line) for each in root.leftovers()] == [("a.c", 1), ("d.f", 2), ("g", 3)]
+
+
+def test_what_is_settled_leaves_nothing_over():
+    """Where all has been said of a section, its options need no remarks of their own."""
+    root = _section("a: {b: 1}")
+    root.section("a").settle()
+    assert list(root.leftovers()) == []
+
+
+def test_places_are_those_of_names():
+    """An option that is not given has the place of its section."""
+    root = _section("x: 1\na:\n  b: 1")
+    assert root.section("a").place("b").first == (3, 3)
+    assert root.section("a").place("c") == root.section("a").span
+
+
+def test_names_that_are_the_users_are_given_in_lower_case():
+    """As s3-proxy sees them."""
+    assert [(name, each.path) for name, each in _section("a: {Site: {b: 1}}").section("a").named()] == [
+        ("site", "a.site")
+    ]

@@ -1,0 +1,58 @@
+import pytest
+from conversions import made
+
+from tornado_proxy.tools.convert.report import Outcome
+
+MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+def _made(text):
+    return made(f"{MINIMAL}{text}\n")
+
+
+def test_servers_listen_where_they_did():
+    """An address that is not given is every interface."""
+    settings = _made("server: {port: 80}\ninternalServer: {listenAddr: '::1'}").settings
+    assert (settings.server.address, settings.server.port) == ("", 80)
+    assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
+
+
+@pytest.mark.parametrize("name", ["server", "internalServer"])
+def test_what_was_encrypted_is_not_offered_in_the_clear(name):
+    """Without TLS it listens on the loopback only."""
+    done = _made(f"{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, certificates: [{{certificate: x}}]}}}}")
+    assert done.document[name]["listenAddr"] == "127.0.0.1"
+    assert done.messages(Outcome.CLOSED) == ["there is no TLS here: it listens on 127.0.0.1 only, in the clear"]
+    assert done.messages(Outcome.LEFT_OUT) == ["there is no TLS here: end it in front"]
+
+
+def test_tls_that_is_off_changes_nothing():
+    """Only what is enabled counts."""
+    assert _made("server: {ssl: {enabled: false}}").document["server"]["listenAddr"] == ""
+
+
+def test_an_address_that_is_none_becomes_the_loopback():
+    """Rather too narrow than too wide."""
+    done = _made("server: {listenAddr: ':80'}")
+    assert done.document["server"]["listenAddr"] == "127.0.0.1"
+    assert done.messages(Outcome.CHANGED) == ["`:80` has a port: it listens on 127.0.0.1 now"]
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "form"),
+    [("{}", "info", "json"), ("{level: warn, format: text}", "warning", "text"), ("{level: TRACE}", "debug", "json")],
+)
+def test_the_log_says_as_much_in_the_same_form(text, level, form):
+    """Levels have other names; a form that is not given is JSON."""
+    log = _made(f"log: {text}").settings.log
+    assert (log.level, log.format) == (level, form)
+
+
+def test_connections_without_a_request_end_when_they_did():
+    """Of s3-proxy's timeouts, one has an equal; a duration that has none is left out."""
+    done = _made("server: {timeouts: {idleTimeout: 2m, readTimeout: 1s}}")
+    assert done.settings.limits.idle_timeout == 120
+    assert done.messages(Outcome.LEFT_OUT) == ["see `limits` for what bounds a connection"]
+    assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(Outcome.LEFT_OUT) == [
+        "`20ms` is not within a second and a day"
+    ]

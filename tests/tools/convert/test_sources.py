@@ -1,0 +1,72 @@
+import pytest
+
+from tornado_proxy.rules.patterns import PatternError
+from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
+
+HERE = {
+    ("^file$", ""): ("^/file$", False),
+    (r"\Afile", ""): (r"\A/file", False),
+    ("(?i)^file", ""): ("(?i)^/file", False),
+    ("^", ""): ("^/", False),
+    ("^/file$", "/"): ("^/file$", False),
+    ("^a|^b", ""): ("^/(?:a|b)", False),
+    ("(^a)", ""): ("^/(?:(a))", False),
+    ("(?:(?i)^a|^(b))c", ""): ("^/(?:(?:(?i)a|(b))c)", False),
+    ("file$", ""): ("file$", True),
+    ("file", "folder1/"): ("file", True),
+    ("/file$", ""): ("^/(?s:.*?)(?:/file$)", False),
+    (".*", ""): ("^/(?s:.*?)(?:.*)", False),
+    ("", ""): ("^/(?s:.*?)(?:)", False),
+    ("^folder1/file$", "folder1/"): ("^/file$", False),
+    ("^/folder1/file$", "/folder1/"): ("^/file$", False),
+    ("(?i)^FOLDER1/x", "folder1/"): ("(?i)^/x", False),
+    (r"^a.b/x", "a.b/"): ("^/x", False),
+    (r"^[a-f]\w/x", "f1/"): ("^/x", False),
+    ("(?i)^[F]1/x", "f1/"): ("(?i)^/x", False),
+    ("^fol", "folder1/"): ("^/", False),
+}
+
+
+@pytest.mark.parametrize(("given", "here"), HERE.items())
+def test_a_source_is_written_for_keys_with_a_slash_and_no_prefix(given, here):
+    """It finds the same keys, with the same groups."""
+    text, whole = here
+    assert source_here(*given) == Here(text, whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("source", "prefix"), [("^/file$", ""), ("^/file$", "folder1/"), ("^[x]older1/", "folder1/"), ("(?i)^x", "f/")]
+)
+def test_a_source_that_is_never_found_is_none(source, prefix):
+    """Every key of s3-proxy begins with the prefix, and none without one with a slash."""
+    assert isinstance(source_here(source, prefix), NeverFound)
+
+
+UNPROVED = {
+    ("^a|b", ""): "only some of its alternatives begin with `^`",
+    ("a^b", ""): "only some of its alternatives begin with `^`",
+    ("(^)*a", ""): "only some of its alternatives begin with `^`",
+    ("^a|^b", "f/"): "`^` stands elsewhere than once at the start, and the prefix cannot be taken off",
+    ("^.*/file$", "f/"): "it does not spell out the prefix `f/`",
+    ("^(f)/x", "f/"): "it does not spell out the prefix `f/`",
+    (r"^\Qf/\Ex", "f/"): r"its quotation, `\Q`, hides where the prefix ends",
+    ("f", "folder1/"): "it may match within the prefix `folder1/`",
+    (r"\bx", "folder1/"): "it looks for a word's border, which the prefix may be",
+    ("x", "a./"): "nothing proves that it never matches within the prefix `a./`",
+    ("x", "f" * 201): f"nothing proves that it never matches within the prefix `{'f' * 201}`",
+    ("(" * 70 + "a" + ")" * 70, ""): "the expression is beyond what can be proved",
+}
+
+
+@pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
+def test_what_is_not_proved_is_not_written(given, reason):
+    """The reason says what is in the way."""
+    with pytest.raises(Unproved) as unproved:
+        source_here(*given)
+    assert str(unproved.value) == reason
+
+
+def test_what_is_no_expression_is_refused():
+    """s3-proxy would not start with it."""
+    with pytest.raises(PatternError):
+        source_here("(", "")
