@@ -18,6 +18,15 @@ from tornado_proxy.lint.rewording import whole_lines
 UNALLOWABLE = "unused-allowance"
 """The check of allowances: what it says cannot be allowed."""
 
+MISTAKES = frozenset(
+    (
+        *("bad-escape", "bad-source", "bad-template", "bad-test", "control-character", "duplicate-name"),
+        *("not-utf-8", "outside-block", "repeated-clause", "syntax-error", "too-many-mistakes"),
+        *("unclosed-block", "unterminated-string"),
+    )
+)
+"""What parser and compiler may find wrong with a rule file."""
+
 _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>[^(]*)(?:\(.*)?$")
 _NAME = re.compile(r"[^\s,]+")
 

@@ -73,6 +73,8 @@ def edge_part(tree: Node, *, last: bool) -> Node | None:
                 node = edge[-1] if edge and not isinstance(edge[-1], Assertion | FlagChange) else None
             case Group():
                 node = node.body
+            case Assertion() | FlagChange():
+                return None
             case _:
                 return node
     return None

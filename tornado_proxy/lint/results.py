@@ -10,6 +10,7 @@ from tornado_proxy.rules.patterns import Pattern
 from tornado_proxy.templating.references import group_number
 from tornado_proxy.templating.trimming import trimmed
 
+_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
 _OPENING = re.compile(r"\{\{|\{%|\{#")
 _CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
 
@@ -30,6 +31,11 @@ def tail(rewrite: Rewrite) -> str:
         holes = template.group_references
         return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
     return _CLOSING.sub("", trimmed(text), count=1)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins as the address of a page does, and not as a key."""
+    return _ADDRESS.match(text) is not None
 
 
 def has_group(pattern: Pattern, reference: str) -> bool:

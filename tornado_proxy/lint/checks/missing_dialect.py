@@ -7,9 +7,9 @@ part of the key as it stands.
 
 ```rules
 target team {
-    rewrite `^/home/(?P<rest>.*)$` -> "/users/{{ user.username }}/$rest"
+    rewrite `^/home/(?P<rest>.*)$` -> "/users/{{ user.username }}/{{ groups.rest }}"
 
-    test "/home/a.txt" as "ann" -> "/users/{{ user.username }}/a.txt"
+    test "/home/a.txt" as "ann" -> "/users/{{ user.username }}/{{ groups.rest }}"
 }
 ```
 

@@ -35,8 +35,7 @@ from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
 from tornado_proxy.lang.suggestion import did_you_mean
-from tornado_proxy.lang.tree import Comment
-from tornado_proxy.lint.allowances import Allowance, without
+from tornado_proxy.lint.allowances import MISTAKES, Allowance, without
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject
 
@@ -59,10 +58,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _unknown(allowance: Allowance, meant: str | None) -> Diagnostic:
+    if allowance.name in MISTAKES:
+        message, cure = (
+            f"`{allowance.name}` is a mistake, which cannot be allowed",
+            "take it out, and mend what it is about",
+        )
+        return Diagnostic(NAME, message, allowance.span, cure, severity=SEVERITY)
+    cure = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all"
+    fixes = (Fix(f"write `{meant}`", (Edit(allowance.span, meant),), Safety.UNSAFE),) if meant else ()
     message = f"there is no check `{allowance.name}`"
-    cure = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all; a mistake cannot be allowed"
-    edits = (Edit(allowance.span, meant),) if meant else ()
-    fixes = (Fix(f"write `{meant}`", edits, Safety.UNSAFE),) if edits else ()
     return Diagnostic(NAME, message, allowance.span, cure, severity=SEVERITY, fixes=fixes)
 
 
@@ -73,9 +77,6 @@ def _unused(allowance: Allowance) -> Diagnostic:
         message = f"this allows `{allowance.name}` for nothing: no statement or block is below it"
     else:
         message = f"this allows `{allowance.name}`, of which nothing is found here"
-    fixes = (Fix("take it out", (without(allowance),), Safety.SAFE),) if _text(allowance.comment) else ()
+    written = allowance.comment.span.text  # none where the tree was not read from a file
+    fixes = (Fix("take it out", (without(allowance),), Safety.SAFE),) if written else ()
     return Diagnostic(NAME, message, allowance.span, "take it out", severity=SEVERITY, fixes=fixes)
-
-
-def _text(comment: Comment) -> str:
-    return comment.span.text

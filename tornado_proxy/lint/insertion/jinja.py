@@ -11,10 +11,9 @@ from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, 
 from tornado_proxy.templating.jinja.environment import KeyEnvironment
 from tornado_proxy.templating.jinja.source import Tokens, parse
 
+_LOOKUPS: Mapping[str, str] = {"request.headers": HEADER, "request.query": QUERY, "user.groups": GROUPS}
 _SOURCES: Mapping[str, str] = {
-    "request.headers": HEADER,
-    "request.query": QUERY,
-    "user.groups": GROUPS,
+    **_LOOKUPS,
     "user.email": EMAIL,
     "user.name": NAME,
     "user.given_name": NAME,
@@ -93,6 +92,8 @@ class _Reading:
                 return
             case nodes.Filter() if _is_harmless(node):
                 return
+            case nodes.Call(node=nodes.Getattr(attr="replace")) if _takes_slashes_out(node):
+                return
             case nodes.Name():
                 if node.name in self._names and node.name not in settled:
                     yield Insertion(self._names[node.name], node.lineno, self._tokens.end(node.lineno))
@@ -103,7 +104,7 @@ class _Reading:
                     yield from self.values(each, settled)
 
     def _chain(self, node: nodes.Getattr | nodes.Getitem, settled: AbstractSet[str]) -> Iterator[Insertion]:
-        what = _SOURCES.get(_dotted(node)) or _SOURCES.get(_dotted(node.node))
+        what = _SOURCES.get(_dotted(node)) or _LOOKUPS.get(_dotted(node.node))
         if what is None:
             yield from self.values(node.node, settled)
         elif _dotted(node) not in settled:
@@ -119,9 +120,11 @@ class _Reading:
 
 def _is_harmless(node: nodes.Filter) -> bool:
     """Whether what a filter makes can span no segments."""
-    if node.name == "replace" and node.args:
-        return isinstance(node.args[0], nodes.Const) and node.args[0].value == "/"
-    return node.name in _HARMLESS_FILTERS
+    return node.name in _HARMLESS_FILTERS or (node.name == "replace" and _takes_slashes_out(node))
+
+
+def _takes_slashes_out(node: nodes.Filter | nodes.Call) -> bool:
+    return bool(node.args) and isinstance(node.args[0], nodes.Const) and node.args[0].value == "/"
 
 
 def _settled(test: nodes.Node) -> AbstractSet[str]:

@@ -36,9 +36,9 @@ def _fixable(report: Report) -> str:
     unsafe = sum(_has(each, Safety.UNSAFE) and not _has(each, Safety.SAFE) for each in report.diagnostics)
     parts = []
     if safe:
-        parts.append(f"{safe} fixed by `--fix`")
+        parts.append(f"`--fix` cures {safe}")
     if unsafe:
-        parts.append(f"{unsafe} by `--unsafe-fixes`" if safe else f"{unsafe} fixed by `--unsafe-fixes`")
+        parts.append(f"`--unsafe-fixes` cures {unsafe}{' more' if safe else ''}")
     return ", ".join(parts)
 
 

@@ -1,0 +1,37 @@
+import pytest
+from linting import findings, fixed, places
+
+from tornado_proxy.lang.diagnostic import Safety
+
+NAME = "relative-result"
+
+
+@pytest.mark.parametrize(
+    "template", ['"/a"', '"$1"', '"/"', 'jinja "{{ key }}"', "jinja `\n  /a\n`", 'go "{{ .Key }}x"', '""']
+)
+def test_results_with_a_slash_or_unknown_are_left_alone(template):
+    """A slash, a hole that may bring one, and a template that is empty are no finding of this check."""
+    assert places(NAME, f"rewrite `^(/a/.*)$` -> {template}") == []
+
+
+@pytest.mark.parametrize(
+    ("template", "after"),
+    [
+        ('"a/$1"', '"/a/$1"'),
+        ('jinja "a/{{ key }}"', 'jinja "/a/{{ key }}"'),
+        ("go `\n  a{{ .Key }}\n`", "go `\n  /a{{ .Key }}\n`"),
+        ('"$$x"', '"/$$x"'),
+    ],
+)
+def test_the_slash_is_written(template, after):
+    """The fix puts a slash before the text; it changes no key."""
+    (found,) = findings(NAME, f"rewrite `^/(a.*)$` -> {template}")
+    assert [fix.safety for fix in found.fixes] == [Safety.SAFE]
+    assert fixed(NAME, f"rewrite `^/(a.*)$` -> {template}") == f"rewrite `^/(a.*)$` -> {after}"
+
+
+def test_an_address_is_no_redirect():
+    """A result that looks like an address is explained, and left to its author."""
+    (found,) = findings(NAME, 'rewrite `^/a$` -> "https://example.com/a"')
+    assert found.message == "a result is a key, not an address: this asks the bucket for `/https://example.com/a…`"
+    assert found.fixes == ()

@@ -1,0 +1,43 @@
+import pytest
+from linting import findings, fixed, places
+
+NAME = "unknown-group"
+
+
+@pytest.mark.parametrize("template", ["/$1/$page", "/${1}x/$0", "/$$page", "/$", "/price$", "/a\\b"])
+def test_groups_that_exist_are_left_alone(template):
+    """Names, numbers, the whole match, and dollars that refer to nothing are no finding."""
+    assert places(NAME, f"rewrite `^/(?P<page>.*)$` -> `{template}`") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "template", "message", "cure"),
+    [
+        ("^/(.*)$", "/$1x", "`$1x` is the group `1x`, which the source does not have: the longest name counts", "write `${1}x`"),
+        ("^/(?P<page>.*)$", "/$page_old", "`$page_old` is the group `page_old`, which the source does not have: the longest name counts", "write `${page}_old`"),
+        ("^/(?P<page>.*)$", "/$pgae", "the source has no group `pgae`, so that this is always empty", "did you mean `${page}`?"),
+        ("^/(?P<page>.*)$", "/${slug}", "the source has no group `slug`, so that this is always empty", "it has `page`"),
+        ("^/(.)(.)$", "/$3", "the source has no group `3`, so that this is always empty", "it has `1` and `2`"),
+        ("^/.*$", "/$1", "the source has no group `1`, so that this is always empty", "it has no group; put what is to be kept between `(?P<name>` and `)`"),
+        ("^/(.*)$", r"/\1", r"`\1` is no reference to a group here, but text", "write `${1}`"),
+        ("^/(?P<a>.*)$", r"/\g<a>", r"`\g<a>` is no reference to a group here, but text", "write `${a}`"),
+    ],
+)  # fmt: skip
+def test_groups_that_do_not_exist(source, template, message, cure):
+    """The message says what the reference is, the help what was probably meant."""
+    (found,) = findings(NAME, f"rewrite `{source}` -> `{template}`")
+    assert (found.message, found.help) == (message, cure)
+
+
+@pytest.mark.parametrize(
+    ("template", "after"), [("/$1x", "/${1}x"), ("/$pgae", "/${page}"), (r"/\1", "/${1}"), ("/${slug}", "/${slug}")]
+)
+def test_the_reference_that_was_meant_is_written(template, after):
+    """The fix writes the group in braces, where it is certain which."""
+    text = "rewrite `^/(?P<page>.*)$` -> "
+    assert fixed(NAME, f"{text}`{template}`") == f"{text}`{after}`"
+
+
+def test_other_dialects_are_left_to_the_compiler():
+    """A template of another dialect may hold dollars."""
+    assert places(NAME, "rewrite `^/a$` -> jinja `/$1`") == []

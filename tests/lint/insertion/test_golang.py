@@ -1,0 +1,59 @@
+import pytest
+
+from tornado_proxy.lint.insertion.golang import insertions
+from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY
+
+
+def _found(template):
+    return [(what, template[start:end]) for what, start, end in insertions(template)]
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ('/{{ .Request.Header.Get "X-Team" }}', [(HEADER, ".Request.Header.Get")]),
+        ("/{{ .Request.UserAgent }}", [(HEADER, ".Request.UserAgent")]),
+        ('/{{ .Request.URL.Query.Get "page" }}', [(QUERY, ".Request.URL.Query.Get")]),
+        ("/{{ .User.GetEmail | lower }}", [(EMAIL, ".User.GetEmail")]),
+        ("/{{ $.User.GetName }}", [(NAME, "$.User.GetName")]),
+        ("/{{ index .User.GetGroups 0 }}", [(GROUPS, ".User.GetGroups")]),
+        ("/{{ (lower .User.GetEmail) }}", [(EMAIL, ".User.GetEmail")]),
+        ("{{ $mail := .User.GetEmail }}/{{ $mail }}", [(EMAIL, "$mail")]),
+        ("{{ with .User }}/{{ .GetEmail }}{{ end }}", [(EMAIL, ".GetEmail")]),
+        ("{{ with .User.GetEmail }}/{{ . }}{{ end }}", [(EMAIL, ".")]),
+        ("{{ with $mail := .User.GetEmail }}/{{ $mail }}{{ end }}", [(EMAIL, "$mail")]),
+        ("{{ range .User.GetGroups }}/{{ . }}{{ end }}", [(GROUPS, ".")]),
+        ('{{ define "t" }}/{{ .GetEmail }}{{ end }}{{ template "t" .User }}', [(EMAIL, ".GetEmail")]),
+        ("{{ if .User }}/{{ .User.GetEmail }}{{ else }}/guest{{ end }}", [(EMAIL, ".User.GetEmail")]),
+        ("{{ if .User }}{{ else }}/{{ .Request.Referer }}{{ end }}", [(HEADER, ".Request.Referer")]),
+        ("/{{ (index .User.GetGroups 0).X }}", [(GROUPS, ".User.GetGroups")]),
+    ],
+)
+def test_what_becomes_part_of_the_key(template, found):
+    """A value that a client chooses is found where it is printed, under whatever name, with its place."""
+    assert _found(template) == found
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "/{{ .User.GetUsername }}/{{ .Groups.rest }}{{ .Key }}/{{ .Request.Host }}",
+        "/{{ if .User.GetEmail }}a{{ end }}",
+        '/{{ if eq (.Request.Header.Get "T") "blue" }}blue{{ end }}',
+        "/{{ len .User.GetGroups }}",
+        '/{{ .Request.Header.Get "X-Team" | replace "/" "" }}',
+        "/{{ .User.GetEmail | sha256sum }}",
+        "{{ $mail := .User.GetEmail }}/x",
+        '{{ $x := .User.GetEmail }}{{ $x = "a" }}/{{ $x }}',
+        '{{ if eq .User.GetEmail "a" }}/{{ .User.GetEmail }}{{ end }}',
+        '{{ if has (.User.GetEmail) (list "a" "b") }}/{{ .User.GetEmail }}{{ end }}',
+        '{{ template "t" }}{{ define "t" }}/{{ . }}{{ end }}',
+        '{{ define "a" }}{{ template "b" . }}{{ end }}{{ define "b" }}{{ template "a" . }}{{ end }}{{ template "a" . }}',
+        '{{ with (printf "a") }}/{{ . }}{{ end }}{{ with printf "a" | lower }}{{ . }}{{ end }}',
+        '{{ range list "a" }}{{ continue }}{{ break }}{{ else }}b{{ end }}',
+        "/plain",
+    ],
+)
+def test_what_is_only_asked_about_or_harmless(template):
+    """What spans one segment, is compared with what is allowed, or loses its slashes is no insertion."""
+    assert _found(template) == []

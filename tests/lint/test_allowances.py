@@ -1,0 +1,109 @@
+import re
+from pathlib import Path
+
+import pytest
+from linting import block, report
+from rule_texts import document
+
+import tornado_proxy
+from tornado_proxy.lint.allowances import MISTAKES, find_allowances, without
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.fixing import edited
+
+DOT = "rewrite `^/a.html$` -> `/b`"
+TEST = 'test "/a.html" -> "/b"'
+
+
+def _codes(text):
+    return [each.code for each in report(site=text).diagnostics]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        block(f"# allow: unescaped-dot\n{DOT}\n{TEST}"),
+        block(f"# allow: unescaped-dot (old links)\n# and more\n{DOT}\n{TEST}"),
+        block(f"{DOT}  # allow: unescaped-dot (old links)\n{TEST}"),
+        block(f"#allow:unescaped-dot\n{DOT}\n{TEST}"),
+        f"# allow: unescaped-dot\n{block(f'{DOT}{chr(10)}{TEST}')}",
+        f"target site {{ # allow: unescaped-dot\n{DOT}\n{TEST}\n}}",
+        f"target site {{\n{DOT}\n{TEST}\n}} # allow: unescaped-dot",
+        f"{block(f'{DOT}{chr(10)}{TEST}')}# allow-file: unescaped-dot",
+        block(f"{DOT}\n# allow-file: unescaped-dot (generated)\n{TEST}"),
+    ],
+)
+def test_an_allowance_silences_its_check(text):
+    """It counts for the statement or block below it, or at whose end it stands, or for the file."""
+    assert _codes(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        block(f"# allow: unanchored-source\n{DOT}\n{TEST}"),
+        block(f"{DOT}\n# allow: unescaped-dot\n{TEST}"),
+        block(f"# (allow: unescaped-dot)\n{DOT}\n{TEST}"),
+        block(f"# allow unescaped-dot\n{DOT}\n{TEST}"),
+    ],
+)
+def test_what_allows_something_else(text):
+    """Another check, another statement, or a comment of another form leave the finding."""
+    assert "unescaped-dot" in _codes(text)
+
+
+def test_several_checks_in_one_comment():
+    """Names are separated by commas; the reason stands between parentheses."""
+    text = block(f"# allow: unescaped-dot, unanchored-source (a, b)\nrewrite `/a.html$` -> `/b`\n{TEST}")
+    assert _codes(text) == []
+
+
+def test_two_allowances_for_one_finding_are_both_of_use():
+    """An allowance is of use if it would be without the other."""
+    text = f"# allow-file: unescaped-dot\n{block(f'{DOT} # allow: unescaped-dot{chr(10)}{TEST}')}"
+    assert _codes(text) == []
+
+
+def test_mistakes_cannot_be_allowed():
+    """Syntax and compile errors are told whatever comments say."""
+    text = "# allow-file: bad-source\ntarget site {\nrewrite `(` -> `/b`\n}"
+    assert _codes(text) == ["unused-allowance", "bad-source"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "number", "after"),
+    [
+        ("# allow: one, two (why)", 0, "# allow: two (why)"),
+        ("# allow: one, two (why)", 1, "# allow: one (why)"),
+        ("# allow: one, two", 1, "# allow: one"),
+        ("# allow: one two, three", 1, "# allow: one three"),
+    ],
+)
+def test_a_name_is_taken_out(comment, number, after):
+    """The comma that joined it goes with it, and the reason stays."""
+    text = f"{comment}\ntarget site {{}}\n"
+    allowances = find_allowances([document(text)], frozenset(), ())
+    assert edited(text, [without(allowances.all[number])]) == text.replace(comment, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("# allow: one (why)\ntarget site {}\n", "target site {}\n"),
+        ("target site {}  # allow: one (why)\n", "target site {}\n"),
+    ],
+)
+def test_a_comment_goes_with_its_only_name(text, after):
+    """A line of its own goes, too, and so do the spaces before it."""
+    (only,) = find_allowances([document(text)], frozenset(), ()).all
+    assert edited(text, [without(only)]) == after
+
+
+def test_mistakes_are_those_that_parser_and_compiler_know():
+    """The list has every code that they use but for what no rule file says, and no check has such a name."""
+    folder = Path(tornado_proxy.__file__).parent
+    texts = [path.read_text(encoding="utf-8") for name in ("lang", "rules") for path in (folder / name).rglob("*.py")]
+    used = {
+        code for text in texts for code in re.findall(r'(?:Diagnostic|Note|_told|diagnostic)\(\s*"([a-z0-9-]+)"', text)
+    }
+    assert used - MISTAKES == {"no-rule-files", "unreadable-file", "unknown-target"}
+    assert MISTAKES.isdisjoint(check.name for check in CHECKS)

@@ -1,0 +1,71 @@
+import pytest
+from linting import block, target
+
+from tornado_proxy.lang.tree import Literal
+from tornado_proxy.lint.fixing import edited
+from tornado_proxy.lint.rewording import comments_of, inserted, moved, removed, reworded, whole_lines
+
+
+def _statements(text):
+    return [rewrite.statement for rewrite in target(text).rewrites]
+
+
+@pytest.mark.parametrize(("string", "after"), [("`/a/b`", "`/x/b`"), (r'"/a/b"', '"/x/b"'), (r'"\u002fa/b"', '"/x/b"')])
+def test_a_part_of_a_string_is_replaced(string, after):
+    """Offsets are those of the value, however it is written."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    edits = reworded(statement.template, 0, 2, "/x")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
+
+
+@pytest.mark.parametrize(("string", "after"), [("`/`", r"`\"/`"), ('"/"', r'"\\\"/"')])
+def test_text_is_written_as_its_string_needs_it(string, after):
+    """A raw string takes it as it is, a quoted one with escapes."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    edits = inserted(statement.template, 0, r"\"")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
+
+
+@pytest.mark.parametrize(("string", "text"), [("`/`", "`"), ("`/`", "\r"), ('"/"', "\n")])
+def test_what_cannot_be_written_there(string, text):
+    """There is no edit for a text that the string cannot hold."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    assert inserted(statement.template, 0, text) == ()
+
+
+def test_a_string_without_places():
+    """What was not read from a file cannot be edited."""
+    (statement,) = _statements("rewrite `^/$` -> `/`")
+    assert reworded(Literal("/", statement.span), 0, 1, "x") == ()
+
+
+def test_a_statement_is_removed_with_its_comments():
+    """Its lines go with it, those of others stay."""
+    text = "# one\n  rewrite `^/$` -> `/` # two\nrewrite `^/a$` -> `/`"
+    first, second = _statements(text)
+    assert edited(block(text), removed(first)) == block("rewrite `^/a$` -> `/`")
+    assert [each.text for each in comments_of(first)] == ["# one", "# two"]
+    assert comments_of(second) == ()
+
+
+def test_a_statement_that_shares_its_line():
+    """Only the statement itself goes."""
+    text = "rewrite `^/$` -> `/` rewrite `^/a$` -> `/`"
+    assert edited(block(text), removed(_statements(text)[0])) == block(" rewrite `^/a$` -> `/`")
+
+
+def test_a_statement_is_moved():
+    """It goes above the other, with its line."""
+    text = "rewrite `^/$` -> `/`\nrewrite `^/a$` -> `/`"
+    first, second = _statements(text)
+    assert edited(block(text), moved(second, first)) == block("rewrite `^/a$` -> `/`\nrewrite `^/$` -> `/`")
+
+
+def test_a_line_without_an_end():
+    """The last line of a file is whole, too."""
+    statement = _statements("}\ntarget site {\nrewrite `^/$` -> `/`")[0]
+    source = statement.span.source
+    lines = whole_lines(statement.span)
+    assert source.text[lines.start : lines.end] == "rewrite `^/$` -> `/`\n"
+    end = type(lines)(source, len(source.text), len(source.text))
+    assert whole_lines(end) == end

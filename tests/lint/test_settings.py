@@ -1,0 +1,111 @@
+import pytest
+
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.selection import Selection
+from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
+
+EVERYTHING = """
+[lint]
+select = ["mistakes", "unescaped-dot"]
+ignore = ["failing-test"]
+fail-level = "error"
+per-file-ignores = {"generated/*" = ["tests"]}
+"""
+
+
+def _settings(folder, text, name="tornado-proxy.toml"):
+    (folder / name).write_text(text)
+    return find_settings(folder / "rules" / "site.rules", CHECKS)
+
+
+def test_without_a_file_all_is_as_it_is(tmp_path):
+    """Every check runs, and warnings fail the run."""
+    assert find_settings(tmp_path, CHECKS) == LintSettings(Selection(), Severity.WARNING)
+
+
+def test_everything_that_can_be_set(tmp_path):
+    """Each setting is read; globs are seen from the file's directory."""
+    selection = Selection(
+        frozenset({"mistakes", "unescaped-dot"}),
+        frozenset({"failing-test"}),
+        {"generated/*": frozenset({"tests"})},
+        tmp_path,
+    )
+    assert _settings(tmp_path, EVERYTHING) == LintSettings(selection, Severity.ERROR)
+
+
+def test_the_table_of_a_shared_file(tmp_path):
+    """A pyproject.toml has the same table under a longer name."""
+    found = _settings(tmp_path, '[tool.tornado-proxy.lint]\nfail-level = "info"', "pyproject.toml")
+    assert found.fail_level is Severity.INFO
+
+
+def test_the_nearest_file_counts(tmp_path):
+    """One above is not looked at."""
+    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
+    (tmp_path / "rules").mkdir()
+    assert _settings(tmp_path / "rules", '[lint]\nfail-level = "info"').fail_level is Severity.INFO
+
+
+def test_a_path_that_is_a_file(tmp_path):
+    """The search begins in its directory."""
+    (tmp_path / "site.rules").touch()
+    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
+    assert find_settings(tmp_path / "site.rules", CHECKS).fail_level is Severity.ERROR
+
+
+def test_the_file_of_our_own_comes_first(tmp_path):
+    """In one directory it beats the shared one, even where it is empty."""
+    (tmp_path / "pyproject.toml").write_text('[tool.tornado-proxy.lint]\nfail-level = "info"')
+    assert _settings(tmp_path, "").fail_level is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "text", ["[tool.ruff]\n", "# tornado-proxy\n[tool]\n", "[tool.tornado-proxy]\n", 'name = "tornado-proxy"']
+)
+def test_a_shared_file_without_the_table_is_passed_over(tmp_path, text):
+    """The search goes on above it."""
+    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
+    (tmp_path / "rules").mkdir()
+    assert _settings(tmp_path / "rules", text, "pyproject.toml").fail_level is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[lint", "is no TOML"),
+        ("lint = 1", "`lint` is no table"),
+        ("[lint]\nselct = []", "there is no setting `selct`; did you mean `select`?"),
+        (
+            "[lint]\nzzz = []",
+            "there is no setting `zzz`; there are `select`, `ignore`, `fail-level`, `per-file-ignores`",
+        ),
+        ('[lint]\nselect = "all"', "`select` is a list of names and categories"),
+        ("[lint]\nignore = [1]", "`ignore` is a list of names and categories"),
+        ('[lint]\nignore = ["unescaped-dto"]', "in `ignore` there is no check or category `unescaped-dto`"),
+        ('[lint]\nfail-level = "hint"', "`fail-level` is one of error, warning, info"),
+        ("[lint]\nfail-level = []", "`fail-level` is one of error, warning, info"),
+        ("[lint]\nper-file-ignores = 1", "`per-file-ignores` is a table"),
+        ('[lint]\nper-file-ignores = {"*" = "all"}', "`per-file-ignores` is a list of names and categories"),
+    ],
+)
+def test_mistakes_name_file_and_setting(tmp_path, text, said):
+    """What cannot be used is told, with what would do."""
+    with pytest.raises(SettingsMistake) as raised:
+        _settings(tmp_path, text)
+    assert said in str(raised.value)
+    assert "tornado-proxy.toml" in str(raised.value)
+
+
+def test_tool_is_no_table(tmp_path):
+    """A shared file may be odd further up, too."""
+    with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is no table"):
+        _settings(tmp_path, 'tool = "tornado-proxy"', "pyproject.toml")
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    """Bytes that are no text are told, not skipped."""
+    (tmp_path / "tornado-proxy.toml").write_bytes(b"\xff")
+    with pytest.raises(SettingsMistake, match="cannot be read"):
+        find_settings(tmp_path, CHECKS)
