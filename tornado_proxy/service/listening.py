@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-
-from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Listener
 
@@ -38,10 +37,28 @@ class Sockets:
 def open_sockets(listener: Listener) -> Sockets:
     """Listen on an address; raises `CannotListen`."""
     try:
-        sockets = bind_sockets(listener.port, listener.address, backlog=BACKLOG)
+        return named(_bound(listener))
     except OSError as error:
         raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {error.strerror or error}") from error
-    return named(sockets)
+
+
+def _bound(listener: Listener) -> list[socket.socket]:
+    """A socket for each address that a name stands for, all on one port; none is left open where one cannot be had."""
+    kind, passive = socket.SOCK_STREAM, socket.AI_PASSIVE
+    found = socket.getaddrinfo(listener.address or None, listener.port, type=kind, flags=passive)
+    port = listener.port
+    with ExitStack() as undo:
+        sockets: list[socket.socket] = []
+        for family, address in dict.fromkeys((family, address) for family, *_, address in found):
+            made = undo.enter_context(
+                socket.create_server((address[0], port, *address[2:]), family=family, backlog=BACKLOG)
+            )
+            made.setblocking(False)
+            # Port 0 is any free one, and the same for the addresses after the first.
+            port = made.getsockname()[1]
+            sockets.append(made)
+        undo.pop_all()
+    return sockets
 
 
 def named(sockets: Sequence[socket.socket], *, inherited: bool = False) -> Sockets:

@@ -1,0 +1,92 @@
+"""What operators see and do through the admin listener of a running service."""
+
+from __future__ import annotations
+
+import pytest
+from administering import RULES, service
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the files of the service are."""
+    return tmp_path_factory.mktemp("admin")
+
+
+@pytest.fixture(scope="module")
+def running(folder):
+    """A service."""
+    with service(folder) as (proxy, admin):
+        yield proxy, admin
+
+
+@pytest.fixture
+def admin(running, folder):
+    """The admin listener, once good files are in force."""
+    (folder / "rules" / "site.rules").write_text(RULES.format("good"))
+    running[1].reload()
+    return running[1]
+
+
+def test_a_service_is_healthy_and_ready(admin):
+    """Probes get what they ask for."""
+    assert admin.ask("GET", "/-/healthy") == (200, "healthy\n")
+    assert admin.ask("GET", "/-/ready") == (200, "ready\n")
+
+
+def test_the_status_says_what_is_in_force(admin, folder):
+    """Generation, files, targets and workers are shown, and that nothing is wrong."""
+    status = admin.status()
+    assert status["ready"]
+    assert status["files"] == [str(folder / "proxy.yaml"), str(folder / "rules" / "site.rules")]
+    assert status["targets"]["site"]["rewrites"] == 1
+    assert (status["lastFailedAttempt"], status["startedFromLastGood"]) == (None, False)
+    assert [worker["generation"] for worker in status["workers"]] == [status["generation"]]
+
+
+def test_a_reload_answers_with_its_report(admin, folder):
+    """What the edit changed is in the answer, and in force when it comes."""
+    (folder / "rules" / "site.rules").write_text(RULES.format("better"))
+    code, report = admin.reload()
+    assert (code, report["outcome"]) == (200, "loaded")
+    assert report["changes"] == ["target `site`: rewrites: 1 changed"]
+
+
+def test_a_bad_edit_is_answered_with_its_diagnostics(admin, folder):
+    """422, the place of the mistake, and metrics that an alert can watch."""
+    generation = admin.status()["generation"]
+    (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` }")
+    code, report = admin.reload()
+    (first, *_) = report["diagnostics"]
+    assert (code, report["outcome"], report["generation"]) == (422, "refused", generation)
+    assert (first["file"], first["line"]) == (str(folder / "rules" / "site.rules"), 1)
+    assert admin.metric("tornado_proxy_config_last_reload_successful") == 0
+    assert admin.status()["lastFailedAttempt"]["digest"] == report["digest"]
+
+
+def test_a_bad_edit_that_is_taken_back_alarms_nobody_any_more(admin, folder):
+    """The metric is 1 again once the files say what is in force."""
+    good = (folder / "rules" / "site.rules").read_text()
+    (folder / "rules" / "site.rules").write_text("target site {")
+    admin.reload()
+    (folder / "rules" / "site.rules").write_text(good)
+    assert admin.reload()[1]["outcome"] == "unchanged"
+    assert admin.metric("tornado_proxy_config_last_reload_successful") == 1
+
+
+def test_requests_are_counted(admin, running):
+    """A request that a rewrite took shows in the metrics."""
+    before = admin.metric("tornado_proxy_rewrite_hits_total")
+    running[0].request("GET", "/a")
+    assert admin.metric("tornado_proxy_rewrite_hits_total") == before + 1
+
+
+def test_a_bucket_that_boto3_takes_for_none_is_refused(admin, folder):
+    """An edit of which no client can be made is an edit that is refused, and not the end."""
+    path = folder / "proxy.yaml"
+    good = path.read_text()
+    path.write_text(good.replace('s3Endpoint: "', 's3Endpoint: "http://[::1/'))
+    code, report = admin.reload()
+    path.write_text(good)
+    assert code == 422
+    assert report["diagnostics"]
+    assert admin.reload()[0] == 200

@@ -1,0 +1,173 @@
+"""`tornado-proxy serve`: how it starts, refuses to, and ends."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from administering import CONFIGURATION, RULES, eventually, service
+from endless_s3 import endless_s3
+
+from tornado_proxy.cli.main import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Good files for a service that asks nobody."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "site.rules").write_text(RULES.format("some"))
+    path = tmp_path / "proxy.yaml"
+    path.write_text(CONFIGURATION.format(endpoint="http://127.0.0.1:1"))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _secrets(monkeypatch):
+    """The secrets that the configuration names."""
+    monkeypatch.setenv("ACCESS", "test")
+    monkeypatch.setenv("SECRET", "test")
+
+
+def test_check_says_that_good_files_are_good(files, capfd):
+    """`--check` reads everything, says nothing, and ends with 0."""
+    assert main(["serve", "--check", "--config", str(files)]) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_check_shows_what_is_wrong(files, capfd):
+    """`--check` ends with 1 and the mistake."""
+    (files.parent / "rules" / "site.rules").write_text("target sight {}\n")
+    assert main(["serve", "--check", "--config", str(files)]) == 1
+    assert "did you mean `site`?" in capfd.readouterr().err
+
+
+def test_a_configuration_that_is_not_there_is_a_failure(files, capfd):
+    """Exit status 2: there was nothing to judge."""
+    assert main(["serve", "--config", "nowhere.yaml"]) == 2
+    assert "there is no file `nowhere.yaml`" in capfd.readouterr().err
+
+
+def test_an_address_that_is_taken_is_a_failure(files, capfd):
+    """Exit status 2, and the address."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        files.write_text(files.read_text().replace("port: 0", f"port: {port}", 1))
+        assert main(["serve", "--config", str(files)]) == 2
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in capfd.readouterr().err
+
+
+def test_a_bucket_that_boto3_refuses_is_a_finding(files, capfd):
+    """Exit status 1: what the configuration says cannot be used."""
+    files.write_text(files.read_text().replace("http://127.0.0.1:1", "http://a b"))
+    assert main(["serve", "--config", str(files)]) == 1
+    assert capfd.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two"])
+def test_workers_are_a_number(files, capfd, text):
+    """`--workers` takes what can be counted."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["serve", "--config", str(files), "--workers", text])
+    assert f"`{text}` is no number of processes" in capfd.readouterr().err
+
+
+@dataclass
+class Load:
+    """Clients that ask steadily, each time on a connection of its own, and what went wrong."""
+
+    address: tuple[str, int]
+    stop: threading.Event = field(default_factory=threading.Event)
+    answered: int = 0
+    lost: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stop.is_set():
+            try:
+                with closing(http.client.HTTPConnection(*self.address, timeout=30)) as connection:
+                    connection.request("GET", "/a")
+                    assert connection.getresponse().read() == b"first/a.txt"
+                    self.answered += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.lost.append(repr(error))
+
+
+@contextmanager
+def _under_load(address):
+    """A load that ends before the service does."""
+    load = Load(address)
+    threads = [threading.Thread(target=load.run) for _ in range(4)]
+
+    def end() -> None:
+        load.stop.set()
+        for thread in threads:
+            thread.join()
+
+    for thread in threads:
+        thread.start()
+    try:
+        yield load, end
+    finally:
+        end()
+
+
+# As systemd starts a service: the socket is descriptor 3, and LISTEN_PID the process itself.
+_ACTIVATE = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ |= {"LISTEN_FDS": "1", "LISTEN_FDNAMES": "http", "LISTEN_PID": str(os.getpid())}
+os.execv(sys.executable, [sys.executable, "-m", "tornado_proxy", *sys.argv[2:]])
+"""
+
+
+@contextmanager
+def _activated(listening: socket.socket, *options: str):
+    command = [sys.executable, "-c", _ACTIVATE, str(listening.fileno()), "serve", *options]
+    process = subprocess.Popen(command, pass_fds=[listening.fileno()], stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_a_restart_under_an_inherited_socket_loses_no_request(files, options):
+    """While one process ends and the next one starts, connections wait in the queue of the socket that both were given."""
+    with endless_s3() as (endpoint, _), socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
+        files.write_text(CONFIGURATION.format(endpoint=endpoint))
+        (files.parent / "rules" / "site.rules").write_text(RULES.format("first"))
+        arguments = ("--config", str(files), *options)
+        with _under_load(listening.getsockname()) as (load, end):
+            for number in range(3):
+                with _activated(listening, *arguments):
+                    before = load.answered
+                    eventually(lambda before=before: load.answered > before + 30)
+                    if number == 2:
+                        end()
+    print(f"{load.answered} requests over two restarts")
+    assert load.lost == []
+
+
+def test_what_waits_in_the_queue_at_the_end_is_answered(tmp_path):
+    """Without a service manager, connections that nobody has accepted yet are served before the port is closed."""
+    with service(tmp_path) as (proxy, _):
+        os.kill(proxy.process.pid, signal.SIGSTOP)
+        clients = [socket.create_connection(proxy.address, timeout=20) for _ in range(8)]
+        for client in clients:
+            client.sendall(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+        proxy.process.send_signal(signal.SIGTERM)
+        os.kill(proxy.process.pid, signal.SIGCONT)
+        answers = [client.makefile("rb").read() for client in clients]
+        for client in clients:
+            client.close()
+        assert proxy.process.wait(timeout=20) == 0
+    assert [answer.rpartition(b"\r\n\r\n")[2] for answer in answers] == [b"first/a.txt"] * 8
