@@ -62,6 +62,7 @@ BAD = [
     _target("mount: {host: 'a.org:80'}"),
     _target("actions: {POST: {enabled: true}}"),
     _target("actions: {GET: {enabled: 1}}"),
+    _target("resources: []"),
     _target("resources: [{path: public, whiteList: true}]"),
     _target("resources: [{path: /, methods: [get], whiteList: true}]"),
     _target("resources: [{path: /, methods: [], whiteList: true}]"),

@@ -72,6 +72,11 @@ actions:
     assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
 
 
+def test_empty_resources_are_a_mistake():
+    """An empty list of resources could lock everyone out or let everyone in; neither is guessed."""
+    assert complaints_about_target("resources: []") == [("empty-value", "`resources` is empty")]
+
+
 @pytest.mark.parametrize(
     ("reference", "message"),
     [

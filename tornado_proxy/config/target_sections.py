@@ -292,5 +292,6 @@ class TargetSection(Section):
     actions: ActionsSection = Field(default_factory=ActionsSection, description="What clients may do.")
     resources: list[ResourceSection] = Field(
         default_factory=list,
+        min_length=1,
         description="Who may do it, in order; left out, anyone. Where none matches, nobody may.",
     )
