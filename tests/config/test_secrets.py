@@ -92,7 +92,7 @@ def test_one_line_end_is_trimmed(content, secret):
         (Reference(Source.PATH, "no/file"), "the file `no/file` cannot be read: No such file or directory"),
         (Reference(Source.PATH, "/"), "the file `/` cannot be read: Is a directory"),
         (Reference(Source.ENV, "BYTES"), "the environment variable `BYTES` is not UTF-8"),
-        (Reference(Source.VALUE, "\n"), "the configuration file is empty"),
+        (Reference(Source.VALUE, "\n"), "`value` is empty"),
     ],
 )
 def test_reference_to_nothing_is_named(reference, message):

@@ -96,7 +96,8 @@ class _Lookup:
     def __call__(self, reference: Reference) -> Secret:
         value = _LINE_END.sub("", self._find(reference), count=1)
         if not value:
-            raise SecretMissing(f"{reference.origin} is empty")
+            what = "`value`" if reference.source is Source.VALUE else reference.origin
+            raise SecretMissing(f"{what} is empty")
         # What is not UTF-8 in an environment comes as surrogates (PEP 383).
         if _SURROGATE.search(value):
             raise SecretMissing(f"{reference.origin} is not UTF-8")
