@@ -70,6 +70,15 @@ class TargetRules:
         return [evaluate(self.rule_set, test, self.data) for test in self.rule_set.tests]
 
     @cached_property
+    def tested_keys(self) -> Mapping[int, Sequence[str]]:
+        """The keys of tests, by the number of the rewrite that takes them."""
+        keys: dict[int, list[str]] = {}
+        for outcome in self.outcomes:
+            if outcome.rewrite:
+                keys.setdefault(outcome.rewrite.number, []).append(outcome.test.key)
+        return keys
+
+    @cached_property
     def data(self) -> TargetData:
         """The target as its templates see it."""
         if self.configured is None:

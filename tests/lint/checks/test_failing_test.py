@@ -13,10 +13,12 @@ RULES = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
         ('test "/a" -> "/c"', "`/a` becomes `/b`, not `/c`", '"/b"'),
         ('test "/a" -> unchanged', "`/a` becomes `/b`, though it is expected to stay unchanged", '"/b"'),
         ('test "/a" -> error', "`/a` becomes `/b`, though an error is expected", '"/b"'),
-        ('test "/x" -> "/b"', "`/x` is left unchanged: no rewrite matches, not `/b`", "unchanged"),
-        ('test "/dots" -> "/b"', "`/dots` is refused (the result contains a `.` or `..` segment), not `/b`", "error"),
+        ('test "/x" -> "/b"', "no rewrite matches `/x`, though `/b` is expected", "unchanged"),
+        ('test "/x" -> error', "no rewrite matches `/x`, though an error is expected", "unchanged"),
+        ('test "/dots" -> unchanged', "`/dots` is refused (the result contains a `.` or `..` segment), though it is expected to stay unchanged", "error"),
+        ('test "/dots" -> "/b"', "`/dots` is refused (the result contains a `.` or `..` segment), though `/b` is expected", "error"),
     ],
-)
+)  # fmt: skip
 def test_what_happens_instead_is_said(test, message, meant):
     """The message says what became of the key; the fix, which is only shown, expects it."""
     (found,) = findings(NAME, RULES + test)

@@ -43,19 +43,22 @@ SEVERITY = Severity.INFO
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Rewrite an example for every rewrite, and see who would take the result."""
+    """Rewrite an example for every rewrite, and the keys of its tests, and see who would take the results."""
     for target in subject.targets:
-        for index in range(len(target.rewrites)):
-            key = target.example(index)
-            result = None if key is None else target.result(key)
-            taker = None if result is None else target.taker(result)
-            if key and result and taker not in (None, index) and _only(target, taker, key):
-                yield _finding(target, index, taker, (key, result))
+        for index, rewrite in enumerate(target.rewrites):
+            keys = (target.example(index), *target.tested_keys.get(rewrite.number, ()))
+            finding = next((found for key in keys if key and (found := _tried(target, index, key))), None)
+            if finding is not None:
+                yield finding
 
 
-def _only(target: TargetRules, taker: int, key: str) -> bool:
-    """Whether a rewrite matches the result only, and not the key that came."""
-    return target.rewrites[taker].pattern.search(key) is None
+def _tried(target: TargetRules, index: int, key: str) -> Diagnostic | None:
+    """The finding for one key, if its result is matched by another rewrite, which did not match the key before."""
+    result = target.result(key)
+    taker = None if result is None else target.taker(result)
+    if result is None or taker in (None, index) or target.rewrites[taker].pattern.search(key):
+        return None
+    return _finding(target, index, taker, (key, result))
 
 
 def _finding(target: TargetRules, index: int, taker: int, example: tuple[str, str]) -> Diagnostic:

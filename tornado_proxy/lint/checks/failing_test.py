@@ -60,26 +60,29 @@ def _finding(outcome: TestOutcome) -> Diagnostic:
     statement, rewrite = outcome.test.statement, outcome.rewrite
     notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
     cure = f"change {named(rewrite)}, or what is expected" if rewrite else "write a rewrite for it, or expect that"
-    message = f"`{statement.key.value}` {_became(outcome)}, {_instead_of(statement)}"
+    message = f"{_fact(outcome)}, {_expectation(outcome)}"
     span = _expected(statement)
     fixes = (Fix("expect what happens", (Edit(span, _written(outcome, span)),), Safety.DISPLAY),) if span.text else ()
     return Diagnostic(NAME, message, span, cure, notes, SEVERITY, fixes)
 
 
-def _became(outcome: TestOutcome) -> str:
+def _fact(outcome: TestOutcome) -> str:
+    key = f"`{outcome.test.key}`"
     if isinstance(outcome.got, RewriteError):
-        return f"is refused ({outcome.got})"
-    return f"becomes `{outcome.got.key}`" if outcome.got.rewrite else "is left unchanged: no rewrite matches"
+        return f"{key} is refused ({outcome.got})"
+    return f"{key} becomes `{outcome.got.key}`" if outcome.got.rewrite else f"no rewrite matches {key}"
 
 
-def _instead_of(statement: TestStatement) -> str:
-    match statement.expected:
+def _expectation(outcome: TestOutcome) -> str:
+    match outcome.test.expected:
         case Verdict.UNCHANGED:
             return "though it is expected to stay unchanged"
         case Verdict.ERROR:
             return "though an error is expected"
+        case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
+            return f"not `{expected}`"
         case expected:
-            return f"not `{expected.value}`"
+            return f"though `{expected}` is expected"
 
 
 def _written(outcome: TestOutcome, span: Span) -> str:

@@ -60,12 +60,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
     """The pairs whose order decides in a way that may surprise, by the later rewrite."""
     budget = Budget(STEPS)
-    tested = _tested_keys(target)
     found: dict[int, list[Overlap]] = {}
     for pair in _pairs(target, budget):
         # One that no key reaches has findings of its own, and a key that a third one takes shows nothing.
         shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
-        if not shows or _is_pinned(target, pair, tested):
+        if not shows or _is_pinned(target, pair):
             continue
         one, other = target.languages[pair.one], target.languages[pair.other]
         if isinstance(difference(one, other, budget.portion(budget.left)), Example):
@@ -80,18 +79,9 @@ def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
         yield Overlap(anchored[one], anchored[other], key)
 
 
-def _tested_keys(target: TargetRules) -> Mapping[int, list[str]]:
-    """The keys of tests, by the number of the rewrite that takes them."""
-    keys: dict[int, list[str]] = {}
-    for outcome in target.outcomes:
-        if outcome.rewrite:
-            keys.setdefault(outcome.rewrite.number, []).append(outcome.test.key)
-    return keys
-
-
-def _is_pinned(target: TargetRules, pair: Overlap, tested: Mapping[int, list[str]]) -> bool:
+def _is_pinned(target: TargetRules, pair: Overlap) -> bool:
     other = target.rewrites[pair.other].pattern
-    return any(other.search(key) for key in tested.get(target.rewrites[pair.one].number, ()))
+    return any(other.search(key) for key in target.tested_keys.get(target.rewrites[pair.one].number, ()))
 
 
 def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnostic:

@@ -71,6 +71,6 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         if rewrite.dialect in _READERS:
             literal = rewrite.statement.template
             for what, start, end in _READERS[rewrite.dialect](literal.value):
-                message = f"this inserts {what}, which a `/` in it makes several segments of the key"
+                message = f"this inserts {what}: with a `/` in it, it spans several segments of the key"
                 span = literal.at(start, end)
                 yield Diagnostic(NAME, message, span, _CURES[rewrite.dialect], severity=SEVERITY)

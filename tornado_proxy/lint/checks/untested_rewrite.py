@@ -64,9 +64,8 @@ def _without_tests(target: TargetRules) -> Diagnostic:
 
 
 def _untested(target: TargetRules) -> Iterator[Diagnostic]:
-    tested = {outcome.rewrite.number for outcome in target.outcomes if outcome.rewrite}
     for index, rewrite in enumerate(target.rewrites):
-        if rewrite.number not in tested and not isinstance(target.reaches[index], Covered | NoKey):
+        if rewrite.number not in target.tested_keys and not isinstance(target.reaches[index], Covered | NoKey):
             span = rewrite.statement.source.span
             yield Diagnostic(NAME, "no test reaches this rewrite", span, _suggestion(target, index), severity=SEVERITY)
 

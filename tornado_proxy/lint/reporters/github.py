@@ -6,6 +6,7 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 from __future__ import annotations
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.engine import Report
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -19,7 +20,8 @@ def render(report: Report) -> str:
 
 
 def _command(diagnostic: Diagnostic) -> str:
-    message = diagnostic.message + (f"\n{diagnostic.help}" if diagnostic.help else "")
+    lines = [diagnostic.message, *(diagnostic.help or "").split("\n")]
+    message = "\n".join(visible(line) for line in lines if line)
     properties = {"title": diagnostic.code, **_place(diagnostic)}
     written = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
     return f"::{_COMMANDS[diagnostic.severity]} {written}::{message.translate(_IN_MESSAGE)}"

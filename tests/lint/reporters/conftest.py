@@ -1,0 +1,64 @@
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from linting import rule_files
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+
+SITE = r"""target site {
+    rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"
+	rewrite `^/docs/latest/,:%<&>$` -> "manual/4.2"
+    rewrite wide `^/見出し/a.html$` -> "/x"
+
+    test "/docs/a" -> "/manual/b"
+}
+"""
+BROKEN = 'target team {\n    rewrite `^/a(` -> "/b"\n    test "/a" -> "\x1b[31m/b"'
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    """Findings of all kinds: with and without place, notes, help and fixes, on one line and on several, in odd files."""
+    files = [*rule_files(site=SITE), RuleFile("more rules/team.rules", BROKEN.encode()), *rule_files(empty="")]
+    loaded = compile_rule_files(files)
+    nowhere = Diagnostic("internal-error", "the check `x` failed: 100%, or more", notes=(Note("and nowhere"),))
+    whole = subject_of(loaded)
+    assert not whole.whole
+    found = lint(replace(whole, mistakes=(nowhere, *whole.mistakes)), CHECKS)
+    more = lint(subject_of(compile_rule_files(rule_files(site=SITE))), CHECKS)
+    there = {(each.code, each.span) for each in found.diagnostics}
+    extra = tuple(each for each in more.diagnostics if (each.code, each.span) not in there)
+    return replace(found, diagnostics=found.diagnostics + extra)
+
+
+@pytest.fixture(scope="session")
+def clean() -> Report:
+    """A report with nothing to say."""
+    return Report((), ("a.rules", "b.rules"), 3)
+
+
+@pytest.fixture
+def harmless() -> Report:
+    """A report with findings that fail no run."""
+    return Report((Diagnostic("hint", "could be nicer", severity=Severity.INFO),), ("a.rules",), 1)
+
+
+@pytest.fixture
+def golden():
+    """Compare a text with a file; `UPDATE_GOLDEN=1` writes the file."""
+
+    def compare(text: str, name: str) -> None:
+        path = GOLDEN / name
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare

@@ -1,0 +1,173 @@
+"""What must hold for whatever stands in a rule file."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from documents import documents
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from linting import block, rule_files
+from linting import settings as configured
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import INTERNAL_ERROR, Report, lint
+from tornado_proxy.lint.fixing import fix_all
+from tornado_proxy.lint.reporters import FORMATS, reporter
+from tornado_proxy.lint.selection import Selection
+from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.loading import LoadedRules, RuleFile, compile_rule_files
+
+slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+
+OPEN = configured("targets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}")
+KEYS = ["".join(parts) for length in range(5) for parts in product("/ab.", repeat=length)]
+
+_sources = st.sampled_from(
+    (
+        *("^/a$", "^/b", "/a", "a", "^a", "^/(a|b)$", "^/(?P<x>[^/]+)$", "^/(?P<x>.*)/b$", "/$", "[^/]$", "^/a.b$", ""),
+        *(r"^/a\?x=", "^/%41", "^/(?P<x>a)(?P<y>b)?", "(?i)^/A$", "^(?:/a|/b)", r"\.b$", r"\ba\b", "^/(.*)$", "(", "^"),
+    )
+)
+_templates = st.sampled_from(
+    (
+        *(
+            '"/a"',
+            '"b"',
+            '"/$x"',
+            '"/$1x"',
+            '"$0"',
+            '"/a/$x/"',
+            '"/b.b"',
+            '"/{{ key }}"',
+            '"/${y}"',
+            '"https://a/"',
+            '""',
+        ),
+        *(
+            'jinja "/{{ user.username }}"',
+            'jinja "/{{ request.headers.a }}"',
+            "jinja `{{ groups['1'] }}`",
+            'jinja "/{{"',
+        ),
+        *(
+            'go "/{{ .Key }}"',
+            'go "{{ range .User.GetGroups }}/{{ . }}{{ end }}"',
+            'go `{{ .Request.Header.Get "A" }}`',
+        ),
+    )
+)
+_comments = st.sampled_from(
+    (
+        "",
+        "",
+        "# allow: unescaped-dot\n",
+        "# allow: unanchored-source, unused-group (x)\n",
+        "# allow-file: no-effect\n",
+        "# x\n",
+    )
+)
+_rewrites = st.builds("{}rewrite `{}` -> {}\n".format, _comments, _sources, _templates)
+_tests = st.builds(
+    "test `{}`{} -> {}\n".format,
+    st.sampled_from(("/a", "/b/b", "/", "a", "/%41?x=")),
+    st.sampled_from(("", ' as "ann"')),
+    st.sampled_from(("`/a`", "unchanged", "error")),
+)
+blocks = st.lists(_rewrites | _tests, max_size=6).map("".join).map(block)
+
+
+def _linted(files: list[RuleFile]) -> Report:
+    return lint(subject_of(compile_rule_files(files), OPEN), CHECKS)
+
+
+def _sound(report: Report) -> bool:
+    """Whether no check has failed, and every place is one of a file."""
+    return not report.broken and all(_is_placed(each) for each in report.diagnostics)
+
+
+def _is_placed(diagnostic: Diagnostic) -> bool:
+    edits = [edit.span for fix in diagnostic.fixes for edit in fix.edits]
+    spans = [diagnostic.span, *(note.span for note in diagnostic.notes), *edits]
+    return all(0 <= span.start <= span.end <= len(span.source.text) for span in spans if span)
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_a_check_fail(text):
+    """Whatever a file holds, checks find what they find."""
+    assert _sound(_linted(rule_files(site=text)))
+
+
+@slow
+@given(blocks)
+def test_no_rules_make_a_check_fail(text):
+    """Rules of all sorts, in all combinations, with and without mistakes."""
+    assert _sound(_linted(rule_files(site=text)))
+
+
+@slow
+@given(st.lists(documents, max_size=2))
+def test_no_tree_makes_a_check_fail(trees):
+    """Trees that no file was read for have no places, and are linted all the same."""
+    compiled = compile_documents(trees)
+    report = lint(subject_of(LoadedRules(tuple(trees), compiled.rule_sets, compiled.diagnostics)), CHECKS)
+    assert INTERNAL_ERROR not in {each.code for each in report.diagnostics}
+
+
+@slow
+@given(blocks)
+def test_safe_fixes_change_no_key(text):
+    """After `--fix` every key becomes what it became before, and no mistake is new."""
+    before = compile_rule_files(rule_files(site=text))
+    fixed = fix_all(rule_files(site=text), lambda files: _linted(list(files)), frozenset({Safety.SAFE}))
+    after = compile_rule_files(fixed.files)
+    if before.diagnostics:
+        return
+    assert after.diagnostics == ()
+    for key in KEYS[1:86]:
+        results = [_result(loaded, key) for loaded in (before, after)]
+        assert results[0] == results[1], key
+
+
+def _result(loaded: LoadedRules, key: str) -> str:
+    try:
+        return loaded.rule_sets["site"].rewrite(key, user="ann", headers=(("a", "b"),)).key
+    except Exception as error:  # noqa: BLE001 - what fails must fail as before
+        return type(error).__name__
+
+
+@slow
+@given(blocks)
+def test_fixes_come_to_an_end(text):
+    """When all fixes are applied, none is left to apply, and no file has more mistakes than before."""
+    allowed = frozenset({Safety.SAFE, Safety.UNSAFE})
+    mistakes = len(compile_rule_files(rule_files(site=text)).diagnostics)
+    fixed = fix_all(rule_files(site=text), lambda files: _linted(list(files)), allowed)
+    assert len(compile_rule_files(fixed.files).diagnostics) <= mistakes
+
+
+@slow
+@given(st.lists(_sources.filter(lambda source: source != "("), max_size=6))
+def test_what_is_called_unreachable_is(sources):
+    """No key of those that are short enough to be tried reaches a rewrite that is called unreachable or unmatchable."""
+    text = block("\n".join(f"rewrite `{source}` -> `/{number}`" for number, source in enumerate(sources)))
+    chosen = Selection(frozenset({"unreachable-rewrite", "unmatchable-source", "duplicate-rewrite"}))
+    subject = subject_of(compile_rule_files(rule_files(site=text)))
+    report = lint(subject, CHECKS, chosen)
+    dead = {each.span for each in report.diagnostics}
+    (target,) = subject.targets
+    taken = {target.taker(key) for key in KEYS if key.startswith("/")} - {None}
+    alive = {target.rewrites[index].statement.source.span for index in taken}
+    assert dead.isdisjoint(alive)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(text=blocks | st.text(max_size=30), file=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=8))
+@settings(deadline=None, max_examples=15)
+def test_every_format_prints_everything(name, text, file):
+    """No file and no name of one is too odd for a reporter."""
+    report = _linted([RuleFile(file, text.encode(errors="replace"))])
+    assert isinstance(reporter(name)(report), str)
