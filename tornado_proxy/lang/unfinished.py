@@ -45,8 +45,9 @@ def _read(reading: Reading) -> Token | None:
                 reading.feed(token)
             break
         except UnexpectedToken as error:
-            if error.token.type in _OPEN and error.token.end_pos == len(reading.text):
-                return error.token
-            recover(reading, error.token)
+            token = error.token
+            if token.type in _OPEN and token.end_pos == len(reading.text):
+                return Token.new_borrow_pos(token.type, token, token)
+            recover(reading, token)
     last = reading.comments[-1] if reading.comments else None
     return last if last is not None and last.end_pos == len(reading.text) else None

@@ -14,7 +14,7 @@ TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.
 @pytest.mark.parametrize(
     ("encoding", "character"),
     [(Encoding.UTF8, 9), (Encoding.UTF16, 6), (Encoding.UTF32, 5)],
-    ids=lambda each: str(each),
+    ids=str,
 )
 def test_characters_above_the_basic_plane_take_more_than_one_unit(encoding, character):
     """`/😀é/` before a place counts by the encoding's code units, in both directions."""

@@ -1,0 +1,140 @@
+"""What VS Code's own tokeniser and Vim make of rule files, held against what the parser reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_editors import node_modules, program
+
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, Verdict
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
+HERE = Path(__file__).parent
+
+# What a part of a file is called by each editor.
+VSCODE = {
+    "comment": "comment",
+    "target": r"entity\.name\.namespace",
+    "name": r"entity\.name\.function",
+    "source": r"\.source",
+    Dialect.PLAIN: r"template\.plain",
+    Dialect.JINJA: r"template\.jinja",
+    Dialect.GO: r"template\.go",
+    "key": "key",
+    "verdict": r"constant\.language\.verdict",
+}
+VIM = {
+    "comment": r"rules(Comment|Allow|Colon|Check|Comma)",
+    "target": "rulesTargetName",
+    "name": "rulesRewriteName",
+    "source": r"rules(Source|String|Anchor|Group|Quantifier|Class|Set|PatternEscape|Escape)",
+    Dialect.PLAIN: r"rules(Plain|Reference|Dollar|Escape)",
+    Dialect.JINJA: r"rules(Jinja|Delimiter|Variable|Filter|Escape)",
+    Dialect.GO: r"rules(Go|Delimiter|Filter|Escape)",
+    "key": r"rules(Key|Expected|Escape)",
+    "verdict": "rulesVerdict",
+}
+
+_EVERYTHING = r"""# allow-file: no-effect, unused-group (why)
+target "Ann's files" { # brace
+    rewrite `^/press/(?P<page>[^/"]+)\.html$` -> "/archive/$page.html$$ ${1}x"
+    rewrite rewrite "^/a\\.b\"{2,3}[[:alpha:]`]" -> jinja `/{{ user.username | lower }}/ # no comment
+       {% if groups.rest is defined %}{{ groups["x"] }}{% endif %}`
+    rewrite "q n" `^/n` -> go "/{{ .User.GetUsername | lower }}/{{ .Groups.rest }}" # tail
+    rewrite jinja `^/-> "x" {` -> jinja "/{{ groups[\"a\"] }}"
+    rewrite go `^/(?i)(?:a|b)*?\p{Greek}\x{1F600}` -> "/"
+    test "/a.txt" as "ann" method PUT header X-A "b" -> "/ann/$x"
+    test "/b" user-groups a email "e" -> unchanged
+    test `/c` -> error test "/d" -> `/e`
+}
+target target {} target jinja { test "/\"-> x" -> unchanged }
+"""
+TEXTS = {
+    "everything": _EVERYTHING,
+    **{path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "rules").glob("*.rules"))},
+    **{
+        f"language.md {number}": text
+        for number, text in enumerate(
+            re.findall(
+                r"^```rules\n(.*?)^```",
+                (ROOT / "docs/language.md").read_text(encoding="utf-8"),
+                re.MULTILINE | re.DOTALL,
+            )
+        )
+    },
+}
+
+
+def _vscode(text: str, folder: Path) -> list[str]:
+    """The scopes of each character."""
+    node, modules = program("node"), node_modules()
+    (folder / "a.rules").write_text(text, encoding="utf-8")
+    grammar = ROOT / "editors/vscode/syntaxes/tornado-proxy-rules.tmLanguage.json"
+    command = [node, str(HERE / "tokenise.js"), str(modules), str(grammar), str(folder / "a.rules")]
+    lines = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return ["\n".join(scopes) for line in lines for part, *scopes in [*line, ["\n"]] for _ in part]
+
+
+def _vim(text: str, folder: Path) -> list[str]:
+    """The syntax group of each character."""
+    vim, scopes = program("vim"), folder / "scopes"
+    (folder / "a.rules").write_text(text, encoding="utf-8")
+    command = [vim, "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim encoding=utf-8"]
+    command += ["-c", "filetype plugin on", "-c", "syntax on", "-c", "edit", "-S", str(HERE / "scopes.vim")]
+    subprocess.run(
+        [*command, str(folder / "a.rules")], env={**os.environ, "SCOPES": str(scopes)}, check=False, timeout=60
+    )
+    filetype, *lines = scopes.read_text(encoding="utf-8").split("\n")
+    assert filetype == "tornado_proxy_rules"
+    assert text.isascii()  # so that bytes are characters
+    return [group for line in lines[: text.count("\n")] for group in [*line.split(), ""]]
+
+
+def _parts(document: Document) -> Iterator[tuple[str | Dialect, Span]]:
+    """The parts of a file with what each is."""
+    for block in document.blocks:
+        yield "target", block.name.span
+        yield from (
+            ("comment", comment.span) for comment in (*block.comments, block.opening, block.trailing) if comment
+        )
+        for statement in block.statements:
+            yield from (("comment", comment.span) for comment in (*statement.comments, statement.trailing) if comment)
+            if isinstance(statement, RewriteStatement):
+                yield from (("name", statement.name.span),) if statement.name else ()
+                yield "source", statement.source.span
+                yield statement.dialect, statement.template.span
+                continue
+            yield "key", statement.key.span
+            end = statement.span.end
+            match statement.expected:
+                case Verdict() as verdict:
+                    yield "verdict", Span(document.source, end - len(verdict.value), end)
+                case expected:
+                    yield "key", expected.span
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(("look", "names"), [(_vscode, VSCODE), (_vim, VIM)], ids=["vscode", "vim"])
+def test_each_part_is_shown_as_what_it_is(look, names, name, tmp_path):
+    """Names, sources, templates by dialect, keys and comments, from the first character to the last."""
+    text = TEXTS[name]
+    scopes = look(text, tmp_path)
+    parsed = parse(SourceFile(name, text))
+    assert parsed.diagnostics == ()
+    wrong = [
+        (what, span.place, text[offset], scopes[offset])
+        for what, span in _parts(parsed.document)
+        for offset in range(span.start, span.end)
+        if not text[offset].isspace() and not re.search(names[what], scopes[offset])
+    ]
+    assert wrong == []

@@ -1,0 +1,75 @@
+"""The language server in a real editor: Neovim, without a screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from editing import site
+from real_editors import program
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
+HERE = Path(__file__).parent
+
+_TEXT = site('rewrite `^/😀/a.b$` -> "/c"', ' test "/😀/a.b" -> "/c"')
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """What came of a session with a file that has a finding and another layout."""
+    folder = tmp_path_factory.mktemp("neovim")
+    (folder / "site.rules").write_text(_TEXT, encoding="utf-8")
+    configuration = ROOT / "editors/vim/lsp/tornado_proxy.lua"
+    environment = {
+        **os.environ,
+        "CONFIGURATION": str(configuration),
+        "SERVER": f"{sys.executable} -m tornado_proxy lsp",
+        "ANSWERS": str(folder / "answers"),
+        "XDG_STATE_HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+    }
+    command = [program("nvim"), "--headless", "--clean", "--cmd", f"set rtp+={ROOT}/editors/vim"]
+    command += ["-c", f"luafile {HERE / 'session.lua'}", "-c", "quitall!", "site.rules"]
+    result = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
+    assert (folder / "answers").exists(), result.stderr
+    return json.loads((folder / "answers").read_text(encoding="utf-8"))
+
+
+def test_the_file_is_known_by_its_type(answers):
+    """What detects the type and what starts the server agree on it."""
+    assert answers["filetypes"] == [answers["filetype"]]
+    assert answers["command"] == ["tornado-proxy", "lsp"]
+
+
+def test_findings_stand_where_they_belong(answers):
+    """Columns are bytes in Neovim, UTF-16 on the way."""
+    ((line, column, message),) = answers["findings"]
+    assert (line, column) == (1, 12 + len("`^/😀/a".encode()))
+    assert message.startswith("`.` stands for any character here")
+
+
+def test_the_pointer_is_told_what_stands_there(answers):
+    """A hover in Markdown."""
+    assert "Matches the whole key" in answers["hover"]["contents"]["value"]
+
+
+def test_a_fix_and_the_layout_are_applied(answers):
+    """The finding is gone, and the file is as `fmt` writes it."""
+    assert answers["after"] == []
+    fixed = _TEXT.replace("a.b$", r"a\.b$").replace("     test", "    test")
+    assert answers["text"] == fixed.splitlines()
