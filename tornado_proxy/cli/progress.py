@@ -13,16 +13,16 @@ _CLEAR = "\r\x1b[K"
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float], None]]:
+def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[float], None]]:
     """Show a bar while the block runs; what it is given hears what part of the work is done, from 0 to 1."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    shown_at = time.monotonic()
+    shown_at = clock()
 
     def show(part: float) -> None:
         nonlocal shown_at
-        now = time.monotonic()
+        now = clock()
         if now - shown_at >= _EVERY:
             shown_at = now
             full = round(part * _WIDTH)

@@ -1,0 +1,10 @@
+import pytest
+from command_lines import CommandLine
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capsys) -> CommandLine:
+    """Runs command lines in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return CommandLine(capsys)
