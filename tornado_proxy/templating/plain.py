@@ -96,5 +96,5 @@ def _reference(text: str, dollar: int) -> Reference | None:
 
 
 def _is_name_character(character: str) -> bool:
-    """Whether Go's unicode.IsLetter or unicode.IsDigit holds, as far as Python's Unicode goes, or it is an underscore."""
+    """Whether Go has it for a letter or a digit, as far as Python's Unicode goes, or it is an underscore."""
     return character.isalpha() or character.isdecimal() or character == "_"
