@@ -11,6 +11,9 @@ from pathlib import Path
 from tornado_proxy.cli.main import COMMANDS, load_command
 
 
+_PLACES = {"OLD", "NEW"}
+
+
 class Takes(Enum):
     """What stands behind an option, or in a positional argument's place."""
 
@@ -50,6 +53,6 @@ def _takes(action: argparse.Action) -> Takes:
         return Takes.NOTHING
     if action.choices:
         return Takes.CHOICE
-    # Places that may be `-` are not all of the type of a path; `explain`'s one PATH is that of a request.
-    is_file = action.type is Path or (action.metavar == "PATH" and action.nargs == "*")
-    return Takes.FILE if is_file else Takes.TEXT
+    # Places that may be something else as well (`-`, a revision) are texts; `explain`'s one PATH is a request's.
+    is_place = action.metavar in _PLACES or (action.metavar == "PATH" and action.nargs == "*")
+    return Takes.FILE if action.type is Path or is_place else Takes.TEXT
