@@ -109,3 +109,10 @@ def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "tornado-proxy.toml").write_bytes(b"\xff")
     with pytest.raises(SettingsMistake, match="cannot be read"):
         find_settings(tmp_path, CHECKS)
+
+
+def test_a_file_below_the_current_directory_is_named_as_seen_from_there(tmp_path, monkeypatch):
+    """A message is read by somebody who stands somewhere."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsMistake, match=r"^`tornado-proxy\.toml` is no TOML"):
+        _settings(tmp_path, "[")

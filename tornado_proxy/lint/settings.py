@@ -21,7 +21,12 @@ SHARED_FILE = "pyproject.toml"
 
 
 class SettingsMistake(Exception):
-    """Settings that cannot be used; the text names the file."""
+    """Settings that cannot be used: the file, seen from the current directory, and the fact."""
+
+    def __init__(self, file: Path, fact: str) -> None:
+        here = Path.cwd()
+        shown = file.relative_to(here) if file.is_relative_to(here) else file
+        super().__init__(f"`{shown}`{fact}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsMistake(f"`{file}` cannot be read: {error}") from error
+        raise SettingsMistake(file, f" cannot be read: {error}") from error
     if file.name == SHARED_FILE and keys[1] not in text:
         return None
     return _descended(_parsed(text, file), keys, file)
@@ -62,18 +67,18 @@ def _parsed(text: str, file: Path) -> Any:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsMistake(f"`{file}` is no TOML: {error}") from error
+        raise SettingsMistake(file, f" is no TOML: {error}") from error
 
 
 def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
     for key in keys:
         if not isinstance(table, dict):
-            raise SettingsMistake(f"`{file}`: `{'.'.join(keys)}` is no table")
+            raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
     if not isinstance(table, dict):
-        raise SettingsMistake(f"`{file}`: `{'.'.join(keys)}` is no table")
+        raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
     return table
 
 
@@ -109,10 +114,10 @@ class _Reading:
         try:
             return read_words(words, self.checks)
         except UnknownWord as error:
-            raise SettingsMistake(f"`{self.file}`: in `{self.name}` {error}") from error
+            raise SettingsMistake(self.file, f": in `{self.name}` {error}") from error
 
     def mistake(self, fact: str) -> SettingsMistake:
-        return SettingsMistake(f"`{self.file}`: `{self.name}` {fact}")
+        return SettingsMistake(self.file, f": `{self.name}` {fact}")
 
 
 _SETTINGS: Mapping[str, Callable[[_Reading], Any]] = {
@@ -129,7 +134,7 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
         if name not in _SETTINGS:
             meant = did_you_mean(name, _SETTINGS)
             cure = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
-            raise SettingsMistake(f"`{file}`: there is no setting `{name}`; {cure}")
+            raise SettingsMistake(file, f": there is no setting `{name}`; {cure}")
         values[name] = _SETTINGS[name](_Reading(name, value, file, checks))
     selection = Selection(
         values.get("select", frozenset({ALL})),

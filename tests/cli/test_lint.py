@@ -1,0 +1,133 @@
+import gc
+import io
+import json
+from pathlib import Path
+
+import pytest
+from command_lines import imported_by
+
+from tornado_proxy.cli.lint import _told
+from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import INTERNAL_ERROR, Report
+
+GOOD = 'target site {\n    rewrite `^/a$` -> "/b"\n\n    test "/a" -> "/b"\n}\n'
+DOT = GOOD.replace("^/a$", "^/a.b$").replace('"/a"', '"/a.b"')
+RELATIVE = GOOD.replace('-> "/b"\n\n', '-> "b"\n\n')
+CONFIGURATION = "rules: [more]\ntargets: {site: {mount: {path: [/]}, bucket: {name: files, region: eu-west-1}}}\n"
+
+
+def _write(path, text):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text)
+
+
+def test_nothing_heavy_is_imported_for_a_plain_file(command):
+    """What does not need a server, a bucket, a template engine or a configuration starts without them."""
+    _write("site.rules", GOOD)
+    assert imported_by("lint", "site.rules") == set()
+
+
+def test_only_what_a_file_needs_is_imported(command):
+    """A jinja template needs Jinja2, and nothing else that is heavy."""
+    _write("site.rules", GOOD.replace('"/b"\n\n', 'jinja "/b"\n\n'))
+    assert imported_by("lint", "site.rules") == {"jinja2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [((), "rules/a.rules"), (("other",), "other/b.rules"), (("--config", "proxy.yaml"), "more/c.rules")],
+)
+def test_where_rules_are_looked_for(command, words, found):
+    """In the paths that are named, else where the configuration says, else in `rules/`."""
+    for name in ("rules/a.rules", "other/b.rules", "more/c.rules"):
+        _write(name, DOT)
+    _write("proxy.yaml", CONFIGURATION)
+    assert command("lint", "--format", "concise", *words).out.startswith(f"{found}:2:")
+
+
+def test_the_current_directory_is_looked_at_last(command):
+    """Where there is no `rules/`."""
+    _write("a.rules", DOT)
+    assert command("lint", "--format", "concise").out.startswith("a.rules:2:")
+
+
+def test_a_place_without_rules_is_no_success(command):
+    """A misspelt path in CI must not look like a clean run."""
+    done = command("lint")
+    assert (done.status, done.out) == (2, "")
+    assert "holds no rule file: the names of rule files end in `.rules`" in done.err
+
+
+def test_a_file_that_cannot_be_read(command):
+    """The tool could not do its work."""
+    Path("a.rules").symlink_to("nowhere")
+    done = command("lint")
+    assert (done.status, done.out) == (2, "")
+    assert "`a.rules` cannot be read" in done.err
+
+
+def test_a_file_that_is_not_utf_8_is_a_finding(command):
+    """It is the file that is wrong."""
+    Path("a.rules").write_bytes(b"# \xff")
+    done = command("lint", "--format", "concise")
+    assert (done.status, done.out.split("] ")[0]) == (1, "a.rules:1:3: error[not-utf-8")
+
+
+def test_a_file_that_cannot_be_written(command):
+    """Fixes that cannot be written are told, and the file stays."""
+    name = f"{'a' * 245}.rules"  # no longer one can stand beside it, not even for a moment
+    _write(name, RELATIVE)
+    done = command("lint", "--fix")
+    assert (done.status, Path(name).read_text()) == (2, RELATIVE)
+    assert "cannot be written" in done.err
+
+
+def test_a_check_that_fails_is_a_failure_of_the_tool():
+    """Status 1 means findings: a defect of the tool must not look like one."""
+    stream = io.StringIO()
+    broken = Report((Diagnostic(INTERNAL_ERROR, "the check `x` failed"),))
+    assert _told(broken, "concise", stream) is ExitStatus.FAILED
+    assert "internal-error" in stream.getvalue()
+
+
+@pytest.mark.parametrize("option", ["--format", "--output-format"])
+def test_both_names_of_the_format(command, option):
+    """The one is short, the other is known from other linters."""
+    _write("a.rules", GOOD)
+    assert json.loads(command("lint", option, "json").out)["version"] == 1
+
+
+@pytest.mark.parametrize("words", [["--format", "xml"], ["--fail-level", "hint"], ["--nonsense"]])
+def test_wrong_usage(command, words):
+    """What the tool does not understand it does not do."""
+    assert command("lint", *words).status == 2
+
+
+def test_every_check_can_be_explained(command):
+    """The pages of all checks are printed, each under its name."""
+    text = command("lint", "--explain", "all").out
+    assert all(f"{check.name} ({check.category.value}, {check.severity.value})\n" in text for check in CHECKS)
+
+
+def test_garbage_is_collected_again(command):
+    """A library's or a test's own process is as it was."""
+    _write("a.rules", GOOD)
+    gc.enable()
+    command("lint")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        command("lint")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_line_ends_and_marks_survive_a_fix(command):
+    """CR LF and a byte order mark are the author's."""
+    text = b"\xef\xbb\xbf" + RELATIVE.replace("\n", "\r\n").encode()
+    Path("a.rules").write_bytes(text)
+    command("lint", "--fix")
+    assert Path("a.rules").read_bytes() == text.replace(b'"b"', b'"/b"')
