@@ -122,6 +122,16 @@ async def test_an_unusual_head_is_none_the_worse(head):
     assert (answer.status, answer.body) == (200, b"x")
 
 
+@pytest.mark.parametrize("options", ["close", "TE, close", "Close,keep-alive"])
+async def test_close_may_stand_among_other_options(options):
+    """A client that says `close`, alone or in a list, in any case, is told the same, and the connection ends."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"GET /a HTTP/1.1\r\n{HOST}Connection: {options}\r\n\r\n".encode())
+        answer = await client.receive()
+        assert (answer.body, answer.headers["connection"]) == (b"x", "close")
+        assert await client.is_closed()
+
+
 async def test_pipelined_requests_are_answered_in_order():
     """Requests sent at once are answered one after the other."""
     async with serve({"a": b"1", "b": b"2", "c": b"3"}) as site, site.connect() as client:

@@ -278,15 +278,27 @@ async def test_a_broken_chunk_stores_nothing():
     assert (store.ended, event.status) == (["Departed"], 499)
 
 
-async def test_a_client_that_asks_first_is_told_to_go_on():
-    """`Expect: 100-continue` is answered when the body is wanted."""
+@pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])
+async def test_a_client_that_asks_first_is_told_to_go_on(expectation):
+    """`Expect: 100-continue`, in any case, is answered when the body is wanted."""
     body = form(A_FILE)
     async with serve({}) as site, site.connect() as client:
-        await client.send(head("PUT", "/", {**FORM_TYPE, "Expect": "100-continue"}, len(body)))
+        await client.send(head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)))
         status, _ = await client.receive_head()
         await client.send(body)
         answer = await client.receive()
     assert (status, answer.status) == (100, 201)
+
+
+@pytest.mark.parametrize(("version", "expectation"), [(b"1.0", "100-continue"), (b"1.1", "a-miracle")])
+async def test_who_is_not_told_to_go_on(version, expectation):
+    """HTTP/1.0 knows no 100 (RFC 9110 10.1.1), and other expectations have no meaning."""
+    body = form(A_FILE)
+    asking = head("PUT", "/", {**FORM_TYPE, "Expect": expectation}, len(body)).replace(b"1.1", version)
+    async with serve({}) as site, site.connect() as client:
+        await client.send(asking + body)
+        answer = await client.receive()
+    assert answer.status == 201
 
 
 class _Staff:

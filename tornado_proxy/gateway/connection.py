@@ -63,7 +63,9 @@ class Connection(HTTP1Connection):
         self._disconnect_on_finish = True
 
     def _can_keep_alive(self, start_line: RequestStartLine, headers: HTTPHeaders) -> bool:
-        return not self._is_last and super()._can_keep_alive(start_line, headers)
+        # RFC 9110 7.6.1: `close` may be one option of several, where Tornado looks for it alone.
+        options = {option.strip().lower() for option in headers.get("Connection", "").split(",")}
+        return not self._is_last and "close" not in options and super()._can_keep_alive(start_line, headers)
 
     def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
         self.started = True
@@ -79,12 +81,20 @@ class Connection(HTTP1Connection):
         if len(data) > self._limit:
             raise HeadTooLarge(f"the head is longer than {self._limit} bytes")
         start_line, headers = super()._parse_headers(data)
-        parse_request_start_line(start_line)
+        _settle_expectation(parse_request_start_line(start_line).version, headers)
         # RFC 9112 6: Tornado looks at the framing only once the request has begun.
         is_transfer_encoding_chunked(headers)
         if "Content-Length" in headers and not _LENGTH.fullmatch(headers["Content-Length"]):
             raise MalformedMessage("the Content-Length is no number")
         return start_line, headers
+
+
+def _settle_expectation(version: str, headers: HTTPHeaders) -> None:
+    """RFC 9110 10.1.1: HTTP/1.0 expects nothing, and else case does not count, where Tornado knows one case."""
+    if headers.get("Expect", "").lower() == "100-continue":
+        del headers["Expect"]
+        if version != "HTTP/1.0":
+            headers["Expect"] = "100-continue"
 
 
 class ServerConnection:
