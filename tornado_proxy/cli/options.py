@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tornado_proxy.cli.main import COMMANDS, load_command
 
-
 _PLACES = {"OLD", "NEW"}
 
 

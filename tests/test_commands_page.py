@@ -1,0 +1,87 @@
+"""docs/commands.md and docs/ci.md tell of the commands what is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tornado_proxy.cli.main import COMMANDS, load_command
+from tornado_proxy.cli.options import options
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+CI = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+_COMMAND = re.compile(r"tornado-proxy ([a-z]+(?: [^|>#&\n]*)?)")
+
+
+def _section(name):
+    return re.split(r"^## ", PAGE.split(f"\n## `{name}`\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def _documented(name):
+    """The options in the first column of a section's table."""
+    rows = re.findall(r"^\| (.*?`) \|", _section(name), flags=re.MULTILINE)
+    return {option for row in rows for option in re.findall(r"`(--[a-z-]+)", row)}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_section_with_all_its_options(name):
+    """No option is left out, and none is told that is not there."""
+    declared = {word for each in options(load_command(name)[1]) for word in each.names}
+    assert _documented(name) == declared - {"-h", "--help"}
+
+
+def test_sections_stand_in_the_order_of_the_commands():
+    """And no section is that of a command that is not there."""
+    assert re.findall(r"^## `(.*)`$", PAGE, flags=re.MULTILINE) == list(COMMANDS)
+
+
+def test_one_table_tells_the_exit_statuses_of_every_command():
+    """Each command has its row."""
+    table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    assert {word for row in rows for word in re.findall(r"`([a-z]+)", row)} == set(COMMANDS)
+
+
+def _command_lines(text):
+    without_expressions = re.sub(r"\$\{\{.*?\}\}|\$\w+", "X", text)
+    return sorted({found.strip() for found in _COMMAND.findall(without_expressions)})
+
+
+@pytest.mark.parametrize("line", [line for line in _command_lines(CI) if " " in line])
+def test_the_command_lines_of_the_ci_page_can_be_run(line):
+    """Each command takes what it is given there."""
+    name, *words = shlex.split(line)
+    load_command(name)[1].parse_args(words)
+
+
+def test_the_jobs_are_yaml():
+    """What is copied from the page can be read."""
+    blocks = re.findall(r"```yaml\n(.*?)```", CI, flags=re.DOTALL)
+    github, gitlab, before_commit = map(yaml.safe_load, blocks)
+    assert github["jobs"]["rules"]["steps"]
+    assert gitlab["rules"]["artifacts"]["reports"] == {"junit": "tests.xml", "codequality": "codequality.json"}
+    used = {hook["id"] for hook in before_commit["repos"][0]["hooks"]}
+    assert used == {hook["id"] for hook in HOOKS}
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_hooks_are_commands_of_ours(hook):
+    """Each is run for rule files; those that look at the whole set are given no names."""
+    program, name = hook["entry"].split()
+    assert (program, hook["language"]) == ("tornado-proxy", "python")
+    assert name in COMMANDS
+    assert re.search(hook["files"], "rules/site.rules")
+    assert hook.get("pass_filenames", True) == (name == "fmt")
+
+
+def test_hooks_without_arguments_can_be_run():
+    """The places of the rules may be left out."""
+    for hook in HOOKS:
+        load_command(hook["entry"].split()[1])[1].parse_args([])
