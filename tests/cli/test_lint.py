@@ -84,6 +84,15 @@ def test_a_file_that_cannot_be_written(command):
     assert "cannot be written" in done.err
 
 
+def test_nothing_to_fix(command):
+    """A clean file is not written, and nothing is said of fixes."""
+    _write("a.rules", GOOD)
+    before = Path("a.rules").stat()
+    done = command("lint", "--fix")
+    assert (done.status, done.err) == (0, "")
+    assert Path("a.rules").stat().st_mtime_ns == before.st_mtime_ns
+
+
 def test_a_check_that_fails_is_a_failure_of_the_tool():
     """Status 1 means findings: a defect of the tool must not look like one."""
     stream = io.StringIO()

@@ -12,8 +12,8 @@ targets:
   site:
     mount: {{path: [/docs/]}}
     bucket: {{name: files, region: eu-west-1}}
-    actions: {{{actions}}}
-    resources: [{resources}]
+    {f"actions: {{{actions}}}" if actions else ""}
+    {f"resources: [{resources}]" if resources else ""}
 """)
 
 

@@ -44,7 +44,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.errors import UserRequired
+from tornado_proxy.rules.errors import RewriteError, UserRequired
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templating.data import RequestData, TargetKeyRewriteData
 
@@ -89,12 +89,11 @@ def _refused(target: TargetRules, configured: Target, index: int, budget: Budget
 
 
 def _fails(target: TargetRules, request: RequestData, key: str) -> bool:
+    """Whether a request of nobody fails for want of a user, and for no other reason."""
     try:
         target.rule_set.apply(TargetKeyRewriteData(key, None, request, target.data))
-    except UserRequired:
-        return True
-    except Exception:  # noqa: BLE001 - any other failure has nothing to do with a user
-        return False
+    except RewriteError as error:
+        return isinstance(error, UserRequired)
     return False
 
 

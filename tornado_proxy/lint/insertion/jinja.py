@@ -47,14 +47,11 @@ def _tainted(tree: nodes.Template, tokens: Tokens) -> Mapping[str, str]:
 
 
 def _bindings(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
-    for each in tree.find_all((nodes.Assign, nodes.For, nodes.With)):
-        match each:
-            case nodes.Assign():
-                yield each.target, each.node
-            case nodes.For():
-                yield each.target, each.iter
-            case nodes.With():
-                yield from zip(each.targets, each.values, strict=True)
+    """Every name, or other target, with the expression that it takes its value from."""
+    yield from ((each.target, each.node) for each in tree.find_all(nodes.Assign))
+    yield from ((each.target, each.iter) for each in tree.find_all(nodes.For))
+    for each in tree.find_all(nodes.With):
+        yield from zip(each.targets, each.values, strict=True)
 
 
 class _Reading:

@@ -1,0 +1,55 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.cli.main import load_command, main
+from tornado_proxy.lang.diagnostic import Safety
+from tornado_proxy.lint.check import Category
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.reporters import FORMATS
+from tornado_proxy.lint.settings import _SETTINGS, find_settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
+
+
+def test_every_check_is_listed_as_it_is():
+    """The table of checks is what the checks say of themselves, in their order."""
+    rows = [f"| `{c.name}` | {c.category.value} | {c.severity.value} | {c.summary} |" for c in CHECKS]
+    table = PAGE.partition("| check | category | severity | |\n|---|---|---|---|\n")[2].partition("\n\n")[0]
+    assert table.split("\n") == rows
+
+
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        ([category.value for category in Category], "| {} |"),
+        ([safety.value for safety in Safety], "| {} |"),
+        (FORMATS, "| `{}` |"),
+        (["0", "1", "2"], "| {} |"),
+        (_SETTINGS, "{} = "),
+    ],
+)
+def test_every_word_is_explained(words, row):
+    """Categories, safeties, formats, statuses and settings have a row each."""
+    assert [word for word in words if row.format(word) not in PAGE] == []
+
+
+def test_every_option_is_explained():
+    """The page speaks of every option of the command."""
+    _, parser = load_command("lint")
+    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+    assert {option for option in options - {"--help"} if f"`{option}" not in PAGE and f" {option}" not in PAGE} == set()
+
+
+def test_the_settings_are_read(tmp_path):
+    """The example is one that works."""
+    (tmp_path / "tornado-proxy.toml").write_text(re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1])
+    assert find_settings(tmp_path, CHECKS).selection.ignore == {"untested-rewrite"}
+
+
+def test_the_gallery_is_clean(capsys, monkeypatch):
+    """The rule files that ship, with the configuration of the demo, have no finding of any kind."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert main(["lint", "--config", "rules/demo.yaml", "--fail-level", "info"]) == 0
+    assert capsys.readouterr().out.startswith("all clean: ")
