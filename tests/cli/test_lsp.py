@@ -40,3 +40,10 @@ def test_a_configuration_that_cannot_be_read_ends_it(tmp_path, capsys):
     """An editor shows what stands on standard error."""
     assert main(["lsp", "--config", str(tmp_path / "gone.yaml")]) == ExitStatus.FAILED
     assert "gone.yaml" in capsys.readouterr().err
+
+
+def test_a_configuration_with_mistakes_ends_it(tmp_path, capsys):
+    """Its mistakes are shown, as `serve --check` shows them."""
+    (tmp_path / "proxy.yaml").write_text("targets: 7\n", encoding="utf-8")
+    assert main(["lsp", "--config", str(tmp_path / "proxy.yaml")]) == ExitStatus.FINDINGS
+    assert "proxy.yaml:1:10" in capsys.readouterr().err

@@ -6,11 +6,9 @@ let b:did_ftplugin = 1
 
 setlocal commentstring=#\ %s comments=:# formatoptions-=t formatoptions+=croql
 setlocal expandtab shiftwidth=4 softtabstop=4 autoindent
-" Without a language server, `gq` lays out the whole file: `:%!tornado-proxy fmt -`.
-setlocal formatprg=tornado-proxy\ fmt\ -
 " `:make` lints; every finding is an entry of the quickfix list.
 setlocal makeprg=tornado-proxy\ lint\ --format\ concise\ %:p:h:S
 setlocal errorformat=%f:%l:%c:\ %m
 
 let b:undo_ftplugin = 'setlocal commentstring< comments< formatoptions< expandtab< shiftwidth< softtabstop<'
-      \ . ' autoindent< formatprg< makeprg< errorformat<'
+      \ . ' autoindent< makeprg< errorformat<'

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,3 +139,19 @@ def test_each_part_is_shown_as_what_it_is(look, names, name, tmp_path):
         if not text[offset].isspace() and not re.search(names[what], scopes[offset])
     ]
     assert wrong == []
+
+
+def test_make_fills_the_quickfix_list(tmp_path):
+    """Vim's `:make` lints, and every finding has its place."""
+    (tmp_path / "a.rules").write_text('target site {\n    rewrite `^/a.b$` -> "/c"\n}\n', encoding="utf-8")
+    script = tmp_path / "make.vim"
+    script.write_text(
+        "silent! make!\ncall writefile([json_encode(map(getqflist(), '[v:val.lnum, v:val.col, v:val.valid]'))], $LIST)\nquitall!\n"
+    )
+    command = [program("vim"), "-es", "-u", "NONE", "-i", "NONE", "--cmd", f"set rtp+={ROOT}/editors/vim"]
+    command += ["-c", "filetype plugin on", "-c", "edit", "-S", str(script), str(tmp_path / "a.rules")]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "LIST": str(tmp_path / "list"), "PATH": path}
+    subprocess.run(command, env=environment, check=False, timeout=60)
+    places = json.loads((tmp_path / "list").read_text(encoding="utf-8"))
+    assert [2, 17, 1] in places

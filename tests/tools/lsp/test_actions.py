@@ -107,3 +107,9 @@ def test_what_is_allowed_is_not_found_again(statements):
         if action.title.startswith("allow"):
             changed = after(text, action.edits)
             assert len(_codes(changed)) < len(_codes(text)), changed
+
+
+def test_between_statements_there_is_nothing_to_allow():
+    """A finding about a comment that stands nowhere has no statement to stand above."""
+    text = "target site {}\n# allow: unescaped-dot\n"
+    assert [each.title for each in _offered(text)] == ["take it out"]

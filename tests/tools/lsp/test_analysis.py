@@ -5,6 +5,7 @@ from __future__ import annotations
 from editing import NAME, analysed, site
 
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lint.selection import Selection
 from tornado_proxy.tools.lsp.analysis import Demand, analyse
 from tornado_proxy.tools.lsp.workspace import Sources
 
@@ -43,6 +44,14 @@ def test_the_same_files_are_not_analysed_again():
     sources = Sources((SourceFile(NAME, _TEXT),))
     first = analyse(sources, Demand())
     assert analyse(Sources((SourceFile(NAME, _TEXT),)), Demand(), first) is first
+
+
+def test_other_settings_are_another_question():
+    """What the checks go by counts as well as what they look at."""
+    sources = Sources((SourceFile(NAME, site('rewrite `^/a$` -> "/b"')),))
+    first = analyse(sources, Demand())
+    second = analyse(sources, Demand(Selection(ignore=frozenset({"untested-rewrite"}))), first)
+    assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
 
 
 def test_only_files_that_changed_are_parsed_again():

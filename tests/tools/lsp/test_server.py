@@ -41,6 +41,14 @@ def test_a_file_that_is_gone_has_no_findings(vscode):
     assert vscode.findings("b.rules") == []
 
 
+def test_a_file_that_is_not_utf8_is_a_finding_of_that_file(vscode):
+    """It cannot be shown, and whoever reads the files must know."""
+    (vscode.folder / "b.rules").write_bytes(b"# caf\xe9\n")
+    vscode.show("a.rules", "")
+    (found,) = vscode.findings("b.rules", "not-utf-8")
+    assert found.range.start == types.Position(0, 5)
+
+
 def test_a_closed_file_counts_as_it_is_on_disk(vscode):
     """What was not saved is forgotten."""
     (vscode.folder / "a.rules").write_text(_MOVE + _TEST, encoding="utf-8")
@@ -66,7 +74,6 @@ def test_settings_of_the_linter_are_obeyed(vscode):
     assert vscode.findings("a.rules") == []
     settings.write_text("[lint\n", encoding="utf-8")
     vscode.changed_on_disk("tornado-proxy.toml")
-    vscode.show("a.rules", _MOVE + "\n")
     vscode.findings("a.rules", "untested-rewrite")
 
 

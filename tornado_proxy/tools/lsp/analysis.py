@@ -35,6 +35,7 @@ class Analysis:
     """Everything that is known of some files at one moment."""
 
     sources: Sources
+    demand: Demand = field(repr=False)
     parsed: Mapping[str, Parsed] = field(repr=False)
     subject: Subject = field(repr=False)
     diagnostics: tuple[Diagnostic, ...]
@@ -79,7 +80,7 @@ def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
 
 def analyse(sources: Sources, demand: Demand, before: Analysis | None = None) -> Analysis:
     """The analysis of some files; what has not changed since the one `before` is not read again."""
-    if before is not None and before.sources == sources:
+    if before is not None and (before.sources, before.demand) == (sources, demand):
         return before
     parsed = {source.name: _parsed(source, before) for source in sources.files}
     documents = tuple(each.document for each in parsed.values())
@@ -87,7 +88,7 @@ def analyse(sources: Sources, demand: Demand, before: Analysis | None = None) ->
     said = (each for file in parsed.values() for each in file.diagnostics)
     loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *said, *compiled.diagnostics))
     subject = subject_of(loaded, demand.settings)
-    return Analysis(sources, parsed, subject, lint(subject, CHECKS, demand.selection).diagnostics)
+    return Analysis(sources, demand, parsed, subject, lint(subject, CHECKS, demand.selection).diagnostics)
 
 
 def _parsed(source: SourceFile, before: Analysis | None) -> Parsed:

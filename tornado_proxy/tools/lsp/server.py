@@ -155,6 +155,11 @@ class RulesServer(LanguageServer):
             return
         analysis = done.result()
         files = {document.source.name: document.source for document in analysis.subject.documents}
+        # A file that is not UTF-8 has no document.
+        files |= {each.span.source.name: each.span.source for each in analysis.sources.mistakes if each.span}
+        for each in analysis.diagnostics:
+            if each.span is None:
+                _log.warning("%s", each.message)
         for source in files.values():
             self._tell(source.name, self.translation.diagnostics(source, analysis.diagnostics_of(source.name)))
         for gone in self._published.get(name, frozenset()) - files.keys():

@@ -1,0 +1,44 @@
+"""`docs/editors.md` says what is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/editors.md").read_text(encoding="utf-8")
+PACKAGE = json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"(?<![\w/-])editors/[\w./-]*\w", PAGE))))
+def test_every_path_of_the_page_exists(path):
+    """Whoever follows it finds something."""
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize("name", PACKAGE["contributes"]["configuration"]["properties"])
+def test_every_setting_of_the_extension_is_on_the_page(name):
+    """With its name, as one writes it."""
+    assert f"`{name}`" in PAGE
+
+
+def test_the_package_is_called_what_the_page_installs():
+    """Name and version of the packed extension."""
+    assert f"{PACKAGE['name']}-{PACKAGE['version']}.vsix" in PAGE
+
+
+def test_settings_for_other_editors_are_well_formed():
+    """JSON and TOML can be read, and know the language by its name."""
+    (settings,) = map(json.loads, _blocks("json"))
+    (helix,) = map(tomllib.loads, _blocks("toml"))
+    (language,) = PACKAGE["contributes"]["languages"]
+    assert list(settings) == [f"[{language['id']}]"]
+    assert helix["language"][0]["name"] == language["id"]
