@@ -42,18 +42,18 @@ class Editor:
         version = self._versions[uri] = self._versions.get(uri, 0) + 1
         if version == 1:
             item = types.TextDocumentItem(uri, "tornado-proxy-rules", version, before + behind)
-            self._tell(self.client.text_document_did_open, types.DidOpenTextDocumentParams(item))
+            self.tell(self.client.text_document_did_open, types.DidOpenTextDocumentParams(item))
         else:
             identifier = types.VersionedTextDocumentIdentifier(version, uri)
             change = types.TextDocumentContentChangeWholeDocument(before + behind)
-            self._tell(self.client.text_document_did_change, types.DidChangeTextDocumentParams(identifier, [change]))
+            self.tell(self.client.text_document_did_change, types.DidChangeTextDocumentParams(identifier, [change]))
         line = before.rpartition("\n")[2]
         return types.Position(before.count("\n"), len(line.encode("utf-16-le")) // 2)
 
     def close(self, name: str) -> None:
         """Close a file."""
         del self._versions[self.uri(name)]
-        self._tell(
+        self.tell(
             self.client.text_document_did_close,
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(self.uri(name))),
         )
@@ -61,7 +61,7 @@ class Editor:
     def changed_on_disk(self, name: str) -> None:
         """Tell that a file has changed."""
         event = types.FileEvent(self.uri(name), types.FileChangeType.Changed)
-        self._tell(self.client.workspace_did_change_watched_files, types.DidChangeWatchedFilesParams([event]))
+        self.tell(self.client.workspace_did_change_watched_files, types.DidChangeWatchedFilesParams([event]))
 
     def document(self, name: str) -> types.TextDocumentIdentifier:
         """A file as requests name it."""
@@ -80,7 +80,9 @@ class Editor:
     def _codes(self, uri: str) -> list[str]:
         return sorted(str(each.code) for each in self.client.diagnostics[uri])
 
-    def _tell(self, notification: Any, parameters: Any) -> None:
+    def tell(self, notification: Any, parameters: Any) -> None:
+        """Send a notification."""
+
         async def told() -> None:
             notification(parameters)
 

@@ -89,7 +89,7 @@ def test_folders_come_and_go(vscode):
     def tell(removed: list[types.WorkspaceFolder], added: list[types.WorkspaceFolder]) -> None:
         event = types.WorkspaceFoldersChangeEvent(removed=removed, added=added)
         parameters = types.DidChangeWorkspaceFoldersParams(event)
-        vscode._tell(vscode.client.workspace_did_change_workspace_folders, parameters)
+        vscode.tell(vscode.client.workspace_did_change_workspace_folders, parameters)
 
     tell([folder], [])
     vscode.findings("inner/a.rules", "failing-test")

@@ -1,0 +1,82 @@
+"""What holds for every text: each feature has an answer, and each answer can be told."""
+
+from __future__ import annotations
+
+from editing import NAME, after, analysed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tornado_proxy.lang.source import Span
+from tornado_proxy.tools.lsp.actions import actions, safe_fixes
+from tornado_proxy.tools.lsp.completion import completions
+from tornado_proxy.tools.lsp.definition import definitions
+from tornado_proxy.tools.lsp.formatting import layout_edits
+from tornado_proxy.tools.lsp.hover import hover_at
+from tornado_proxy.tools.lsp.lenses import lenses
+from tornado_proxy.tools.lsp.positions import Encoding
+from tornado_proxy.tools.lsp.symbols import symbols
+from tornado_proxy.tools.lsp.translation import Translation
+
+_PIECES = st.sampled_from(
+    [
+        "target site {",
+        "}",
+        "rewrite",
+        "test",
+        "home",
+        "`^/(?P<a>[^/]+)(b|c.)?$`",
+        "`^/😀.x`",
+        '"/b/$a/${1}"',
+        "->",
+        "jinja",
+        "go",
+        '"/{{ groups.a }}{{ user.username }}"',
+        '"/{{ .Groups.a }}{{ .User.GetUsername }}"',
+        '"/a/b"',
+        "as ann",
+        "unchanged",
+        "# allow: unescaped-dot, no-effect (x)",
+        "\n",
+        "\r\n",
+        "\u2028",
+        "\ud800",
+    ]
+)
+TEXTS = st.one_of(st.lists(_PIECES, max_size=25).map(" ".join), st.text(max_size=40)).map(
+    lambda text: text.replace("‸", "")
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS, st.sampled_from(Encoding), st.data())
+def test_every_feature_answers_whatever_stands_in_the_file(text, encoding, data):
+    """None fails, and what each says has a place in the file."""
+    analysis = analysed(text)
+    document = analysis.document(NAME)
+    source = document.source
+    offset = data.draw(st.integers(0, len(text)))
+    told = Translation(encoding)
+    hover = hover_at(analysis, NAME, offset)
+    spans: list[Span] = [hover.span] if hover else []
+    spans += definitions(analysis, NAME, offset)
+    for proposal in completions(source, offset, ["site"]):
+        told.completion(proposal, 0)
+        spans.append(proposal.span)
+    spans += [lens.span for lens in lenses(analysis, NAME)]
+    spans += [symbol.name_span for symbol in symbols(document)]
+    for action in actions(analysis, NAME, 0, len(text)):
+        told.action(action)
+        spans += [edit.span for edit in action.edits]
+    spans += [edit.span for edit in layout_edits(analysis.parsed[NAME])]
+    told.diagnostics(source, analysis.diagnostics_of(NAME))
+    assert all(0 <= span.start <= span.end <= len(text) for span in spans)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(_PIECES, max_size=25).map(" ".join))
+def test_all_safe_fixes_together_break_nothing(text):
+    """Applied at once they leave no mistake that was not there."""
+    before = analysed(text)
+    edits = [edit for fix in safe_fixes(before, NAME) for edit in fix.edits]
+    behind = analysed(after(text, edits))
+    assert behind.subject.whole or not before.subject.whole
