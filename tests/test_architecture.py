@@ -28,6 +28,15 @@ TESTED_ELSEWHERE = {
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/demo.py": "tests/end_to_end/test_demo.py",
+    "service/building.py": "tests/end_to_end/test_serve.py",  # what it makes is live
+    "service/serving.py": "tests/end_to_end/test_serve.py",
+    "service/process.py": "tests/end_to_end/test_serve.py",
+    "service/last_good.py": "tests/end_to_end/test_last_good.py",
+    "service/status.py": "tests/end_to_end/test_admin.py",
+    "service/channel.py": "tests/end_to_end/test_workers.py",  # what crosses it goes between processes
+    "service/fleet.py": "tests/end_to_end/test_workers.py",
+    "service/kept.py": "tests/end_to_end/test_workers.py",
+    "service/worker.py": "tests/end_to_end/test_workers.py",
 }
 
 

@@ -91,7 +91,7 @@ class _Reload(_Handler):
 
     def get(self) -> None:
         self.set_header("Allow", "POST")
-        self.send_error(405)
+        self.say(405, "looking does not reload; POST does")
 
     async def post(self) -> None:
         # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).

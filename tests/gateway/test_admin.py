@@ -1,0 +1,112 @@
+"""The admin listener's pages, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+
+from tornado_proxy.gateway.admin import PATHS, admin_application
+
+
+@dataclass
+class Scripted:
+    """An administration that says what it is told to say."""
+
+    ready: bool = True
+    in_force: bool = True
+    reloads: int = 0
+
+    async def status(self):
+        """A status."""
+        return {"generation": 3}
+
+    async def reload(self):
+        """Count a reload."""
+        self.reloads += 1
+        return self.in_force, {"outcome": "loaded" if self.in_force else "refused"}
+
+    def metrics(self):
+        """Metrics."""
+        return b"tornado_proxy_generation 3.0\n"
+
+
+@asynccontextmanager
+async def _listener(administration):
+    server = HTTPServer(admin_application(administration))
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    client = AsyncHTTPClient(force_instance=True)
+
+    async def ask(method: str, path: str, **headers: str):
+        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
+        body = "" if method == "POST" else None
+        return await client.fetch(url, method=method, body=body, headers=headers, raise_error=False)
+
+    try:
+        yield ask
+    finally:
+        client.close()
+        server.stop()
+        await server.close_all_connections()
+
+
+async def test_a_process_that_answers_is_healthy():
+    """Health asks nothing but an answer."""
+    async with _listener(Scripted(ready=False)) as ask:
+        assert (await ask("GET", "/-/healthy")).code == 200
+
+
+async def test_readiness_is_what_it_is():
+    """A load balancer is told when to come."""
+    async with _listener(Scripted()) as ask:
+        assert (await ask("GET", "/-/ready")).code == 200
+    async with _listener(Scripted(ready=False)) as ask:
+        assert (await ask("GET", "/-/ready")).code == 503
+
+
+async def test_a_reload_answers_when_it_is_done():
+    """200 where the files on disk are in force, 422 where they are refused; the report either way."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("POST", "/-/reload")
+        assert (answer.code, json.loads(answer.body)) == (200, {"outcome": "loaded"})
+    async with _listener(Scripted(in_force=False)) as ask:
+        answer = await ask("POST", "/-/reload")
+        assert (answer.code, json.loads(answer.body)) == (422, {"outcome": "refused"})
+
+
+async def test_looking_does_not_reload():
+    """GET of the reload page is 405 and does nothing."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("GET", "/-/reload")
+    assert (answer.code, answer.headers["Allow"], administration.reloads) == (405, "POST", 0)
+
+
+async def test_a_page_in_a_browser_cannot_reload():
+    """A request that a web page made is refused."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("POST", "/-/reload", Origin="http://example.com")
+    assert (answer.code, administration.reloads) == (403, 0)
+
+
+async def test_status_is_json_and_metrics_are_prometheus_text():
+    """Both are never cached."""
+    async with _listener(Scripted()) as ask:
+        status, metrics = await ask("GET", "/-/status"), await ask("GET", "/metrics")
+    assert json.loads(status.body) == {"generation": 3}
+    assert metrics.headers["Content-Type"].startswith("text/plain; version=")
+    assert {status.headers["Cache-Control"], metrics.headers["Cache-Control"]} == {"no-store"}
+
+
+async def test_any_other_page_names_those_that_there_are():
+    """A wrong path is 404 with the right ones."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("GET", "/")
+    assert answer.code == 404
+    assert all(path in answer.body.decode() for path in PATHS)

@@ -1,0 +1,58 @@
+"""Listening sockets: opened, named, inherited."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tornado_proxy.config.model import Listener
+from tornado_proxy.service.listening import CannotListen, named, open_sockets
+
+
+def test_port_zero_is_any_free_one_and_the_url_says_which():
+    """The URL is one that people can use."""
+    sockets = open_sockets(Listener("127.0.0.1", 0))
+    port = sockets.sockets[0].getsockname()[1]
+    assert sockets.url == f"http://127.0.0.1:{port}"
+    sockets.close()
+
+
+def test_a_taken_address_is_said_plainly():
+    """The message names the address and why."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use"):
+            open_sockets(Listener("127.0.0.1", port))
+
+
+def test_an_address_that_is_none_is_said_plainly():
+    """A name that resolves to nothing cannot be listened on."""
+    with pytest.raises(CannotListen, match=r"cannot listen on no-such-host\.invalid:0"):
+        open_sockets(Listener("no-such-host.invalid", 0))
+
+
+def test_sockets_do_not_block():
+    """An accept without anybody waiting returns at once."""
+    sockets = open_sockets(Listener("127.0.0.1", 0))
+    with pytest.raises(BlockingIOError):
+        sockets.sockets[0].accept()
+    sockets.close()
+
+
+def test_a_unix_socket_has_its_path_as_url(tmp_path):
+    """A service manager may hand over a socket in the file system."""
+    with socket.socket(socket.AF_UNIX) as given:
+        given.bind(str(tmp_path / "http"))
+        assert named([given], inherited=True).url == f"unix:{tmp_path / 'http'}"
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="there is no IPv6 here")
+def test_an_ipv6_address_stands_in_brackets():
+    """The URL of `::1` is one that a browser takes."""
+    try:
+        sockets = open_sockets(Listener("::1", 0))
+    except CannotListen:
+        pytest.skip("loopback has no IPv6 here")
+    assert sockets.url.startswith("http://[::1]:")
+    sockets.close()

@@ -1,0 +1,63 @@
+"""The process's log, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from tornado_proxy.config.model import Log
+
+SCRIPT = """
+import logging, sys
+from tornado_proxy.config.model import Log
+from tornado_proxy.service.logs import configure_logging
+configure_logging(Log({level!r}, {form!r}))
+logging.getLogger("tornado_proxy").info("serving %s", "well")
+logging.getLogger("tornado_proxy.access").info("path=/a status=200")
+logging.getLogger("some.library").info("chatter")
+try:
+    1 / 0
+except ZeroDivisionError:
+    logging.getLogger("tornado_proxy").exception("a defect")
+"""
+
+
+def _lines(log: Log) -> list[str]:
+    """What a process logs; in one of its own, since logging is the process's."""
+    script = SCRIPT.format(level=log.level, form=log.format)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stderr.splitlines()
+
+
+def test_text_lines_have_time_and_level():
+    """A line of the service says when and how grave; libraries' chatter is left out; an access line is as it is."""
+    first, second, *defect = _lines(Log("info", "text"))
+    assert first.endswith("Z info serving well")
+    assert second == "path=/a status=200"
+    assert defect[0].endswith("Z error a defect")
+    assert defect[-1].startswith("ZeroDivisionError")
+
+
+def test_json_lines_are_one_object_each():
+    """A traceback is a field of its line."""
+    first, second, defect = _lines(Log("info", "json"))
+    assert json.loads(first)["message"] == "serving well"
+    assert second == "path=/a status=200"
+    assert "ZeroDivisionError" in json.loads(defect)["traceback"]
+
+
+@pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])
+def test_the_level_decides_what_is_said(level, count):
+    """Of the service, a warning level leaves the defect only."""
+    lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
+    assert len(lines) == count
+
+
+def test_this_process_is_left_alone():
+    """The tests' own logging is not changed by them."""
+    assert logging.getLogger("tornado_proxy").level == logging.NOTSET
