@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -56,14 +57,23 @@ def test_it_is_ready_soon_and_ends_without_a_word(tmp_path):
 def test_every_line_that_it_prints_works(printed, tmp_path):
     """Each curl line succeeds, and so does the explanation."""
     (tmp_path / "README.md").write_text("to be uploaded\n")
-    lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(("curl ", "tornado-proxy "))]
-    assert len(lines) >= 8
+    commands = ("curl ", f"{sys.executable} ", "tornado-proxy ")
+    lines = [line.strip() for line in printed.splitlines() if line.strip().startswith(commands)]
+    assert len(lines) >= 9
     for line in lines:
-        runnable = line.replace("curl ", "curl --fail ", 1).replace(
-            "tornado-proxy ", f"{sys.executable} -m tornado_proxy ", 1
-        )
+        runnable = line.replace("curl ", "curl --fail ", 1)
         result = subprocess.run(["sh", "-c", runnable], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert result.returncode == 0, f"{line}\n{result.stderr}"
+
+
+def test_a_port_that_was_asked_for_is_not_exchanged():
+    """Where `--port` names a port that is taken, the demo says so and ends."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", str(port)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=READY_WITHIN)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"tornado-proxy demo: cannot listen on 127.0.0.1:{port}: Address already in use")
 
 
 def test_users_have_homes_of_their_own(printed):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import shlex
+import shutil
 import sys
 import textwrap
 from dataclasses import replace
@@ -12,10 +14,10 @@ from functools import partial
 
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.model import Listener, Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo
 from tornado_proxy.service.ending import end_process
-from tornado_proxy.service.listening import CannotListen
+from tornado_proxy.service.listening import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch
@@ -50,11 +52,9 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     show(loaded.diagnostics)
     if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS
-    listener = loaded.settings.server
-    if arguments.port is not None:
-        listener = replace(listener, port=arguments.port)
     try:
-        sockets, admin = open_demo_sockets(listener), open_demo_sockets(loaded.settings.internal_server)
+        sockets = _open(loaded.settings.server, arguments.port)
+        admin = open_demo_sockets(loaded.settings.internal_server)
     except CannotListen as error:
         print(f"tornado-proxy demo: {error}", file=sys.stderr)
         return ExitStatus.FAILED
@@ -67,8 +67,18 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     return end_process(ExitStatus.CLEAN)
 
 
+def _open(listener: Listener, port: int | None) -> Sockets:
+    """Listen on the port that was asked for and no other; where none was, on the usual one or any that is free."""
+    return open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+
+
 async def _run(launch: Launch) -> None:
     await run_process(launch, Solo(launch.loaded))
+
+
+def _command() -> str:
+    """How a shell anywhere calls what runs here; its name alone is not enough where nobody has put it on the PATH."""
+    return "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
 
 
 def _welcome(url: str, admin: str) -> str:
@@ -90,7 +100,7 @@ def _welcome(url: str, admin: str) -> str:
 
         Why a path leads where it does:
 
-          tornado-proxy explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
+          {_command()} explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
 
         The rules are in {gallery()}: edit one, save it, and ask again.
         What is in force: curl -s {admin}/-/status
