@@ -11,6 +11,7 @@ NAME = "kind-change"
         ("^/docs/(?P<rest>.*)$", "/manual/$rest"),
         (r"^/docs/[^/]+\.html$", "/manual/index.html"),
         ("^/docs/[^/]+$", "/x.html"),
+        (r"^/docs/.*\.(?:html|x?htm)$", "/manual/index.html"),
         ("^/docs/", "/manual/index"),  # may be a directory
         ("^/docs", "/manual/"),  # the open end is a finding of its own
         ("^/docs/", "https://example.com/"),
@@ -28,6 +29,7 @@ def test_kinds_that_stay_are_left_alone(source, template):
     [
         ("^/docs/$", "`/manual/index.html`", "the directory `/docs/` becomes `/manual/index.html/`, which stays a directory"),
         ("^/docs/.*$", "`/page.html`", "the directory `/docs/` becomes `/page.html/`, which stays a directory"),
+        ("^/(?:a|b/)$", "`/page.html`", "the directory `/b/` becomes `/page.html/`, which stays a directory"),
         ("^/docs$", "`/manual/`", "the file `/docs` becomes `/manual/`, which is not found as a file"),
         ("^/docs/(.*)$", "`/manual/$1/`", "the file `/docs/a` becomes `/manual/a/`, which is not found as a file"),
         ("^/docs$", "jinja `/{{ user.username }}/`", "the file `/docs` becomes another key, which is not found as a file"),

@@ -80,6 +80,13 @@ def test_sources_that_are_hard_to_place_are_tried_with_examples(source):
     assert "`GET /docs/home/open/a`" in found.message
 
 
+@pytest.mark.parametrize("source", ["/home/", "^/home/|^/mine/"])
+def test_what_cannot_be_placed_is_not_guessed(source):
+    """Where no key comes to mind that is open, nothing is said."""
+    resources = f"{OPEN % ('/docs/home/open/**', 'GET')}, {STAFF % '/docs/**'}"
+    assert places(NAME, f"rewrite `{source}` -> jinja `/{{{{ user.username }}}}`", _configuration(resources)) == []
+
+
 def test_other_targets_are_passed_over():
     """A target that the configuration does not name is not judged."""
     assert places(NAME, f"}} target other {{ {HOME}", _configuration()) == []

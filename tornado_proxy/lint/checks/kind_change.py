@@ -32,8 +32,9 @@ import re
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.anchors import open_end
+from tornado_proxy.lint.anchors import edge_part, ends_anchored, open_end
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
+from tornado_proxy.lint.automata.syntax import Alternation, Character, Node
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import head, is_address, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
@@ -61,8 +62,19 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if source.tree is not None and not open_end(source.tree):
                 if ending.endswith("/"):
                     yield from _to_directory(target, index, _taken(target, index, budget, files=True))
-                elif _FILE_NAME.search(ending):
+                elif _FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree):
                     yield from _to_file(target, index, _taken(target, index, budget, files=False))
+
+
+def _may_end_in_a_slash(tree: Node) -> bool:
+    """Whether keys of directories may match, as far as can be seen without a proof."""
+    return not ends_anchored(tree) or _may_be_a_slash(edge_part(tree, last=True))
+
+
+def _may_be_a_slash(last: Node | None) -> bool:
+    if isinstance(last, Alternation):
+        return any(_may_be_a_slash(edge_part(branch, last=True)) for branch in last.branches)
+    return not isinstance(last, Character) or last.character == "/"
 
 
 def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
