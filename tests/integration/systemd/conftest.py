@@ -1,0 +1,109 @@
+"""A systemd with the service installed from the wheel, and an S3 on the loopback that both share."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import sys
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from administering import RULES, Admin
+from endless_s3 import endless_s3
+
+sys.path.insert(0, str(Path(__file__).parent))  # `machine`, which only these tests use
+
+from machine import Machine, boot, install_program, missing
+
+CONFIGURATION = """
+server: {{port: {port}, gracePeriod: 10s}}
+internalServer: {{port: {admin}}}
+rules: [rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{value: key}}, secretKey: {{value: secret}}}}}}
+"""
+UNIT = "tornado-proxy.service"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The service in its machine."""
+
+    machine: Machine
+    endpoint: str
+    port: int
+    admin_port: int
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it answers requests."""
+        return "127.0.0.1", self.port
+
+    @property
+    def admin(self) -> Admin:
+        """Its admin listener."""
+        return Admin(f"http://127.0.0.1:{self.admin_port}")
+
+    def configure(self, more: str = "") -> None:
+        """Write the configuration."""
+        text = CONFIGURATION.format(endpoint=self.endpoint, port=self.port, admin=self.admin_port)
+        self.machine.write("/etc/tornado-proxy/proxy.yaml", text + more)
+
+    def rules(self, text: str) -> None:
+        """Write the rules."""
+        self.machine.write("/etc/tornado-proxy/rules/site.rules", text)
+
+    def answer_with(self, word: str) -> None:
+        """Have `/NAME` answered with `word/NAME.txt`."""
+        self.rules(RULES.format(word))
+
+    def drop_in(self, text: str, unit: str = UNIT) -> None:
+        """Change a unit, as an administrator does."""
+        self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
+        self.machine.systemctl("daemon-reload")
+
+    def get(self, path: str, user: str | None = None) -> tuple[int, str]:
+        """One request."""
+        headers = {"Authorization": "Basic " + b64encode(user.encode()).decode()} if user else {}
+        with closing(http.client.HTTPConnection(*self.address, timeout=20)) as connection:
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory) -> Path:
+    """The program, installed from the wheel."""
+    if missing():
+        pytest.skip(missing())
+    return install_program(tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The endpoint of an S3."""
+    with endless_s3() as (endpoint, _):
+        yield endpoint
+
+
+@pytest.fixture
+def site(program, s3) -> Iterator[Site]:
+    """A machine that has just booted, with good files, in which the service does not run yet."""
+    with boot(program) as machine:
+        made = Site(machine, s3, free_port(), free_port())
+        made.configure()
+        made.answer_with("first")
+        yield made

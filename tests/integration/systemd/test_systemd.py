@@ -1,0 +1,277 @@
+"""The service under a real systemd: started, reloaded, activated, watched, confined."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from administering import eventually
+
+pytestmark = pytest.mark.integration
+
+UNIT = "tornado-proxy.service"
+SOCKET = "tornado-proxy.socket"
+UNITS = (
+    "tornado-proxy.service",
+    "tornado-proxy.socket",
+    "tornado-proxy@1.service",
+    "tornado-proxy-instances.socket",
+    "tornado-proxy-admin@1.socket",
+)
+BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
+SECURITY = 15  # tenths of systemd's measure of exposure
+
+
+@dataclass
+class Load:
+    """Clients that ask steadily, each time on a connection of its own, and what went wrong."""
+
+    address: tuple[str, int]
+    stop: threading.Event = field(default_factory=threading.Event)
+    answered: int = 0
+    lost: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stop.wait(0.005):
+            try:
+                with closing(http.client.HTTPConnection(*self.address, timeout=30)) as connection:
+                    connection.request("GET", "/a")
+                    answer = connection.getresponse()
+                    assert (answer.status, answer.read()) == (200, b"first/a.txt")
+                    self.answered += 1
+            except (OSError, http.client.HTTPException) as error:
+                self.lost.append(repr(error))
+
+    def pass_on(self) -> None:
+        """Wait for some more answers."""
+        before = self.answered
+        eventually(lambda: self.answered > before + 50)
+
+
+@contextmanager
+def _under_load(site) -> Iterator[Load]:
+    load = Load(site.address)
+    threads = [threading.Thread(target=load.run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield load
+    finally:
+        load.stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _listen_by_systemd(site, unit: str = SOCKET) -> None:
+    site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{site.port}\n", unit)
+    site.machine.systemctl("start", unit)
+
+
+def _options(site, text: str) -> None:
+    site.machine.write("/etc/default/tornado-proxy", f'OPTIONS="{text}"\n')
+
+
+def test_the_service_starts_and_says_what_is_in_force(site):
+    """`systemctl start` returns once requests are answered, and `systemctl status` has the line."""
+    site.machine.systemctl("start", UNIT)
+    assert site.get("/a") == (200, "first/a.txt")
+    assert 'Status: "generation 1, 1 rewrites"' in site.machine.systemctl("status", UNIT)
+
+
+def test_the_end_is_clean(site):
+    """`systemctl stop` ends it with status 0, and its port is free."""
+    site.machine.systemctl("start", UNIT)
+    site.machine.systemctl("stop", UNIT)
+    assert site.machine.show(UNIT, "Result") == "success"
+    with pytest.raises(ConnectionRefusedError):
+        site.get("/a")
+
+
+@pytest.mark.parametrize("options", ["", "--workers 2"])
+def test_reload_waits_until_the_rules_are_in_force(site, options):
+    """The first request after `systemctl reload` gets the new rules, from every process."""
+    _options(site, options)
+    site.machine.systemctl("start", UNIT)
+    site.answer_with("second")
+    site.machine.systemctl("reload", UNIT)
+    assert {site.get("/a") for _ in range(10)} == {(200, "second/a.txt")}
+
+
+def test_a_bad_rule_file_leaves_it_serving_with_the_error_in_its_status(site):
+    """`systemctl reload` ends, the service serves as before, and `systemctl status` says which line is wrong."""
+    site.machine.systemctl("start", UNIT)
+    site.rules(BAD)
+    site.machine.systemctl("reload", UNIT)
+    status = site.machine.systemctl("status", UNIT)
+    assert "Active: active (running)" in status
+    assert "an edit was refused: /etc/tornado-proxy/rules/site.rules:2:" in status
+    assert site.get("/a") == (200, "first/a.txt")
+
+
+def test_before_253_the_drop_in_reloads_as_well(site):
+    """With Type=notify and ExecReload, what older versions know, a reload is waited for too."""
+    drop_in = site.machine.path("/etc/systemd/system/before-253.conf").read_text()
+    site.drop_in(drop_in)
+    site.machine.systemctl("start", UNIT)
+    assert site.machine.show(UNIT, "Type") == "notify"
+    site.answer_with("second")
+    site.machine.systemctl("reload", UNIT)
+    eventually(lambda: site.get("/a") == (200, "second/a.txt"))
+
+
+def test_bad_files_at_start_are_refused(site):
+    """The service does not start, and the journal shows the mistake with its place."""
+    site.drop_in("[Service]\nRestart=no\n")
+    site.rules(BAD)
+    site.machine.systemctl("start", UNIT, check=False)
+    assert (site.machine.show(UNIT, "Result"), site.machine.show(UNIT, "ExecMainStatus")) == ("exit-code", "1")
+    assert "site.rules:2:" in site.machine.journal(UNIT)
+
+
+def test_a_restart_with_bad_files_starts_from_the_last_good_ones(site):
+    """The copy in the state directory is in force, and the status says so."""
+    site.machine.systemctl("start", UNIT)
+    eventually(lambda: site.machine.path("/var/lib/tornado-proxy/last-good/current").is_symlink())
+    site.rules(BAD)
+    site.machine.systemctl("restart", UNIT)
+    assert site.get("/a") == (200, "first/a.txt")
+    assert site.admin.status()["startedFromLastGood"]
+    assert "started from the last good copy" in site.machine.systemctl("status", UNIT)
+
+
+def test_the_first_request_starts_the_service(site):
+    """With the socket unit alone, a connection brings the service up, and is answered."""
+    _listen_by_systemd(site)
+    assert site.machine.show(UNIT, "ActiveState") == "inactive"
+    assert site.get("/a") == (200, "first/a.txt")
+    assert site.machine.show(UNIT, "ActiveState") == "active"
+
+
+@pytest.mark.parametrize("options", ["", "--workers 2"])
+def test_a_restart_under_load_loses_no_request(site, options):
+    """While one process ends and the next one starts, connections wait in systemd's socket."""
+    _options(site, options)
+    _listen_by_systemd(site)
+    with _under_load(site) as load:
+        for _ in range(3):
+            load.pass_on()
+            site.machine.systemctl("restart", UNIT)
+        load.pass_on()
+    print(f"{load.answered} requests over three restarts")
+    assert load.lost == []
+
+
+def test_a_stuck_process_is_restarted(site):
+    """A process whose loop does not turn is ended by the watchdog, and another serves."""
+    site.drop_in("[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
+    site.machine.systemctl("start", UNIT)
+    pid = site.machine.show(UNIT, "MainPID")
+    site.machine.run("kill", "-STOP", pid)
+    site.machine.wait(UNIT, "NRestarts", "1")
+    site.machine.wait(UNIT, "ActiveState", "active")
+    assert site.machine.show(UNIT, "MainPID") != pid
+    assert site.get("/a") == (200, "first/a.txt")
+    assert "watchdog" in site.machine.journal(UNIT).lower()
+
+
+def _stop_a_worker(site) -> int:
+    _, stuck = (worker["pid"] for worker in site.admin.status()["workers"])
+    # The pid is that of the container's own namespace.
+    site.machine.run("kill", f"-{signal.SIGSTOP.value}", str(stuck))
+    return stuck
+
+
+def test_a_stuck_worker_starves_the_watchdog(site):
+    """With workers the watchdog is fed only while the loop of every one of them turns."""
+    _options(site, "--workers 2")
+    site.drop_in("[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
+    site.machine.systemctl("start", UNIT)
+    _stop_a_worker(site)
+    site.machine.wait(UNIT, "NRestarts", "1")
+    site.machine.wait(UNIT, "ActiveState", "active")
+    assert site.get("/a") == (200, "first/a.txt")
+
+
+def test_a_stuck_worker_is_replaced_before_that(site):
+    """With the watchdog's period of the unit, only the worker that is stuck is ended; the service stays up."""
+    _options(site, "--workers 2")
+    site.machine.systemctl("start", UNIT)
+    stuck = _stop_a_worker(site)
+    site.admin.wait(lambda status: stuck not in [worker["pid"] for worker in status["workers"]])
+    site.admin.wait(lambda status: len(status["workers"]) == 2)
+    assert site.machine.show(UNIT, "NRestarts") == "0"
+    assert f"worker {stuck} is stuck" in site.machine.journal(UNIT)
+
+
+def test_credentials_come_from_systemd(site):
+    """A password, here an argon2 hash, that only root can read is handed over by LoadCredential."""
+    hashed = site.machine.run(
+        "/opt/tornado-proxy/bin/python", "-c", "import argon2; print(argon2.PasswordHasher().hash('open sesame'))"
+    )
+    site.machine.write("/etc/tornado-proxy/secrets/ann", hashed, 0o600)
+    site.drop_in("[Service]\nLoadCredential=ann:/etc/tornado-proxy/secrets/ann\n")
+    site.configure(
+        "    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {credential: ann}}]}}]\n"
+        "authProviders: {basic: {staff: {realm: Files}}}\n"
+    )
+    site.machine.systemctl("start", UNIT)
+    assert site.get("/a")[0] == 401
+    assert site.get("/a", "ann:wrong")[0] == 401
+    assert site.get("/a", "ann:open sesame") == (200, "first/a.txt")
+
+
+def test_nothing_outside_the_state_directory_can_be_written(site):
+    """A copy that is to be kept elsewhere is refused by the kernel, and the service serves all the same."""
+    site.machine.run("mkdir", "--mode=777", "/srv/open-to-all")
+    site.drop_in(
+        "[Service]\nExecStart=\nExecStart=/opt/tornado-proxy/bin/tornado-proxy serve "
+        "--config /etc/tornado-proxy/proxy.yaml --last-good /srv/open-to-all/last-good\n"
+    )
+    site.machine.systemctl("start", UNIT)
+    trouble = site.admin.wait(lambda status: status["lastGoodTrouble"] is not None)["lastGoodTrouble"]
+    assert "Read-only file system" in trouble
+    assert site.get("/a") == (200, "first/a.txt")
+
+
+def test_the_service_runs_as_nobody_in_particular(site):
+    """Neither root nor any capability, no new privileges, and a filter of system calls."""
+    site.machine.systemctl("start", UNIT)
+    pid = site.machine.show(UNIT, "MainPID")
+    status = dict(line.split(":\t", 1) for line in site.machine.path(f"/proc/{pid}/status").read_text().splitlines())
+    assert "0" not in status["Uid"].split()
+    assert {status[name] for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
+def test_several_instances_share_one_port(site):
+    """While one instance restarts the others take what comes, and no request is lost."""
+    _listen_by_systemd(site, "tornado-proxy-instances.socket")
+    base = site.admin_port // 10
+    site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{base}%i\n", "tornado-proxy-admin@.socket")
+    site.machine.systemctl("start", "tornado-proxy@1.service", "tornado-proxy@2.service")
+    with _under_load(site) as load:
+        for instance in ("1", "2"):
+            load.pass_on()
+            site.machine.systemctl("restart", f"tornado-proxy@{instance}.service")
+        load.pass_on()
+    print(f"{load.answered} requests over the restart of each instance")
+    assert load.lost == []
+
+
+def test_the_units_are_sound(site):
+    """`systemd-analyze verify` finds nothing in any unit."""
+    units = [f"/etc/systemd/system/{unit}" for unit in UNITS]
+    assert site.machine.run("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *units).strip() == ""
+
+
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if unit.endswith(".service")])
+def test_the_units_expose_little(site, unit):
+    """`systemd-analyze security` rates the exposure of every service at 1.5 at most."""
+    said = site.machine.run("systemd-analyze", "security", "--offline=true", f"--threshold={SECURITY}", unit)
+    assert "OK" in said
