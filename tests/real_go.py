@@ -68,3 +68,28 @@ def build(name: str, folder: Path) -> GoProgram:
     built = folder / name
     subprocess.run([go, "build", "-o", built, "."], cwd=_SOURCES / name, check=True, env=environment)
     return GoProgram(built, version)
+
+
+def build_with_modules(name: str, folder: Path, module: str, *, tag: str) -> GoProgram:
+    """The program of that name with a build tag that wants a module; skips where Go or the module cannot be had."""
+    plain = build(name, folder)
+    source = folder / "source"
+    shutil.copytree(_SOURCES / name, source)
+    environment = {
+        **os.environ,
+        "GOCACHE": str(folder / "cache"),
+        "GOPATH": str(folder / "path"),
+        "GOFLAGS": "-buildvcs=false -modcacherw",
+        "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
+    }
+    go = str(_toolchain())
+    (source / "go.mod").write_text(f"module compared\n\ngo {plain.version[0]}.{plain.version[1]}\n", encoding="utf-8")
+    fetched = subprocess.run(
+        [go, "get", module], cwd=source, env=environment, capture_output=True, text=True, check=False
+    )
+    if fetched.returncode:
+        pytest.skip(f"Go cannot fetch {module}: {fetched.stderr.strip()[-200:]}")
+    built = folder / f"{name}-{tag}"
+    subprocess.run([go, "build", "-tags", tag, "-o", built, "."], cwd=source, env=environment, check=True)
+    return GoProgram(built, plain.version)

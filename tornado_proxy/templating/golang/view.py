@@ -67,6 +67,7 @@ class Once(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
+        """What was made, or is made now."""
         if self._made is None:
             self._made = self._make()
         return self._made

@@ -1,0 +1,85 @@
+"""Go templates held to a real Go: which it refuses, which fail, and what the others write."""
+
+import base64
+import os
+import random
+from itertools import islice
+
+import pytest
+from generated_templates import Generator
+from go_programs import GENEROUS, GO, HELM, request_root
+from real_go import build, build_with_modules
+
+from tornado_proxy.templating.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templating.golang.program import Program
+from tornado_proxy.templating.golang.sprig.refused import REFUSED
+from tornado_proxy.templating.golang.values import from_json
+
+pytestmark = pytest.mark.integration
+
+CASES = int(os.environ.get("TORNADO_PROXY_TEMPLATE_CASES", "50000"))
+BATCH = 5000
+SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
+
+# What docs/go-templates.md says is refused here and not in Go.
+KNOWN_REFUSALS = (
+    "an address",
+    "cannot be written as a whole",
+    "the present time cannot be read",
+    "cannot be cut into chunks",
+    "cannot be copied",
+    "is out of range",
+)
+
+
+def _ours(case, vocabulary):
+    """What we make of a case: bytes, or the stage at which it fails; None where it is refused on purpose."""
+    data = request_root(case.data) if case.request else from_json(case.data)
+    try:
+        return Program(case.template, vocabulary).execute(data, GENEROUS)
+    except TemplateMistake as mistake:
+        return None if any(f"`{name}` is refused" in str(mistake) for name in REFUSED) else "parse"
+    except LimitError:
+        return None
+    except RenderError as error:
+        return ("exec", any(known in str(error) for known in KNOWN_REFUSALS))
+
+
+def _theirs(answer):
+    return answer["stage"] or base64.b64decode(answer["written"] or "")
+
+
+def _agree(ours, theirs):
+    if ours is None:
+        return True
+    if isinstance(ours, tuple):
+        stage, known = ours
+        return known or theirs == stage
+    return ours == theirs
+
+
+def _compare(go, vocabulary, generator):
+    cases = generator.cases(CASES)
+    while batch := list(islice(cases, BATCH)):
+        questions = ({"Template": case.template, "Request": case.request, "Data": case.data} for case in batch)
+        for case, answer in zip(batch, go.ask(questions), strict=True):
+            ours, theirs = _ours(case, vocabulary), _theirs(answer)
+            assert _agree(ours, theirs), (case.template, ours, theirs, answer["error"])
+
+
+def _generator(go, *, sprig):
+    seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"TORNADO_PROXY_SEED={seed} Go {go.version}")
+    return Generator(random.Random(seed), sprig)
+
+
+def test_generated_templates_have_the_answers_of_go(tmp_path):
+    """With the functions of Go's standard library: refused, failed or written alike."""
+    go = build("templates", tmp_path)
+    _compare(go, GO, _generator(go, sprig=False))
+
+
+def test_generated_templates_have_the_answers_of_sprig(tmp_path):
+    """With sprig's functions, where Go can fetch them."""
+    go = build_with_modules("templates", tmp_path, SPRIG, tag="sprig")
+    _compare(go, HELM, _generator(go, sprig=True))
