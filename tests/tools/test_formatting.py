@@ -1,7 +1,7 @@
 import codecs
 
 from documents import scattered_texts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_texts import parsed
 
@@ -72,6 +72,7 @@ def test_nothing_differs_in_a_tidy_file():
     assert list(difference(_formatted(TIDY))) == []
 
 
+@settings(max_examples=25)
 @given(scattered_texts())
 def test_formatting_keeps_the_meaning_and_is_done_once(scattered):
     """Whatever the layout was, the document is the same, and a second time changes nothing."""
