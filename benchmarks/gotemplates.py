@@ -1,0 +1,102 @@
+"""What Go templates cost: `python benchmarks/gotemplates.py [ROUNDS]` prints a line for each of some usual ones.
+
+Beside each stands what the same key costs in Jinja2, by itself and as this project bounds it: the ratios say more than
+the times. The last lines are the dearest of some templates that try to take for ever, and what loading costs.
+"""
+
+from __future__ import annotations
+
+import sys
+import timeit
+from collections.abc import Callable
+
+import jinja2
+
+from tornado_proxy.rules.go_templates import compile_go_template
+from tornado_proxy.templating import jinja
+from tornado_proxy.templating.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.templating.errors import LimitError
+
+CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
+DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))
+
+USUAL = {
+    "plain text": ("/index.html", "/index.html"),
+    "one field": ("/site{{ .Key }}", "/site{{ key }}"),
+    "user and key": ("/{{ .User.Username }}{{ .Key }}", "/{{ user.username }}{{ key }}"),
+    "groups": ("/{{ .Groups.folder }}/{{ .Groups.file }}", "/{{ groups.folder }}/{{ groups.file }}"),
+    "method and function": (
+        "/users/{{ .User.GetIdentifier | lower }}/{{ .Groups.file | replace ` ` `-` }}",
+        "/users/{{ user.username | lower }}/{{ groups.file | replace(' ', '-') }}",
+    ),
+    "condition": (
+        "{{ if .User }}/{{ .User.Username }}{{ else }}/public{{ end }}{{ .Key }}",
+        "{% if user %}/{{ user.username }}{% else %}/public{% endif %}{{ key }}",
+    ),
+    "loop": (
+        "{{ range $i, $part := splitList `/` .Key }}{{ if $i }}/{{ $part | upper }}{{ end }}{{ end }}",
+        "{% for part in key.split('/') %}{% if loop.index0 %}/{{ part | upper }}{% endif %}{% endfor %}",
+    ),
+    "printf": ("{{ printf `/%s/%05d%s` .User.Username 7 .Key }}", "{{ '/%s/%05d%s' % (user.username, 7, key) }}"),
+    "expression": ("{{ regexReplaceAll `^/home/(.*)$` .Key `/${1}` }}", "{{ key | replace('/home/', '/') }}"),
+}
+
+HOSTILE = (
+    "{{ range until 4000 }}{{ range until 4000 }}x{{ end }}{{ end }}",
+    '{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}',
+    "{{ $k := repeat 15 .Key }}{{ range until 4000 }}{{ $_ := snakecase $k }}{{ end }}",
+    "{{ $k := repeat 15 .Key }}{{ range until 4000 }}{{ $_ := regexReplaceAll `(x*)y|.` $k `$1` }}{{ end }}",
+    "{{ $l := until 4000 }}{{ range until 4000 }}{{ $_ := join `,` $l }}{{ end }}",
+    "{{ range until 4000 }}{{ $_ := regexMatch (printf `(x{500}y{%d})` .) $.Key }}{{ end }}",
+)
+
+
+def microseconds(call: Callable[[], object], rounds: int) -> float:
+    """The least time of one call, of five runs."""
+    return min(timeit.repeat(call, number=rounds, repeat=5)) / rounds * 1e6
+
+
+def compare(name: str, go: str, other: str, rounds: int) -> None:
+    """One line: a template and its twin in Jinja2."""
+    template = compile_go_template(go, CAPTURES.names, 2)
+    bounded = jinja.compile_template(other, CAPTURES.names, 2)
+    bare = jinja2.Environment(autoescape=False).from_string(other)
+    names = {"user": DATA.user, "key": DATA.key, "groups": {"folder": "docs", "file": "Report 2024.txt"}}
+    assert template.render(CAPTURES, DATA) == bounded.render(CAPTURES, DATA), name
+    times = [
+        microseconds(lambda: template.render(CAPTURES, DATA), rounds),
+        microseconds(lambda: bounded.render(CAPTURES, DATA), rounds),
+        microseconds(lambda: bare.render(names), rounds),
+    ]
+    print(f"{name:20}{times[0]:8.1f} µs  {times[0] / times[1]:5.2f} of our jinja  {times[0] / times[2]:5.2f} of Jinja2")
+
+
+def hostile(text: str) -> float:
+    """Milliseconds until a template is cut off."""
+    template = compile_go_template(text, {}, 0)
+    data = TargetKeyRewriteData("/" + "é" * 511)
+
+    def render() -> None:
+        try:
+            template.render(Captures(("/",)), data)
+        except LimitError:
+            return
+        raise AssertionError(text)
+
+    return microseconds(render, 1) / 1000
+
+
+def main() -> None:
+    """Print the table."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+    for name, (go, other) in USUAL.items():
+        compare(name, go, other, rounds)
+    worst = max(map(hostile, HOSTILE))
+    print(f"{'cut off after':20}{worst:8.1f} ms at most, of {len(HOSTILE)} hostile templates")
+    texts = iter(f"/{number}/{{{{ .User.Username }}}}/{{{{ .Groups.file }}}}{{{{ .Key }}}}" for number in range(10**9))
+    loading = microseconds(lambda: compile_go_template(next(texts), CAPTURES.names, 2), max(rounds // 10, 1))
+    print(f"{'loading':20}{loading:8.1f} µs a template of three actions that other rules have too")
+
+
+if __name__ == "__main__":
+    main()
