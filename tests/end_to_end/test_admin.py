@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from administering import RULES, service
 
@@ -90,3 +94,19 @@ def test_a_bucket_that_boto3_takes_for_none_is_refused(admin, folder):
     assert code == 422
     assert report["diagnostics"]
     assert admin.reload()[0] == 200
+
+
+def _shape(value):
+    """The names in a JSON value, whatever stands under them."""
+    if isinstance(value, dict):
+        return {name: _shape(each) for name, each in value.items()}
+    return [_shape(each) for each in value[:1]] if isinstance(value, list) else None
+
+
+def test_the_status_has_the_documented_shape(admin, folder):
+    """docs/operations.md shows every name, and none that is not there."""
+    (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
+    admin.reload()
+    text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+    (documented,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    assert _shape({**admin.status(), "lastFailedAttempt": None}) == _shape(json.loads(documented))

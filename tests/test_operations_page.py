@@ -1,0 +1,84 @@
+"""docs/operations.md and the units say what the service does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from tornado_proxy.gateway.admin import PATHS
+from tornado_proxy.service.reload import Outcome
+from tornado_proxy.telemetry.metrics import ReloadMetrics, RequestMetrics
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+UNITS = sorted((ROOT / "systemd").iterdir())
+
+
+def _metrics() -> dict[str, tuple[str, ...]]:
+    """The metrics that are exposed, with their labels."""
+    registry = CollectorRegistry()
+    RequestMetrics(registry)
+    ReloadMetrics(registry, 1, 0.0)
+    suffix = {"counter": "_total"}
+    made = registry._collector_to_names
+    named = {family.name + suffix.get(family.type, ""): family for family in registry.collect()}
+    labels = {collector._name: collector._labelnames for collector in made}
+    return {name: labels[family.name] for name, family in named.items()}
+
+
+def test_every_metric_is_documented_with_its_labels():
+    """The table has a row for each metric, and none that is not there."""
+    rows = re.findall(r"^\| `(tornado_proxy_\w+)` \| (.*?) \|", TEXT, re.MULTILINE)
+    assert {name: tuple(re.findall(r"`(\w+)`", labels)) for name, labels in rows} == _metrics()
+
+
+def test_alerts_name_metrics_that_exist():
+    """What an alert watches is there to be watched."""
+    (block,) = re.findall(r"```yaml\n(- alert.*?)```", TEXT, re.DOTALL)
+    watched = {name for alert in yaml.safe_load(block) for name in re.findall(r"tornado_proxy_\w+", alert["expr"])}
+    assert watched <= set(_metrics())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_page_of_the_admin_listener_is_documented(path):
+    """The table has a row for each page."""
+    assert re.search(rf"^\| `(GET|POST) {path}` \|", TEXT, re.MULTILINE)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_is_documented(outcome):
+    """The page says what may become of a reload."""
+    assert f"`{outcome.value}`" in TEXT
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_every_unit_is_documented(unit):
+    """The table says what each unit is for."""
+    assert f"| `{unit.name}` |" in TEXT
+
+
+def _directives(name: str) -> list[str]:
+    text = (ROOT / "systemd" / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_instances_are_confined_as_the_one_service_is():
+    """The two services differ in what makes an instance, and in nothing else."""
+    one, instance = _directives("tornado-proxy.service"), _directives("tornado-proxy@.service")
+    different = {line.partition("=")[0] for line in set(one) ^ set(instance)}
+    assert different == {"Description", "Sockets", "ExecStart", "StateDirectory"}
+
+
+def test_sockets_are_named_as_the_service_knows_them():
+    """A socket unit's FileDescriptorName is one that is asked for."""
+    names = {
+        line.partition("=")[2]
+        for unit in UNITS
+        for line in _directives(unit.name)
+        if line.startswith("FileDescriptorName=")
+    }
+    assert names == {"http", "admin"}
