@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import subprocess
 import sys
 
@@ -56,8 +55,3 @@ def test_the_level_decides_what_is_said(level, count):
     """Of the service, a warning level leaves the defect only."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
     assert len(lines) == count
-
-
-def test_this_process_is_left_alone():
-    """The tests' own logging is not changed by them."""
-    assert logging.getLogger("tornado_proxy").level == logging.NOTSET
