@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import real_s3
@@ -12,6 +13,7 @@ from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
 from tornado_proxy.storage.s3 import Threads
+from tornado_proxy.telemetry.measured import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
 
@@ -59,11 +61,13 @@ def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
     moto_bucket.empty()
 
 
-@pytest.fixture(params=["memory", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
+@pytest.fixture(params=["memory", "measured", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Each store there is, empty."""
-    if request.param == "memory":
-        yield in_memory()
+    if request.param in ("memory", "measured"):
+        made = in_memory()
+        measured = MeasuredStore(made.store, "site", lambda _: None)
+        yield replace(made, store=measured) if request.param == "measured" else made
         return
     made = request.getfixturevalue(f"{request.param}_bucket")
     yield World(request.param, made.store, made.add)

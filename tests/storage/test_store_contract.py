@@ -1,4 +1,4 @@
-"""What every store does alike: the one suite that the memory store, moto's S3 and Ceph's all pass."""
+"""What every store does alike: the one suite that the memory store, bare and measured, moto's S3 and Ceph's all pass."""
 
 from __future__ import annotations
 
