@@ -7,6 +7,8 @@ parts, are counted and thrown away.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,3 +134,20 @@ def endless_s3() -> Iterator[tuple[str, Traffic]]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def endless_s3_elsewhere() -> Iterator[str]:
+    """The endpoint of such an S3 in a process of its own, so that it takes no time from the test's threads."""
+    process = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.communicate()
+
+
+if __name__ == "__main__":
+    with endless_s3() as (endpoint, _):
+        print(endpoint, flush=True)
+        sys.stdin.read()

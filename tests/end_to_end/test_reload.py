@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from endless_s3 import endless_s3
+from endless_s3 import endless_s3_elsewhere
 from running import start_proxy
 
 CONFIGURATION = """
@@ -28,8 +28,8 @@ targets:
     bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
 """
-CLIENTS = 4
-RATE = 220  # requests a second, of all clients together
+CLIENTS = 12
+RATE = 300  # requests a second, of all clients together
 GENERATION = "X-Tornado-Proxy-Generation"
 
 
@@ -235,7 +235,7 @@ def _drive(service: Service, editor: Editor, reloads: int) -> dict[int, str]:
 
 
 def _story(tmp_path: Path, reloads: int) -> str:
-    with endless_s3() as (endpoint, _):
+    with endless_s3_elsewhere() as endpoint:
         (tmp_path / "rules").mkdir()
         editor = Editor(tmp_path / "rules")
         editor.in_place()
@@ -289,7 +289,7 @@ def test_two_hundred_reloads_under_traffic(tmp_path):
 
 def test_a_connection_that_waits_is_answered_by_the_new_generation(tmp_path):
     """A connection opened before a reload and used after it gets the new rules."""
-    with endless_s3() as (endpoint, _):
+    with endless_s3_elsewhere() as endpoint:
         (tmp_path / "rules").mkdir()
         editor = Editor(tmp_path / "rules")
         editor.in_place()
