@@ -79,6 +79,7 @@ _INTEGERS = [
     *("0", "1", "2", "3", "5", "10", "-1", "-5", "7", "42", ".I", ".Zero", ".Neg", "100", "1000", "0x10", "'a'", "1e2"),
     *("3.0", "(len .Strs)"),
 ]
+_SMALL = ["0", "1", "2", "3", "7", "10", "-1", "-5", "100", "1000", "0x10", "'a'", "1e2", "3.0", '"x"', "nil", "1.5"]
 _FLOATS = [
     *(
         "0.5",
@@ -247,11 +248,12 @@ _URLS = [
     ),
 ]
 
-# A function and the kinds of its arguments, a star behind one that may repeat or be left out. J is an integer so small
-# that Go does not count to it for ever. `keys` and `values` are not there: their order is Go's chance.
+# A function and the kinds of its arguments, a star behind one that may repeat or be left out. J is a literal, most often
+# an integer so small that Go does not count to it for ever; besides, Go's own `slice` takes no index out of an
+# interface, which is where data is. `keys` and `values` are not there: their order is one of chance in Go.
 _STANDARD = """
 len A;index A I;index M S;html A*;js A*;urlquery A*;print A*;println A*;eq A A;ne A A;lt A A;le A A;gt A A;ge A A;not A
-and A A;or A A;eq F F;lt F F;eq S S;lt S S;eq A A A;slice S I;slice L I I;slice A I;call A;printf S A*
+and A A;or A A;eq F F;lt F F;eq S S;lt S S;eq A A A;slice S J;slice L J J;slice A J;call A;printf S A*
 """
 _SPRIG = """
 abbrev I S;abbrevboth I I S;add A*;add1 A;add1f F;addf F*;adler32sum S;all A*;any A*;append L A;atoi S;b32dec S
@@ -467,7 +469,7 @@ class Generator:
 
     def _argument(self, kind: str) -> str:
         if kind == "J":
-            small: str = self._one(_INTEGERS)
+            small: str = self._one(_SMALL)
             return small
         if self._often(0.05):
             return f"({self._call()})"

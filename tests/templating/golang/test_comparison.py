@@ -58,6 +58,7 @@ def test_equality_asks_for_one_kind(first, others, equal):
         (1, [1.0], "a `int` cannot be compared with a `float64`"),
         (b"a", [1], "a `string` cannot be compared with a `int`"),
         (True, [1], "a `bool` cannot be compared with a `int`"),
+        (Slice(nil=True), [Nil(POINTER)], "a `[]interface {}` cannot be compared with a `*x.Y`"),
         (Slice(), [1], "a `[]interface {}` cannot be compared with a `int`"),
         (Slice(), [Map()], "a `[]interface {}` cannot be compared with a `map[string]interface {}`"),
         (Slice(), [Slice()], "values of type `[]interface {}` cannot be compared"),

@@ -56,6 +56,13 @@ def test_what_is_no_expression_says_why():
         compile_re2("(")
 
 
+def test_a_large_expression_gets_the_memory_that_it_needs():
+    """But not without end."""
+    assert compile_re2(r"\pL{1000}").spans(b"a" * 1000, 0) == [(0, 1000)]
+    with pytest.raises(ValueError, match="too large"):
+        compile_re2(r"\pL{1000}" * 20)
+
+
 def test_searching_is_work():
     """Each search may look at all that is left."""
     with pytest.raises(LimitError):

@@ -212,7 +212,7 @@ def test_whoever_reads_from_an_absent_user_fails(text):
     [
         ("{{if .User}}x{{else}}anon{{end}}", "anon"),
         ("{{with .User}}{{.Username}}{{else}}anon{{end}}", "anon"),
-        ("{{not .User}}{{empty .User}}{{eq .User nil}}", "truetruetrue"),
+        ("{{not .User}}{{empty .User}}{{eq .User nil}}{{eq nil .User}}", "truetruetruetrue"),
         ("{{and .User .User.Username | not}}", "true"),
         ('{{default "anon" .User}}{{coalesce .User "x"}}', "anonx"),
         ('{{if or (not .User) (eq .User.Username "ann")}}y{{end}}', "y"),

@@ -56,20 +56,26 @@ def _equal(first: Value, other: Value) -> bool:
 
 def _same(first: Value, other: Value) -> bool:
     """Equality where neither is a number, a string or a bool."""
-    if is_nil(first) and is_nil(other):
-        return True
+    nils = is_nil(first), is_nil(other)
+    if _no_value(first) or _no_value(other):
+        # Whether there is a user is a question that reads nothing from the user.
+        return all(nils)
     if not _invalid(first) and not _invalid(other) and kind_of(first) != kind_of(other):
         raise ExecutionError(f"a `{type_name(first)}` cannot be compared with a `{type_name(other)}`")
-    if is_nil(first) or is_nil(other):
-        return False
+    if any(nils):
+        return all(nils)
     if isinstance(other, Slice | Map):
         raise ExecutionError(f"values of type `{type_name(other)}` cannot be compared")
     return identical(first, other)
 
 
+def _no_value(value: Value) -> bool:
+    return value is None or value is INVALID
+
+
 def _invalid(value: Value) -> bool:
     """Whether reflection sees no value, nil interfaces among them."""
-    return value is None or value is INVALID or (isinstance(value, Nil) and value.type.kind == "interface")
+    return _no_value(value) or (isinstance(value, Nil) and value.type.kind == "interface")
 
 
 def identical(first: Struct, other: Struct) -> bool:

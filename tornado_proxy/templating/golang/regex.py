@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
@@ -15,7 +15,11 @@ from tornado_proxy.templating.golang.text import go_string
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
 
-_MEMORY = 64 << 20
+_MEMORY = (8 << 20, 64 << 20)
+"""Bytes for one expression, the second where the first is too small: what data asks for may not take much."""
+
+KEPT = 64
+"""How many expressions are kept compiled: in templates they are nearly always constants."""
 
 
 class Expression(Protocol):
@@ -42,13 +46,7 @@ class Re2Expression:
     """
 
     def __init__(self, program: str, names: Sequence[tuple[str, int]] | None = None) -> None:
-        options = re2.Options()
-        options.log_errors = False
-        options.max_mem = _MEMORY
-        try:
-            self._compiled = re2.compile(program.encode(), options)
-        except re2.error as error:
-            raise ValueError(error.args[0].decode(errors="replace")) from None
+        self._compiled = _compiled(program.encode())
         first = [(name.decode(), number) for name, number in self._compiled.groupindex.items()]
         self.names: Sequence[tuple[str, int]] = first if names is None else names
 
@@ -58,9 +56,20 @@ class Re2Expression:
         return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
 
 
-@lru_cache(maxsize=256)
+def _compiled(program: bytes) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    for options.max_mem in _MEMORY:
+        try:
+            return re2.compile(program, options)
+        except re2.error as error:
+            message = error.args[0].decode(errors="replace")
+    raise ValueError(message)
+
+
+@lru_cache(maxsize=KEPT)
 def compile_re2(pattern: str) -> Expression:
-    """The expression as RE2 itself reads it; patterns in templates are nearly always constants, so it is kept."""
+    """The expression as RE2 itself reads it."""
     return Re2Expression(pattern)
 
 

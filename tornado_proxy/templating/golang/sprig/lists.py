@@ -111,7 +111,7 @@ def _slice(value: Value, *indexes: Value) -> Value:
     bounds = [to_int(each) for each in indexes[:2]]
     start, end = [*bounds, *(0, len(items))[len(bounds) :]]
     if not 0 <= start <= end <= len(items):
-        raise ExecutionError(f"the bounds {start} and {end} are out of range")
+        raise ExecutionError(f"the bounds {start} and {end} are out of the list")
     return Slice(items[start:end], items.type)
 
 
