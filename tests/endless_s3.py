@@ -35,6 +35,7 @@ class Traffic:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are written apart
     traffic: Traffic
 
     def do_HEAD(self) -> None:

@@ -129,3 +129,23 @@ def test_dialects_that_no_file_uses_are_not_imported():
     program = "import sys, tornado_proxy.rules.compiler; print(sorted({'jinja2', 'lark'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "jinja2" not in result.stdout
+
+
+def test_what_is_known_is_not_compiled_again():
+    """A rewrite of the same source, dialect and template has the pattern and the template that it had."""
+    before = _compiled('target a { rewrite `1` -> "/1" rewrite `2` -> "/2" }').rule_sets
+    texts = 'target a { rewrite `0` -> "/0" rewrite new `1` -> "/1" rewrite `2` -> jinja "/2" }'
+    after = compile_documents([document(texts)], before).rule_sets["a"].rewrites
+    assert after[1].pattern is before["a"].rewrites[0].pattern
+    assert after[1].template is before["a"].rewrites[0].template
+    assert (after[1].name, after[1].number) == ("new", 2)
+    assert after[2].dialect is not before["a"].rewrites[1].dialect
+
+
+def test_what_is_known_changes_nothing():
+    """With and without what is known, the same text is the same rule set with the same mistakes."""
+    before = _compiled('target a { rewrite `^/1$` -> "/1" rewrite `^/2$` -> "/2" }').rule_sets
+    text = (
+        'target a { rewrite `^/2$` -> "/2" rewrite `(` -> "/x" rewrite `^/1$` -> "/1" } target b { rewrite `.` -> "/" }'
+    )
+    assert compile_documents([document(text)], before) == _compiled(text)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.rules import RuleFileError, load
-from tornado_proxy.rules.loading import LARGEST, load_rules, read_rule_files
+from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, load_rules, read_rule_files
 
 RULES = 'target site { rewrite `^/a$` -> "/b" }'
 
@@ -147,3 +147,14 @@ def test_a_file_that_is_not_utf_8_is_told_and_the_others_compiled():
     assert [diagnostic.code for diagnostic in loaded.diagnostics] == ["not-utf-8"]
     assert list(loaded.rule_sets) == ["site"]
     assert [document.source.name for document in loaded.documents] == ["r/b.rules"]
+
+
+def test_files_that_have_not_changed_are_parsed_once():
+    """What is known of a file is taken over, with what is to be said about it, as long as its text is the same."""
+    files = [RuleFile("a.rules", RULES.encode()), RuleFile("b.rules", b"target site { rewrit }")]
+    known = compile_rule_files(files)
+    edited = [files[0], RuleFile("b.rules", b"target site {}")]
+    after = compile_rule_files(edited, known)
+    assert after.documents[0] is known.documents[0]
+    assert after == compile_rule_files(edited)
+    assert compile_rule_files(files, after).diagnostics == known.diagnostics

@@ -74,3 +74,20 @@ def test_a_set_without_memory_to_read_on_is_done_without(key, index):
     portion._set = _Exhausted()
     found = first_match.find(key)
     assert (found and found[0]) == index
+
+
+@given(st.lists(st.sampled_from(SOURCES), max_size=6), st.lists(st.sampled_from(SOURCES), max_size=6), KEYS)
+def test_what_is_known_finds_what_is_found_without_it(sources, others, key):
+    """Portions taken over from another list are those of this list."""
+    patterns = [compile_pattern(source) for source in sources]
+    known = FirstMatch([compile_pattern(source) for source in others], instructions=40)
+    assert FirstMatch(patterns, instructions=40, known=known).find(key) == _one_by_one(patterns, key)
+
+
+def test_a_portion_that_has_not_changed_is_taken_over():
+    """An edit at the end leaves the sets before it as they are."""
+    patterns = [compile_pattern(f"^/{number}$") for number in range(20)]
+    known = FirstMatch(patterns, instructions=40)
+    edited = FirstMatch([*patterns[:-1], compile_pattern("^/new$")], instructions=40, known=known)
+    assert edited._portions[0] is known._portions[0]
+    assert edited._portions[-1] is not known._portions[-1]

@@ -14,6 +14,9 @@ from tornado_proxy.templating import plain
 from tornado_proxy.templating.errors import TemplateMistake
 from tornado_proxy.templating.template import Template
 
+_Making = tuple[str, Dialect, str]
+"""All that pattern and template are made of: source, dialect, template."""
+
 CompileTemplate = Callable[[str, Mapping[str, int], int], Template]
 
 
@@ -40,14 +43,19 @@ _DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {
 }
 
 
-def compile_documents(documents: Sequence[Document]) -> Compiled:
-    """The rule sets of parsed files, given in their order; a statement with a mistake is left out of its set."""
+def compile_documents(documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None) -> Compiled:
+    """The rule sets of parsed files, given in their order; a statement with a mistake is left out of its set.
+
+    What rule sets that are known have compiled already is taken over from them: an edit costs what it changes.
+    """
     targets: dict[str, _Target] = {}
     diagnostics: list[Diagnostic] = []
     for document in documents:
         for block in document.blocks:
-            target = targets.setdefault(block.name.value, _Target(block.name.value))
-            diagnostics.extend(target.add(block))
+            name = block.name.value
+            if name not in targets:
+                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)))
+            diagnostics.extend(targets[name].add(block))
     return Compiled({name: target.rule_set() for name, target in targets.items()}, tuple(diagnostics))
 
 
@@ -56,14 +64,19 @@ class _Target:
     """A rule set in the making; numbers count every rewrite, those with mistakes too, as their author counts them."""
 
     name: str
+    known: RuleSet
     number: int = 0
     rewrites: list[Rewrite] = field(default_factory=list)
     tests: list[RuleTest] = field(default_factory=list)
     names: dict[str, Literal] = field(default_factory=dict)
+    made: Mapping[_Making, Rewrite] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made = {(each.pattern.text, each.dialect, each.template.text): each for each in self.known.rewrites}
 
     def rule_set(self) -> RuleSet:
         """What has been added so far, frozen."""
-        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests))
+        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.known.first_match)
 
     def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
         """Take in one more block; yields its mistakes."""
@@ -77,16 +90,23 @@ class _Target:
         self.number += 1
         if statement.name is not None:
             yield from self._claim(statement.name)
-        pattern = _compiled_source(statement.source)
-        if isinstance(pattern, Diagnostic):
-            yield pattern
-            return
-        template = _compiled_template(statement, pattern)
-        if isinstance(template, Diagnostic):
-            yield template
+        compiled = self._compiled(statement)
+        if isinstance(compiled, Diagnostic):
+            yield compiled
             return
         name = statement.name.value if statement.name else None
+        pattern, template = compiled
         self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
+
+    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | Diagnostic:
+        made = self.made.get((statement.source.value, statement.dialect, statement.template.value))
+        if made is not None:
+            return made.pattern, made.template
+        pattern = _compiled_source(statement.source)
+        if isinstance(pattern, Diagnostic):
+            return pattern
+        template = _compiled_template(statement, pattern)
+        return template if isinstance(template, Diagnostic) else (pattern, template)
 
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
         first = self.names.setdefault(name.value, name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.model import RuleSet
@@ -49,11 +49,15 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """What rule files say together: their documents, the rule sets by target, and everything to be said about them."""
+    """What rule files say together: their documents, the rule sets by target, and everything to be said about them.
+
+    `parsed` is what each file that could be read came to, for the next time.
+    """
 
     documents: tuple[Document, ...]
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
+    parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
 def load(*places: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
@@ -72,21 +76,22 @@ def load_rules(places: Sequence[Path]) -> LoadedRules:
     return LoadedRules(loaded.documents, loaded.rule_sets, read.diagnostics + loaded.diagnostics)
 
 
-def compile_rule_files(files: Iterable[RuleFile]) -> LoadedRules:
-    """Parse and compile files that were read."""
-    documents: list[Document] = []
+def compile_rule_files(files: Iterable[RuleFile], known: LoadedRules | None = None) -> LoadedRules:
+    """Parse and compile files that were read; what has not changed since they were `known` is taken over from there."""
+    parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
+    before = {each.document.source: each for each in known.parsed} if known else {}
     for file in files:
         source, mistake = decode(file.name, file.data)
         if source is None:
             assert mistake is not None
             diagnostics.append(mistake)
             continue
-        parsed = parse(source)
-        documents.append(parsed.document)
-        diagnostics.extend(parsed.diagnostics)
-    compiled = compile_documents(documents)
-    return LoadedRules(tuple(documents), compiled.rule_sets, (*diagnostics, *compiled.diagnostics))
+        parsed.append(before.get(source) or parse(source))
+        diagnostics.extend(parsed[-1].diagnostics)
+    documents = tuple(each.document for each in parsed)
+    compiled = compile_documents(documents, known.rule_sets if known else {})
+    return LoadedRules(documents, compiled.rule_sets, (*diagnostics, *compiled.diagnostics), tuple(parsed))
 
 
 def read_rule_files(places: Sequence[Path]) -> Read:

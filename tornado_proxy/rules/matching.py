@@ -21,19 +21,32 @@ from tornado_proxy.templating.data import Captures
 _SET_MEMORY = 128 << 20
 """Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""
 
-# Half of what fits: patterns grow when a set lays them side by side, before equal parts are folded again.
-_SET_INSTRUCTIONS = 500_000
+# Far less than what fits: some 1,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
+# about 10 ms, which requests hardly notice; and each set more costs a key a microsecond.
+_SET_INSTRUCTIONS = 50_000
 
 
 class FirstMatch:
-    """The first of its patterns that matches a key; frozen once made."""
+    """The first of its patterns that matches a key; frozen once made.
+
+    Where one that is `known` has a portion of the same patterns, that is taken over.
+    """
 
     __slots__ = ("_portions",)
 
     def __init__(
-        self, patterns: Sequence[Pattern], memory: int = _SET_MEMORY, instructions: int = _SET_INSTRUCTIONS
+        self,
+        patterns: Sequence[Pattern],
+        memory: int = _SET_MEMORY,
+        instructions: int = _SET_INSTRUCTIONS,
+        *,
+        known: FirstMatch | None = None,
     ) -> None:
-        self._portions = tuple(_Portion(start, part, memory) for start, part in _spread(patterns, instructions))
+        made = {each.place: each for each in known._portions} if known else {}  # noqa: SLF001 - another of its kind
+        self._portions: tuple[_Portion, ...] = tuple(
+            made.get((start, tuple(part))) or _Portion(start, part, memory)
+            for start, part in _spread(patterns, instructions)
+        )
 
     def find(self, key: str) -> tuple[int, Captures] | None:
         """The index of the first pattern that matches, and its captures; None where none does."""
@@ -65,6 +78,11 @@ class _Portion:
         self._start = start
         self._patterns = tuple(patterns)
         self._set = _build_set(self._patterns, memory) if len(self._patterns) > 1 else None
+
+    @property
+    def place(self) -> tuple[int, tuple[Pattern, ...]]:
+        """Where in the list it stands, and what stands there."""
+        return self._start, self._patterns
 
     def find(self, key: str) -> tuple[int, Captures] | None:
         for index in self._candidates(key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import Span
@@ -63,15 +63,19 @@ class RuleTest:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rewrites of one target in order, compiled; the first whose source matches decides, and is applied once."""
+    """All rewrites of one target in order, compiled; the first whose source matches decides, and is applied once.
+
+    What can be found as one that is `known` finds it is taken over from there.
+    """
 
     target: str
     rewrites: tuple[Rewrite, ...] = ()
     tests: tuple[RuleTest, ...] = ()
+    known: InitVar[FirstMatch | None] = None
     first_match: FirstMatch = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "first_match", FirstMatch([rewrite.pattern for rewrite in self.rewrites]))
+    def __post_init__(self, known: FirstMatch | None) -> None:
+        object.__setattr__(self, "first_match", FirstMatch([each.pattern for each in self.rewrites], known=known))
 
     def rewrite(  # noqa: PLR0913 - a library's caller names what its templates read, and no more
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from tornado_proxy.auth.passwords import UnreadableHash, read_password
 from tornado_proxy.config.model import Settings
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.rules.loading import compile_rule_files
+from tornado_proxy.rules.loading import LoadedRules, compile_rule_files
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.targets import unknown_targets
 from tornado_proxy.service.sources import Sources, read_sources
@@ -19,7 +19,8 @@ from tornado_proxy.service.sources import Sources, read_sources
 class Loaded:
     """What configuration and rule files say together, and everything to be said about them.
 
-    `settings` is None where the configuration is wrong. `digest` is that of the files, `places` where they are.
+    `settings` is None where the configuration is wrong. `digest` is that of the files, `places` where they are. `rules`
+    is what the rule files came to, for the next time.
     """
 
     settings: Settings | None
@@ -28,6 +29,7 @@ class Loaded:
     digest: str = ""
     places: tuple[Path, ...] = ()
     files: tuple[str, ...] = ()
+    rules: LoadedRules | None = field(default=None, repr=False, compare=False)
 
     @property
     def usable(self) -> bool:
@@ -40,17 +42,17 @@ def load(config: Path, environment: Mapping[str, str]) -> Loaded:
     return compile_sources(read_sources(config, environment))
 
 
-def compile_sources(sources: Sources) -> Loaded:
-    """Compile what was read."""
+def compile_sources(sources: Sources, before: Loaded | None = None) -> Loaded:
+    """Compile what was read; what has not changed since a time before is taken over from there."""
     said = sources.configuration
     where = (sources.digest, sources.places, tuple(file.name for file in sources.rules.files))
     if said.settings is None:
         return Loaded(None, {}, said.diagnostics, *where)
-    rules = compile_rule_files(sources.rules.files)
+    rules = compile_rule_files(sources.rules.files, before.rules if before else None)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
     hashes = unreadable_hashes(said.settings)
     diagnostics = (*said.diagnostics, *hashes, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
-    return Loaded(said.settings, rules.rule_sets, diagnostics, *where)
+    return Loaded(said.settings, rules.rule_sets, diagnostics, *where, rules)
 
 
 def unreadable_hashes(settings: Settings) -> Iterator[Diagnostic]:

@@ -18,6 +18,7 @@ from tornado_proxy.service.changes import changes, fixed_at_start
 from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import Sources
+from tornado_proxy.service.turns import in_short_turns
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 
 
@@ -106,7 +107,7 @@ class Reloader:
             return self._report(Outcome.UNCHANGED, sources.digest, began)
         if self.refused is not None and sources.is_as(self._refused_sources):
             return self.refused
-        loaded = await asyncio.to_thread(compile_sources, sources)
+        loaded = await asyncio.to_thread(in_short_turns, compile_sources, sources, self.standing.loaded)
         if not loaded.usable:
             return self._refuse(loaded, sources, began)
         try:
@@ -124,7 +125,7 @@ class Reloader:
         await self._serving.put(number, loaded, sources)
         self.standing = Standing(number, sources, loaded, time.time())
         self.refused, self._defect = None, ""
-        said = tuple(changes(before, loaded))
+        said = await asyncio.to_thread(in_short_turns, lambda: tuple(changes(before, loaded)))
         report = self._report(Outcome.LOADED, loaded.digest, began)
         self._tell(Reloaded(number, report.seconds, rewrite_count(loaded), report.at, said, kept_back))
         return replace(report, diagnostics=loaded.diagnostics, changes=said, kept_back=kept_back)

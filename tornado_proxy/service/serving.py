@@ -17,6 +17,7 @@ from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.live import Live
 from tornado_proxy.service.loading import Loaded
 from tornado_proxy.service.sources import Sources
+from tornado_proxy.service.turns import Memory, in_short_turns
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.bus import Bus
 from tornado_proxy.telemetry.events import Event
@@ -66,6 +67,7 @@ class Solo:
         settings = loaded.settings
         assert settings is not None
         self._inherited = False
+        self._memory = Memory()
         self._registry = CollectorRegistry()
         listeners: list[Callable[[Event], None]] = [service_log, AccessLog(LogForm(settings.log.format))]
         bus = Bus([*listeners, RequestMetrics(self._registry)])
@@ -78,13 +80,16 @@ class Solo:
         """Begin to answer."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
+        self._memory.settle()
 
     async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:  # noqa: ARG002 - for workers
         """Build on a thread, swap on the loop."""
         assert loaded.settings is not None
         before = self._live.current().parts
-        parts = await asyncio.to_thread(self._workshop.build, loaded.settings, loaded.rule_sets, before)
+        build = self._workshop.build
+        parts = await asyncio.to_thread(in_short_turns, build, loaded.settings, loaded.rule_sets, before)
         self._live.swap(parts, number)
+        self._memory.settle(clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
 
     def answers(self) -> bool:

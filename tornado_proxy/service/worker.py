@@ -22,6 +22,7 @@ from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.serving import Solo
 from tornado_proxy.service.sources import Sources
+from tornado_proxy.service.turns import in_short_turns
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -55,13 +56,12 @@ class _Work:
     """A worker from its first message to its last."""
 
     def __init__(self, channel: Channel, begin: Begin) -> None:
-        loaded = compile_sources(begin.sources)
-        assert loaded.settings is not None
-        self._settings = loaded.settings
-        configure_logging(loaded.settings.log)
+        self._loaded = compile_sources(begin.sources)
+        assert self._loaded.settings is not None
+        configure_logging(self._loaded.settings.log)
         self._channel = channel
         self._inherited = begin.inherited
-        self._serving = Solo(loaded, number=begin.number, name_generation=begin.name_generation)
+        self._serving = Solo(self._loaded, number=begin.number, name_generation=begin.name_generation)
 
     async def run(self, listening: Sequence[socket.socket]) -> None:
         """Serve until the end."""
@@ -72,10 +72,15 @@ class _Work:
         beating, obeying = loop.create_task(self._beat()), loop.create_task(self._obey())
         ended = loop.create_task(terminated.wait())
         await asyncio.wait({obeying, ended}, return_when=asyncio.FIRST_COMPLETED)
-        grace, is_last = obeying.result() if obeying.done() else (self._settings.grace_period, False)
+        grace, is_last = obeying.result() if obeying.done() else (self._grace, False)
         for task in (beating, obeying, ended):
             task.cancel()
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
+
+    @property
+    def _grace(self) -> float:
+        """The grace period of the generation in force."""
+        return self._loaded.settings.grace_period if self._loaded.settings else 0.0
 
     async def _beat(self) -> None:
         while await self._channel.send(self._news()):  # noqa: ASYNC110 - a beat waits for time alone
@@ -93,16 +98,16 @@ class _Work:
                         await self._put(number, sources)
                     except Exception:  # noqa: BLE001 - whatever it is, this worker serves what the others do not
                         _LOG.exception("generation %d cannot be taken over, so that another worker must", number)
-                        return self._settings.grace_period, False
+                        return self._grace, False
                 case Stop(grace):
                     return grace, True
                 case _:
-                    return self._settings.grace_period, True
+                    return self._grace, True
 
     async def _put(self, number: int, sources: Sources) -> None:
-        loaded = await asyncio.to_thread(compile_sources, sources)
+        loaded = await asyncio.to_thread(in_short_turns, compile_sources, sources, self._loaded)
         await self._serving.put(number, loaded, sources)
-        self._settings = loaded.settings or self._settings
+        self._loaded = loaded
         await self._channel.send(self._news())
 
 

@@ -1,0 +1,211 @@
+"""How soon a saved edit is in force, and what requests notice of it.
+
+    python benchmarks/reload.py [--rewrites N …] [--edits N]
+
+A service with one rule file of N rewrites, as `serve` runs it; an S3, and a client that asks at a steady rate, in
+processes of their own. Each edit changes one rewrite. Shown are the time from the save to the swap, how late the event
+loop was, and how long requests took, without a reload and during one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import multiprocessing
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from endless_s3 import endless_s3  # noqa: E402 - found by the line above
+
+from tornado_proxy.config.model import Log  # noqa: E402
+from tornado_proxy.service.listening import open_sockets  # noqa: E402
+from tornado_proxy.service.loading import compile_sources  # noqa: E402
+from tornado_proxy.service.logs import configure_logging  # noqa: E402
+from tornado_proxy.service.process import Launch, run  # noqa: E402
+from tornado_proxy.service.serving import Solo  # noqa: E402
+from tornado_proxy.service.sources import Reader  # noqa: E402
+
+CONFIGURATION = """
+server: {{port: 0}}
+internalServer: {{port: 0}}
+rules: [site.rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{env: KEY}}, secretKey: {{env: KEY}}}}}}
+"""
+PERIOD = 0.01  # seconds between the requests of the client, and between the beats that show a stall
+REST = 1.5  # seconds between edits
+
+
+@dataclass
+class Measured:
+    """What was seen of the edits; times are those of the monotonic clock, in seconds."""
+
+    spans: list[tuple[float, float]] = field(default_factory=list)  # of each edit: the save, the swap
+    beats: list[tuple[float, float]] = field(default_factory=list)  # when, and how late
+    requests: list[tuple[float, float]] = field(default_factory=list)  # when, and how long
+
+    def during(self, samples: Sequence[tuple[float, float]], *, reload: bool) -> list[float]:
+        """The samples taken while a reload ran, or while none did."""
+        first = self.spans[0][0] - REST / 2  # what starting takes is another matter
+        return [
+            value
+            for at, value in samples
+            if at > first and any(begin - value <= at <= end + 0.1 for begin, end in self.spans) is reload
+        ]
+
+
+class Observed(Solo):
+    """Serves, and notes when each generation was put in force."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.swapped = asyncio.Event()
+
+    async def put(self, *arguments: object) -> None:
+        """Put in force, and note it."""
+        await super().put(*arguments)
+        self.swapped.set()
+
+
+def rules(count: int, edit: int) -> str:
+    """A rule file, of which each edit changes one rewrite."""
+    lines = [
+        f'    rewrite `^/press/{number}/(?P<page>[^/]+)\\.html$` -> "/archive/{number}/$page.txt"'
+        for number in range(count - 1)
+    ]
+    lines.insert(count // 2, f'    rewrite `^/edited$` -> "/edit-{edit}.txt"')
+    return "target site {\n" + "\n".join(lines) + "\n}\n"
+
+
+def serve_s3(end: Connection) -> None:
+    """An S3, until the other end of the pipe is closed."""
+    with endless_s3() as (endpoint, _):
+        end.send(endpoint)
+        end.recv()
+
+
+def ask(address: tuple[str, int], stop: Event, end: Connection) -> None:
+    """A client that asks steadily, and tells how long each answer took."""
+    taken = []
+    connection = http.client.HTTPConnection(*address)
+    while not stop.wait(PERIOD):
+        began = time.monotonic()
+        connection.request("GET", "/press/7/spring.html")
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.status
+        answer.read()
+        taken.append((began, time.monotonic() - began))
+    end.send(taken)
+
+
+@contextmanager
+def a_process(target: object, *arguments: object) -> Iterator[Connection]:
+    """A process, and the end of a pipe to it."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=target, args=(*arguments, theirs))
+    process.start()
+    try:
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
+
+
+async def beat(measured: Measured) -> None:
+    """Note how late the loop is."""
+    while True:
+        due = time.monotonic() + PERIOD / 10
+        await asyncio.sleep(PERIOD / 10)
+        now = time.monotonic()
+        measured.beats.append((now, now - due))
+
+
+async def edit(path: Path, count: int, edits: int, serving: Observed, measured: Measured) -> None:
+    """Make the edits."""
+    for number in range(1, edits + 1):
+        await asyncio.sleep(REST)
+        serving.swapped.clear()
+        text = rules(count, number)
+        began = time.monotonic()
+        await asyncio.to_thread(path.write_text, text)
+        await serving.swapped.wait()
+        measured.spans.append((began, time.monotonic()))
+    await asyncio.sleep(REST)
+
+
+async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
+    """Serve while it is edited and asked."""
+    reader = Reader(folder / "proxy.yaml", {"KEY": "key"})
+    sources = reader()
+    loaded = compile_sources(sources)
+    assert loaded.settings is not None, loaded.diagnostics
+    serving = Observed(loaded)
+    sockets = open_sockets(loaded.settings.server)
+    admin = open_sockets(loaded.settings.internal_server)
+    launch = Launch(sources, loaded, sockets, admin, reader, lambda *_: None)
+    stop = multiprocessing.get_context("spawn").Event()
+    with a_process(ask, sockets.sockets[0].getsockname(), stop) as client:
+        async with asyncio.TaskGroup() as tasks:
+            beating = tasks.create_task(beat(measured))
+            editing = tasks.create_task(edit(folder / "site.rules", count, edits, serving, measured))
+            running = tasks.create_task(run(launch, serving))
+            await editing
+            stop.set()
+            measured.requests += await asyncio.to_thread(client.recv)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await running
+            beating.cancel()
+
+
+def measure(count: int, edits: int) -> Measured:
+    """One service with so many rewrites."""
+    measured = Measured()
+    with a_process(serve_s3) as s3, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "proxy.yaml").write_text(CONFIGURATION.format(endpoint=s3.recv()))
+        (folder / "site.rules").write_text(rules(count, 0))
+        asyncio.run(serve(folder, count, edits, measured))
+    return measured
+
+
+def milliseconds(values: Sequence[float]) -> str:
+    """The median and the most."""
+    return f"median {statistics.median(values) * 1000:6.1f}  most {max(values) * 1000:6.1f}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rewrites", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--edits", type=int, default=7)
+    arguments = parser.parse_args()
+    configure_logging(Log(level="error"))
+    for count in arguments.rewrites:
+        measured = measure(count, arguments.edits)
+        print(f"{count} rewrites, {arguments.edits} edits; milliseconds")
+        print(f"  save to swap                {milliseconds([end - begin for begin, end in measured.spans])}")
+        for label, samples in (("loop late", measured.beats), ("request", measured.requests)):
+            for reload in (False, True):
+                named = f"{label}, {'during a reload' if reload else 'otherwise'}"
+                print(f"  {named:<28}{milliseconds(measured.during(samples, reload=reload))}")
+
+
+if __name__ == "__main__":
+    main()
