@@ -21,9 +21,9 @@ from tornado_proxy.templating.data import Captures
 _SET_MEMORY = 128 << 20
 """Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""
 
-# Far less than what fits: some 1,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
-# about 10 ms, which requests hardly notice; and each set more costs a key a microsecond.
-_SET_INSTRUCTIONS = 50_000
+# Far less than what fits: some 2,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
+# about 20 ms, which requests hardly notice; and each set more costs a key a microsecond.
+_SET_INSTRUCTIONS = 80_000
 
 
 class FirstMatch:
