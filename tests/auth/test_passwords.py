@@ -2,7 +2,7 @@ import argon2
 import bcrypt
 import pytest
 
-from tornado_proxy.auth.passwords import HashedPassword, PlainPassword, UnreadableHash, read_password
+from tornado_proxy.auth.passwords import HashedPassword, PlainPassword, UnreadableHash, doubt, read_password
 
 PASSWORD = "pä:ss wörd"
 
@@ -91,3 +91,30 @@ def test_a_hash_that_the_library_cannot_work_with_matches_nothing():
     """Parameters beyond what argon2 can do let nobody in, and raise nothing at a request."""
     text = TEXTS["argon2id"].replace("m=8,", "m=7,")
     assert not read_password(text).matches(PASSWORD)
+
+
+@pytest.mark.parametrize(
+    "text", ["$apr1$salt$hash", "{SHA}abc=", "{SSHA}abc=", "$5$rounds=1$x", "$6$salt$x", "$y$j9T$x"]
+)
+def test_a_hash_of_another_kind_is_doubted(text):
+    """What htpasswd and crypt write by other schemes would be compared as if it were the password."""
+    assert "of a kind not known here" in doubt(text)
+    assert text not in doubt(text)
+
+
+@pytest.mark.parametrize("text", ["$2b$15$" + "." * 53, "$argon2id$v=19$m=2097152,t=1,p=1$c2FsdHNhbHQ$aGFzaA"])
+def test_a_hash_that_takes_seconds_is_doubted(text):
+    """Whoever offers a password would keep a thread busy for as long."""
+    assert doubt(text) == "to check it takes seconds, or gigabytes"
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), "$", "$5 a day", "{SHA", "$2b$14$" + "." * 53])
+def test_a_usual_password_is_not_doubted(text):
+    """Plain text and hashes of the usual cost are nothing to speak of."""
+    assert doubt(text) is None
+
+
+def test_a_broken_hash_is_no_matter_of_doubt():
+    """It is refused."""
+    with pytest.raises(UnreadableHash):
+        doubt("$2b$nonsense")

@@ -264,11 +264,18 @@ def test_files_with_errors_are_a_finding(explain, files, name, text, words, expe
     assert expected in errors
 
 
+def test_the_only_target_need_not_be_named(explain, files):
+    """Where the rules are those of one target, they are asked."""
+    (files / "one.rules").write_text('target site { rewrite one `^/a$` -> "/b" }')
+    status, printed, _ = explain("/a", "--rules", "one.rules")
+    assert (status, "one" in printed) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["/x"], "give `--rules` and `--target`, or `--config`"),
-        (["/x", "--rules", "rules"], "give `--rules` and `--target`, or `--config`"),
+        (["/x"], "give `--rules`, or `--config`"),
+        (["/x", "--rules", "rules"], "give `--target` or `--config`: the targets are `site`, `other`"),
         (["/x", "--rules", "rules", "--target", "sit"], "there is no target `sit`; did you mean `site`?"),
         (["/x", "--rules", "rules", "--target", "zzz"], "there is no target `zzz`\n"),
         (["/x", *CONFIGURED, "--target", "sit"], "there is no target `sit`; did you mean `site`?"),

@@ -19,6 +19,7 @@ def test_relative_places_start_from_the_file():
     """Rules stand relative to the configuration file; absolute places stand where they say."""
     told = settings("rules: [rules/, /etc/rules]\ntargets: {site: {bucket: {name: my-bucket}}}")
     assert told.rules == (DIRECTORY / "rules", Path("/etc/rules"))
+    assert [span.text for span in told.rule_spans.values()] == ["rules/", "/etc/rules"]
     assert told.directory == DIRECTORY
 
 

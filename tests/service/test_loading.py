@@ -53,17 +53,34 @@ def test_a_bad_configuration_hides_no_mistake_of_its_own(files):
     assert loaded.diagnostics
 
 
+RESOURCES = """    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: HASH}}]}}]
+authProviders: {basic: {staff: {realm: Files}}}
+"""
+
+
 def test_a_hash_that_cannot_be_checked_is_an_error_that_does_not_show_it(files):
-    """A password that looks like a hash and is none is found at load."""
-    files.configure(
-        files.configuration.read_text()
-        + "    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: HASH}}]}}]\n"
-        + "authProviders: {basic: {staff: {realm: Files}}}\n"
-    )
+    """A password that looks like a hash and is none is found at load, where the configuration names it."""
+    files.configure(files.configuration.read_text() + RESOURCES)
     loaded = load(files.configuration, {**ENVIRONMENT, "HASH": "$2b$nonsense"})
     (diagnostic,) = loaded.diagnostics
-    assert diagnostic.code == "unreadable-hash"
+    assert (diagnostic.code, diagnostic.span.text) == ("unreadable-hash", "password")
     assert "nonsense" not in diagnostic.message
+
+
+def test_a_hash_of_another_kind_is_a_warning(files):
+    """It would be taken for the password, which is hardly meant, and can be."""
+    files.configure(files.configuration.read_text() + RESOURCES)
+    loaded = load(files.configuration, {**ENVIRONMENT, "HASH": "{SHA}nonsense="})
+    (diagnostic,) = loaded.diagnostics
+    assert (diagnostic.code, loaded.usable) == ("doubtful-password", True)
+    assert "nonsense" not in diagnostic.message
+
+
+def test_rules_that_are_not_there_are_an_error_where_they_are_named(files):
+    """The place of the mistake is the configuration's."""
+    files.configure(files.configuration.read_text().replace("[rules]", "[rules, nowhere]"))
+    (diagnostic,) = files.load().diagnostics
+    assert (diagnostic.code, diagnostic.span.text) == ("no-rule-files", "nowhere")
 
 
 def test_a_configuration_without_rules_needs_no_rule_files(files):

@@ -19,6 +19,14 @@ _LONGEST_FOR_BCRYPT = 72
 
 _ARGON2 = argon2.PasswordHasher()
 
+# What htpasswd (MD5, SHA-1), crypt(3) and LDAP write.
+_FOREIGN_HASH = re.compile(
+    r"\$(?:apr1|1|5|6|7|y|gy|md5|sha1|scrypt|pbkdf2[\w-]*)\$|\{(?:SHA|SSHA|MD5|CRYPT)\}", re.IGNORECASE
+)
+
+_MOST_BCRYPT_ROUNDS = 14  # as a power of two; about a second
+_MOST_ARGON2_KIBIBYTES = 1 << 20  # of memory, times the passes over it; about a second
+
 
 class UnreadableHash(ValueError):
     """A text that begins as a hash does, but is none; it says which kind, never the text."""
@@ -58,6 +66,22 @@ def read_password(text: str) -> Password:
                 raise UnreadableHash(f"it begins as a hash does, with `{prefix}`, but is none")
             return HashedPassword(text, verify)
     return PlainPassword(sha256(text.encode()).digest())
+
+
+def doubt(text: str) -> str | None:
+    """What is odd about a configured password, never the text itself; None if nothing is. Raises `UnreadableHash`."""
+    if isinstance(read_password(text), PlainPassword):
+        looks_hashed = _FOREIGN_HASH.match(text)
+        return "it looks like a hash, of a kind not known here, and is taken for the password" if looks_hashed else None
+    return "to check it takes seconds, or gigabytes" if _is_costly(text) else None
+
+
+def _is_costly(text: str) -> bool:
+    """Whether a check takes over a second or so on a usual machine, or over a gigabyte."""
+    if not text.startswith("$argon2"):
+        return int(text[4:6]) > _MOST_BCRYPT_ROUNDS
+    cost = argon2.extract_parameters(text)
+    return cost.memory_cost * cost.time_cost > _MOST_ARGON2_KIBIBYTES
 
 
 def _is_bcrypt(text: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import in_color
 from tornado_proxy.cli.given import add_log_arguments, add_request_arguments, count, given_for_all, requests_of
-from tornado_proxy.cli.loading import Ended, bare_site, compiled, configured_sites, load_settings, require_target
+from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, compiled, configured_sites, load_settings
 from tornado_proxy.cli.painting import painted
 from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
@@ -72,14 +72,7 @@ def _configured(settings: Settings) -> _SitesOf:
 
 def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> _SitesOf:
     """The one target that is asked, as rule files alone know it; one that a side lacks has no rules there."""
-    names = list({**old.rule_sets, **new.rule_sets})
-    name = arguments.target
-    if name is None:
-        if len(names) != 1:
-            listed = ", ".join(f"`{each}`" for each in names) or "none"
-            raise Ended(ExitStatus.FAILED, f"give `--target` or `--config`: the targets are {listed}")
-        name = names[0]
-    require_target(name, names)
+    name = chosen_target(arguments.target, list({**old.rule_sets, **new.rule_sets}))
     return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
 
 

@@ -16,7 +16,7 @@ from tornado_proxy.cli.given import (
     given_user,
     requests_of,
 )
-from tornado_proxy.cli.loading import Ended, bare_site, configured_sites, load_rules, load_settings, require_target
+from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, configured_sites, load_rules, load_settings
 from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config import values
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--rules", type=Path, action="append", metavar="PLACE", help="a rule file or a directory of them"
     )
-    where.add_argument("--target", metavar="NAME", help="the target whose rules are asked")
+    where.add_argument("--target", metavar="NAME", help="the target whose rules are asked, (default: the only one)")
     where.add_argument("--config", type=Path, metavar="FILE", help="a configuration, whose mounts and access apply")
     where.add_argument("--prefix", type=_prefix, help="the bucket's, where there is no configuration")
     add_request_arguments(parser, methods=METHODS)
@@ -111,11 +111,11 @@ def _found(arguments: argparse.Namespace) -> Sequence[Site]:
 
 def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
     """The target as rule files alone know it."""
-    if not arguments.rules or not arguments.target:
-        raise Ended(ExitStatus.FAILED, "give `--rules` and `--target`, or `--config`")
+    if not arguments.rules:
+        raise Ended(ExitStatus.FAILED, "give `--rules`, or `--config`")
     rule_sets = load_rules(arguments.rules).rule_sets
-    require_target(arguments.target, rule_sets)
-    return [bare_site(arguments.target, rule_sets[arguments.target], arguments.user, arguments.prefix or "")]
+    name = chosen_target(arguments.target, list(rule_sets))
+    return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
 
 
 def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
@@ -123,7 +123,8 @@ def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
     if arguments.prefix is not None:
         raise Ended(ExitStatus.FAILED, "`--prefix` is the configuration's where there is one")
     settings = load_settings(arguments.config)
-    return configured_sites(settings, load_rules(arguments.rules or settings.rules), arguments.target)
+    loaded = load_rules(arguments.rules or settings.rules, settings.rule_spans)
+    return configured_sites(settings, loaded, arguments.target)
 
 
 def _prefix(text: str) -> str:

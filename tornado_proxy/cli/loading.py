@@ -22,6 +22,7 @@ from tornado_proxy.config.model import (
 )
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
@@ -65,9 +66,9 @@ def default_places() -> list[Path]:
     return [usual if usual.is_dir() else Path()]
 
 
-def load_rules(places: Sequence[Path]) -> LoadedRules:
+def load_rules(places: Sequence[Path], named: Mapping[Path, Span] | None = None) -> LoadedRules:
     """The rules of files and directories; raises `Ended` where one cannot be read or has a mistake."""
-    return compiled(read_rule_files(places))
+    return compiled(read_rule_files(places, named))
 
 
 def compiled(read: Read) -> LoadedRules:
@@ -103,7 +104,18 @@ def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = 
     return sites([target], {name: rules})[0]
 
 
-def require_target(name: str, names: Mapping[str, RuleSet] | Sequence[str]) -> None:
+def chosen_target(name: str | None, names: Sequence[str]) -> str:
+    """The target that is meant: the one named, or the only one there is; raises `Ended`."""
+    if name is not None:
+        require_target(name, names)
+        return name
+    if len(names) != 1:
+        listed = ", ".join(f"`{each}`" for each in names) or "none"
+        raise Ended(ExitStatus.FAILED, f"give `--target` or `--config`: the targets are {listed}")
+    return names[0]
+
+
+def require_target(name: str, names: Sequence[str]) -> None:
     """Raise `Ended` where there is no such target."""
     if name not in names:
         meant = did_you_mean(name, names)

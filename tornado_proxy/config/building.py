@@ -25,11 +25,13 @@ from tornado_proxy.config.model import (
     Target,
 )
 from tornado_proxy.config.quoting import span_of
+from tornado_proxy.config.scene import item_nodes
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
 from tornado_proxy.config.section import NOWHERE
 from tornado_proxy.config.sections import ConfigurationSection, ListenerSection
 from tornado_proxy.config.target_sections import (
     ActionsSection,
+    BasicUserSection,
     BucketSection,
     CredentialsSection,
     MountSection,
@@ -73,9 +75,11 @@ class Builder:
         """The settings; where a secret is missing, an empty one stands."""
         providers = configuration.auth_providers.basic.items()
         limits = configuration.limits
+        places = [self._directory / place for place in configuration.rules]
+        spans = [span_of(node, self.shown) for node in item_nodes(configuration, "rules")]
         return Settings(
             targets=tuple(self._target(name, each) for name, each in configuration.targets.items()),
-            rules=tuple(self._directory / place for place in configuration.rules),
+            rules=tuple(places),
             server=_listener(configuration.server),
             internal_server=_listener(configuration.internal_server),
             basic_providers=tuple(BasicProvider(name, each.realm) for name, each in providers),
@@ -84,6 +88,7 @@ class Builder:
             log=Log(configuration.log.level, configuration.log.format),
             grace_period=configuration.server.grace_period,
             directory=self._directory,
+            rule_spans=dict(zip(places, spans, strict=False)),  # no item where `rules` is left out
         )
 
     def _target(self, name: str, section: TargetSection) -> Target:
@@ -127,8 +132,12 @@ class Builder:
             methods=methods_of(section),
             white_list=section.white_list,
             provider=section.provider,
-            users=tuple(BasicUser(each.user, self._password(each.password)) for each in users),
+            users=tuple(self._user(each) for each in users),
         )
+
+    def _user(self, section: BasicUserSection) -> BasicUser:
+        place = span_of(section.key_node("password"), self.shown)
+        return BasicUser(section.user, self._password(section.password), place)
 
     def _password(self, section: SecretSection) -> Secret:
         # A hash tells no password, so it may stand in the file.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,11 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class BasicUser:
-    """A user of a resource and the password, or its bcrypt or argon2 hash."""
+    """A user of a resource and the password, or its bcrypt or argon2 hash; `span` is where the password is named."""
 
     user: str
     password: Secret
+    span: Span | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +185,4 @@ class Settings:
     log: Log = field(default_factory=Log)
     grace_period: float = 30.0  # seconds in which running requests may end when the service stops
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
+    rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules

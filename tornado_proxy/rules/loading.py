@@ -15,6 +15,7 @@ from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import Parsed, parse
+from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.model import RuleSet
@@ -94,21 +95,22 @@ def compile_rule_files(files: Iterable[RuleFile], known: LoadedRules | None = No
     return LoadedRules(documents, compiled.rule_sets, (*diagnostics, *compiled.diagnostics), tuple(parsed))
 
 
-def read_rule_files(places: Sequence[Path]) -> Read:
-    """Read every rule file of the places, each once, in the order of the places."""
+def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = None) -> Read:
+    """Read every rule file of the places, each once, in the order of the places; `named` says what names them."""
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     for place in places:
+        span = named.get(place) if named else None
         mistakes: list[OSError] = []
         found = find_rule_files(place, mistakes.append)
         if not found and not mistakes:
-            diagnostics.append(_nothing_there(place))
+            diagnostics.append(_nothing_there(place, span))
         for path in found:
             try:
                 files.setdefault(str(path), RuleFile(str(path), _content(path, special=path == place)))
             except OSError as error:
                 mistakes.append(error)
-        diagnostics.extend(_unreadable(error, place) for error in mistakes)
+        diagnostics.extend(_unreadable(error, place, span) for error in mistakes)
     return Read(tuple(files.values()), tuple(diagnostics))
 
 
@@ -147,13 +149,14 @@ def _content(path: Path, *, special: bool) -> bytes:
     return data
 
 
-def _unreadable(error: OSError, place: Path) -> Diagnostic:
-    return Diagnostic("unreadable-file", f"`{error.filename or place}` cannot be read: {error.strerror or error}")
+def _unreadable(error: OSError, place: Path, span: Span | None) -> Diagnostic:
+    message = f"`{error.filename or place}` cannot be read: {error.strerror or error}"
+    return Diagnostic("unreadable-file", message, span)
 
 
-def _nothing_there(place: Path) -> Diagnostic:
+def _nothing_there(place: Path, span: Span | None) -> Diagnostic:
     if os.path.isdir(place):  # noqa: PTH112 - as above
         return Diagnostic(
-            "no-rule-files", f"`{place}` holds no rule file", help="the names of rule files end in `.rules`"
+            "no-rule-files", f"`{place}` holds no rule file", span, "the names of rule files end in `.rules`"
         )
-    return Diagnostic("no-rule-files", f"there is no `{place}`")
+    return Diagnostic("no-rule-files", f"there is no `{place}`", span)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tornado_proxy.auth.passwords import UnreadableHash, read_password
-from tornado_proxy.config.model import Settings
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.auth.passwords import UnreadableHash, doubt
+from tornado_proxy.config.model import BasicUser, Settings
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.rules.loading import LoadedRules, compile_rule_files
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.targets import unknown_targets
@@ -50,17 +50,27 @@ def compile_sources(sources: Sources, before: Loaded | None = None) -> Loaded:
         return Loaded(None, {}, said.diagnostics, *where)
     rules = compile_rule_files(sources.rules.files, before.rules if before else None)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    hashes = unreadable_hashes(said.settings)
-    diagnostics = (*said.diagnostics, *hashes, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    passwords = doubtful_passwords(said.settings)
+    diagnostics = (*said.diagnostics, *passwords, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
     return Loaded(said.settings, rules.rule_sets, diagnostics, *where, rules)
 
 
-def unreadable_hashes(settings: Settings) -> Iterator[Diagnostic]:
-    """What is wrong with passwords that are hashes which cannot be checked; the hash itself is not shown."""
+def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
+    """What is odd about configured passwords; none is shown."""
     resources = (resource for target in settings.targets for resource in target.resources)
     for listed in dict.fromkeys(user for resource in resources for user in resource.users):
-        try:
-            read_password(listed.password.reveal())
-        except UnreadableHash as error:
-            message = f"the password of `{listed.user}` in {listed.password.origin}: {error}"
-            yield Diagnostic("unreadable-hash", message, help="give a bcrypt or argon2 hash, or the password itself")
+        if said := _doubt(listed):
+            yield said
+
+
+def _doubt(listed: BasicUser) -> Diagnostic | None:
+    whose = f"the password of `{listed.user}` in {listed.password.origin}"
+    try:
+        odd = doubt(listed.password.reveal())
+    except UnreadableHash as error:
+        cure = "give a bcrypt or argon2 hash, or the password itself"
+        return Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, cure)
+    if odd is None:
+        return None
+    cure = "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
+    return Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, cure, (), Severity.WARNING)

@@ -60,7 +60,7 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     if isinstance(text, configuration.Loaded):
         return _assembled(text, config, read_rule_files(()))
     if known is not None and text == known.text and _answers_are(known.secrets, resolver(environment, config.parent)):
-        rules = read_rule_files(_rule_places(known.configuration))
+        rules = _read_rules(known.configuration)
         return replace(known, rules=rules, digest=_digest(known.configuration, rules))
     return compile_text(text, environment, None)
 
@@ -71,7 +71,7 @@ def compile_text(text: SourceFile, environment: Mapping[str, str], rules: Read |
     asked = _Asked(resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
     if rules is None:
-        rules = read_rule_files(_rule_places(said))
+        rules = _read_rules(said)
     files = (file_of(reference, environment, config.parent) for reference in asked.answers)
     made = _assembled(said, config, rules, asked.answers)
     return replace(made, text=text, places=(*made.places, *filter(None, files)))
@@ -141,6 +141,10 @@ def _assembled(said: configuration.Loaded, config: Path, rules: Read, secrets: A
 
 def _rule_places(said: configuration.Loaded) -> tuple[Path, ...]:
     return said.settings.rules if said.settings else ()
+
+
+def _read_rules(said: configuration.Loaded) -> Read:
+    return read_rule_files(_rule_places(said), said.settings.rule_spans if said.settings else None)
 
 
 def _digest(said: configuration.Loaded, rules: Read) -> str:
