@@ -123,7 +123,7 @@ def test_conditions_of_a_write(headers, etag, allowed):
     ("if_range", "holds"),
     [
         (None, True), ('"a"', True), ('"x"', False), ('W/"a"', False), (AT, True), (BEFORE, False), (AFTER, False),
-        ("a", False), ("yesterday", False), ('"a", "b"', False),
+        ("a", False), ("yesterday", False), ('"a", "b"', False), ("", False), (" ", False),
     ],
 )  # fmt: skip
 def test_a_range_depends_on_if_range(if_range, holds):

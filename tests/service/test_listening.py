@@ -22,7 +22,7 @@ def test_a_taken_address_is_said_plainly():
     """The message names the address and why."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use"):
+        with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: Address already in use$"):
             open_sockets(Listener("127.0.0.1", port))
 
 

@@ -45,7 +45,7 @@ class Conditions:
             if_none_match,
             None if if_none_match else parse_date(fields.get("if-modified-since", "")),
             None if if_match else parse_date(fields.get("if-unmodified-since", "")),
-            _if_range(fields.get("if-range", "").strip(" \t")),
+            _if_range(fields.get("if-range")),
         )
 
     def decide(self, etag: str | None, last_modified: datetime | None) -> Outcome:
@@ -85,10 +85,11 @@ class Conditions:
         return _is_later(last_modified, self.if_modified_since)
 
 
-def _if_range(text: str) -> str | datetime | None:
-    """The field's value; what is neither an ETag nor a date stays a text, which never holds."""
-    if not text:
+def _if_range(field: str | None) -> str | datetime | None:
+    """The field's value; what is neither an ETag nor a date, and be it nothing, stays a text, which never holds."""
+    if field is None:
         return None
+    text = field.strip(" \t")
     return text if is_etag(text) else parse_date(text) or text
 
 

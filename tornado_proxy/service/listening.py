@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -39,7 +40,10 @@ def open_sockets(listener: Listener) -> Sockets:
     try:
         return named(_bound(listener))
     except OSError as error:
-        raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {error.strerror or error}") from error
+        # Python adds the address to what the system says, and a name that is not found has a number below zero.
+        known = error.errno is not None and error.errno > 0
+        reason = os.strerror(error.errno) if known else error.strerror or error
+        raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {reason}") from error
 
 
 def _bound(listener: Listener) -> list[socket.socket]:
