@@ -41,8 +41,8 @@ def open_sockets(listener: Listener) -> Sockets:
         return named(_bound(listener))
     except OSError as error:
         # Python adds the address to what the system says, and a name that is not found has a number below zero.
-        known = error.errno is not None and error.errno > 0
-        reason = os.strerror(error.errno) if known else error.strerror or error
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else error.strerror or error
         raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {reason}") from error
 
 
