@@ -168,3 +168,23 @@ def start_proxy(folder: Path, configuration: str, *options: str, **rule_files: s
         process.wait(timeout=START_LIMIT)
         if process.stderr:
             process.stderr.close()
+
+
+@contextlib.contextmanager
+def start_demo(folder: Path) -> Iterator[str]:
+    """A running demo, and what it printed, read from a pipe as it came; it must end without a word."""
+    (folder / "README.md").write_text("to be uploaded\n")
+    command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", "0", "--quiet"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stderr
+    try:
+        lines: list[str] = []
+        while not lines or "Ctrl-C" not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.stderr.read()
+        yield "".join(lines)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=10)
+    assert (process.returncode, complaints) == (0, "")

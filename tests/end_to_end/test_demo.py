@@ -5,49 +5,30 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
 from urllib.parse import urljoin
 
 import pytest
+from running import start_demo
 
 READY_WITHIN = 10  # seconds
-
-
-@contextmanager
-def _demo(folder):
-    """A running demo, and what it printed, read from a pipe as it came."""
-    (folder / "README.md").write_text("to be uploaded\n")
-    command = [sys.executable, "-m", "tornado_proxy", "demo", "--port", "0", "--quiet"]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        lines = []
-        while not lines or "Ctrl-C" not in lines[-1]:
-            lines.append(process.stdout.readline())
-            assert lines[-1], process.stderr.read()
-        yield "".join(lines)
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, complaints = process.communicate(timeout=10)
-    assert (process.returncode, complaints) == (0, "")
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What a running demo printed."""
-    with _demo(tmp_path_factory.mktemp("demo")) as text:
+    with start_demo(tmp_path_factory.mktemp("demo")) as text:
         yield text
 
 
 def test_it_is_ready_soon_and_ends_without_a_word(tmp_path):
     """Ten seconds after it was started, the first URL that it prints is a page of the demo site."""
     began = time.monotonic()
-    with _demo(tmp_path) as text:
+    with start_demo(tmp_path) as text:
         page = urllib.request.urlopen(re.search(r"http://\S+", text)[0]).read().decode()
         assert "The demo site" in page
         assert time.monotonic() - began < READY_WITHIN
