@@ -36,19 +36,19 @@ def test_the_token_behind_another_is_found():
 @pytest.mark.parametrize(
     ("text", "start", "end", "message"),
     [
-        ("/{{ a b }}", 6, 7, "expected token `end of print statement`, got `b`"),
-        ("{% foo %}", 3, 6, "encountered unknown tag `foo`"),
+        ("/{{ a b }}", 6, 7, "expected `}}`, found `b`"),
+        ("{% foo %}", 3, 6, "there is no statement named `foo`"),
         ("{{ a }", 5, 6, "unexpected `}`"),
-        ("{{ 1 + }}", 7, 9, "unexpected `end of print statement`"),
-        ("é{{ a ? b }}", 6, 7, "unexpected char `?`"),
-        ('{{ "a }}', 3, 4, 'unexpected char `"`'),
-        ("{{ a[ }}", 6, 7, "unexpected `}`, expected `]`"),
-        ("{# a", 2, 3, "missing end of comment tag"),
-        ("\r\n\r\n{{ 1 1 }}", 9, 10, "expected token `end of print statement`, got `integer`"),
+        ("{{ 1 + }}", 7, 9, "an expression is missing before `}}`"),
+        ("é{{ a ? b }}", 6, 7, "unexpected `?`"),
+        ('{{ "a }}', 3, 4, 'unexpected `"`'),
+        ("{{ a[ }}", 6, 7, "expected `]`, found `}`"),
+        ("{# a", 2, 3, "a comment is not closed"),
+        ("\r\n\r\n{{ 1 1 }}", 9, 10, "expected `}}`, found a number"),
     ],
 )
 def test_a_syntax_error_is_told_where_it_is(text, start, end, message):
-    """Jinja2's message stands at the token that it speaks of."""
+    """The message stands at the token that it speaks of."""
     with pytest.raises(TemplateMistake) as caught:
         parse(ENVIRONMENT, text)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
@@ -56,7 +56,7 @@ def test_a_syntax_error_is_told_where_it_is(text, start, end, message):
 
 def test_what_is_missing_is_missing_at_the_end():
     """A statement that nothing closes is told behind the last character."""
-    with pytest.raises(TemplateMistake, match="unexpected end of template") as caught:
+    with pytest.raises(TemplateMistake, match="the `if` is not closed") as caught:
         parse(ENVIRONMENT, "{% if a %}b")
     assert (caught.value.offset, caught.value.end) == (11, None)
 

@@ -5,7 +5,6 @@ Jinja2 counts lines; here the "line number" of a token, and so of a node or a sy
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +14,9 @@ from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
 from tornado_proxy.templating.errors import TemplateMistake
-from tornado_proxy.templating.jinja.texts import backticked
+from tornado_proxy.templating.jinja.wording import reworded
 
 _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
-_PLACE = re.compile(r" at \d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,8 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
     except TemplateSyntaxError as error:
         at_end = "end of template" in str(error.message)
         offset = len(text) if at_end else error.lineno
-        raise TemplateMistake(_said(error), offset, None if at_end else places.end(offset)) from error
+        message, cure = reworded(str(error.message))
+        raise TemplateMistake(message, offset, None if at_end else places.end(offset), cure) from error
     except ValueError as error:
         raise TemplateMistake("a number has too many digits") from error
 
@@ -65,9 +64,5 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
             yield start, kind, value
             position = start + len(value)
     except TemplateSyntaxError as error:
-        raise TemplateMistake(_said(error), position, min(position + 1, len(source))) from error
-
-
-def _said(error: TemplateSyntaxError) -> str:
-    """Jinja2's message in the form of ours."""
-    return backticked(_PLACE.sub("", error.message or ""))
+        message, cure = reworded(str(error.message))
+        raise TemplateMistake(message, position, min(position + 1, len(source)), cure) from error
