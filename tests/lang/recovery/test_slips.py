@@ -280,3 +280,18 @@ def test_raw_string_over_several_lines_is_not_suspected():
     """A mistake behind a raw string that holds no statement is told as what it is."""
     text = 'rewrite `^/a\n  $` => "/b"'
     assert complaints_about(text) == [("expected `->`, found `=>`", "write `->`")]
+
+
+def test_marks_of_a_merge_conflict_are_called_so():
+    """Both sides are read, and each mark is named."""
+    text = '<<<<<<< HEAD\nrewrite `^/a` -> "/b"\n||||||| base\n=======\nrewrite `^/c` -> "/d"\n>>>>>>> other'
+    cure = "keep what is meant of the two sides, without the marks"
+    marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+    assert complaints_about(text) == [(f"`{mark}` is the mark of a merge conflict", cure) for mark in marks]
+    assert _kept(text) == ["^/a", "^/c"]
+
+
+@pytest.mark.parametrize("text", [">>>>>>>>", "rewrite =======", "=======x"])
+def test_what_only_resembles_a_mark_is_none(text):
+    """A mark has seven characters and stands at the beginning of a line."""
+    assert not any("merge conflict" in message for message, _ in complaints_about(text))

@@ -19,6 +19,7 @@ Cure = Callable[[Trouble], bool]
 
 # In order: what spoils all that follows, what is no token at all, what has lost its place, what is only misspelt.
 _CURES: tuple[Cure, ...] = (
+    slips.merge_conflict,
     slips.runaway_raw,
     slips.swallowed_arrow,
     slips.open_raw,

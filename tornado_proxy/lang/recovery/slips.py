@@ -18,7 +18,22 @@ _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string,
 _NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
 _VALUE = re.compile(r"[\w\"`]")
 _LONGEST_COMMENT = 10_000  # an end that is further away belongs to something else
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 _TO_ARROW = re.compile(r"[^\n#]*?(?=->)")
+
+
+def merge_conflict(trouble: Trouble) -> bool:
+    """A mark that a version control system left where two edits met."""
+    text = trouble.reading.text
+    mark = _CONFLICT.match(text, trouble.start)
+    if mark is None:
+        return False
+    message = f"`{mark.group()}` is the mark of a merge conflict"
+    trouble.reading.report(
+        "syntax-error", message, mark.span(), "keep what is meant of the two sides, without the marks"
+    )
+    trouble.reading.move_to(_line_end(text, trouble.start))
+    return True
 
 
 def runaway_raw(trouble: Trouble) -> bool:
