@@ -143,14 +143,14 @@ def _fish_names(option: Option) -> Iterator[str]:
 
 
 def _fish_value(option: Option) -> Iterator[str]:
-    required = ("-r",) if option.names else ()
+    required = bool(option.names)
     match option.takes:
         case Takes.CHOICE:
-            yield from (*required, "-a", _fish_text(" ".join(option.choices)))
+            yield from (*(("-x",) if required else ()), "-a", _fish_text(" ".join(option.choices)))
         case Takes.FILE:
-            yield from (*required, "-F")
+            yield from (*(("-r",) if required else ()), "-F")
         case Takes.TEXT:
-            yield from required
+            yield from ("-x",) if required else ()
 
 
 def _fish_text(text: str) -> str:
