@@ -31,7 +31,6 @@ TESTED_ELSEWHERE = {
     "service/building.py": "tests/end_to_end/test_serve.py",  # what it makes is live
     "service/serving.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",
-    "service/last_good.py": "tests/end_to_end/test_last_good.py",
     "service/status.py": "tests/end_to_end/test_admin.py",
     "service/channel.py": "tests/end_to_end/test_workers.py",  # what crosses it goes between processes
     "service/fleet.py": "tests/end_to_end/test_workers.py",

@@ -7,18 +7,23 @@ names them: those that it only refers to stay where they are.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.sources import Sources, compile_text
 
+_LOG = logging.getLogger("tornado_proxy")
+
 CURRENT = "current"
+RETRY = 60.0  # seconds after which a set that could not be kept is tried once more
 _SET = "set-"
 _INDEX = "index.json"
 _CONFIGURATION = "configuration.yaml"
@@ -27,6 +32,26 @@ _RULES = "rules"
 
 class NoLastGood(Exception):
     """There is no copy to start from; the text says why."""
+
+
+async def keep_each(
+    last_good: LastGood, in_force: Callable[[], Sources], changed: asyncio.Event, retry: float = RETRY
+) -> None:
+    """Keep every set that is put in force, until cancelled; a disk that cannot is a warning, and tried again."""
+    told = ""
+    while True:
+        changed.clear()
+        await asyncio.to_thread(last_good.keep, in_force())
+        if last_good.trouble and last_good.trouble != told:
+            _LOG.warning("the last good set is not kept: %s", last_good.trouble)
+        elif told and not last_good.trouble:
+            _LOG.info("the last good set is kept again")
+        told = last_good.trouble
+        try:
+            async with asyncio.timeout(retry if told else None):
+                await changed.wait()
+        except TimeoutError:
+            continue
 
 
 class LastGood:
@@ -55,13 +80,13 @@ class LastGood:
         """The set that was kept of a configuration file, its secrets fetched anew; raises `NoLastGood`."""
         folder = self.directory / CURRENT
         try:
-            index = json.loads((folder / _INDEX).read_bytes())
+            original, names = _read_index(folder / _INDEX)
             text = (folder / _CONFIGURATION).read_bytes().decode()
-            rules = [RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in index["rules"].items()]
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+            rules = [RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in names.items()]
+        except (OSError, ValueError) as error:
             raise NoLastGood(f"`{folder}` holds no copy: {error}") from error
-        if index.get("configuration") != str(config.absolute()):
-            raise NoLastGood(f"`{folder}` is a copy of `{index.get('configuration')}`")
+        if original != str(config.absolute()):
+            raise NoLastGood(f"`{folder}` is a copy of `{original}`")
         return compile_text(SourceFile(str(config), text), environment, Read(tuple(rules)))
 
     def _replace(self, text: SourceFile, sources: Sources) -> None:
@@ -81,6 +106,17 @@ class LastGood:
         for other in self.directory.glob(f"{_SET}*"):
             if other != aside:
                 shutil.rmtree(other, ignore_errors=True)
+
+
+def _read_index(path: Path) -> tuple[str, Mapping[str, str]]:
+    """Of what it is a copy, and the names of rule files by those that they are kept under; raises `ValueError`."""
+    match json.loads(path.read_bytes()):
+        case {"configuration": str(original), "rules": dict(names)} if all(
+            isinstance(each, str) for each in names.values()
+        ):
+            return original, names
+        case _:
+            raise ValueError(f"`{path.name}` was not written here")
 
 
 def _write_set(folder: Path, text: SourceFile, sources: Sources) -> None:

@@ -16,7 +16,7 @@ from tornado.httpserver import HTTPServer
 
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.service.follow import Follower, Pace
-from tornado_proxy.service.last_good import LastGood
+from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.loading import Loaded
 from tornado_proxy.service.reload import Outcome, Reloader
@@ -132,7 +132,9 @@ class _Life:
 
     async def _until_told_to_stop(self) -> None:
         follower = Follower(self._reloader.places, self._follow, self._launch.pace)
-        loops = (follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._keep_last_good())
+        loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        if self._launch.last_good is not None:
+            loops.append(keep_each(self._launch.last_good, lambda: self._reloader.standing.sources, self._in_force))
         async with asyncio.TaskGroup() as tasks:
             company = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
@@ -166,17 +168,6 @@ class _Life:
             if self._serving.answers():
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
-
-    async def _keep_last_good(self) -> None:
-        """Keep every set that is put in force; a disk that cannot is a warning, and no more."""
-        last_good, told = self._launch.last_good, ""
-        while last_good is not None:
-            await asyncio.to_thread(last_good.keep, self._reloader.standing.sources)
-            if last_good.trouble and last_good.trouble != told:
-                _LOG.warning("the last good set is not kept: %s", last_good.trouble)
-            told = last_good.trouble
-            await self._in_force.wait()
-            self._in_force.clear()
 
     def _line(self) -> str:
         return status_line(self._reloader, from_last_good=self._launch.from_last_good)

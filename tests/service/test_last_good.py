@@ -1,0 +1,98 @@
+"""The copy of the last good set; how a service starts from it stands in tests/end_to_end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from files import ENVIRONMENT, Files
+
+from tornado_proxy.service.last_good import LastGood, NoLastGood, keep_each
+from tornado_proxy.service.sources import read_sources
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A set with one rewrite."""
+    (tmp_path / "set").mkdir()
+    return Files.create(tmp_path / "set", site='rewrite a `^/a$` -> "/b"')
+
+
+@pytest.fixture
+def sources(files):
+    """The set as it was read."""
+    return read_sources(files.configuration, ENVIRONMENT)
+
+
+def test_what_was_kept_is_what_was_read(files, sources, tmp_path):
+    """Configuration and rules come back under their own names."""
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(sources)
+    again = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
+    assert (kept.trouble, again.digest, again.rules) == ("", sources.digest, sources.rules)
+
+
+def test_a_set_takes_the_place_of_the_one_before(files, sources, tmp_path):
+    """One set is kept, and nothing lies about."""
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(sources)
+    files.write('rewrite a `^/a$` -> "/c"')
+    later = read_sources(files.configuration, ENVIRONMENT)
+    kept.keep(later)
+    assert kept.read(files.configuration, ENVIRONMENT).rules == later.rules
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+def test_another_configuration_has_no_copy_there(files, sources, tmp_path):
+    """A copy is that of one configuration file."""
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(sources)
+    with pytest.raises(NoLastGood, match="is a copy of"):
+        kept.read(tmp_path / "other.yaml", ENVIRONMENT)
+
+
+@pytest.mark.parametrize("index", [b"", b"[]", b'{"rules": {}}', b'{"configuration": "", "rules": {"a": 1}}', b"\xff"])
+def test_a_copy_that_was_damaged_is_none(files, sources, tmp_path, index):
+    """Whatever stands there, it is an error that says where."""
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(sources)
+    (tmp_path / "kept" / "current" / "index.json").write_bytes(index)
+    with pytest.raises(NoLastGood, match="holds no copy"):
+        kept.read(files.configuration, ENVIRONMENT)
+
+
+class _Filled(LastGood):
+    """A directory that is in the way of its own, until somebody has seen to it."""
+
+    def __init__(self, directory, loop):
+        super().__init__(directory)
+        directory.touch()
+        self.kept = asyncio.Event()
+        self._loop = loop
+
+    def keep(self, sources):
+        """Keep it if there is room; make room if there is none."""
+        super().keep(sources)
+        if self.trouble:
+            self.directory.unlink()
+        else:
+            self._loop.call_soon_threadsafe(self.kept.set)
+
+
+def test_a_set_that_could_not_be_kept_is_tried_again(sources, tmp_path, caplog):
+    """A disk that was full is told of once, and what is in force is kept as soon as there is room."""
+    caplog.set_level("INFO", "tornado_proxy")
+
+    async def story():
+        loop = asyncio.get_running_loop()
+        kept = _Filled(tmp_path / "kept", loop)
+        keeping = loop.create_task(keep_each(kept, lambda: sources, asyncio.Event(), retry=0.001))
+        await kept.kept.wait()
+        keeping.cancel()
+        await asyncio.wait([keeping])
+
+    asyncio.run(asyncio.wait_for(story(), 10))
+    messages = [record.getMessage() for record in caplog.records]
+    trouble = f"the last good set is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
+    assert messages[0] == trouble
+    assert messages[1:] in ([], ["the last good set is kept again"])
