@@ -10,7 +10,7 @@ from tornado_proxy.lint.anchors import (
     takes_anything,
 )
 from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import Alternation, Character
+from tornado_proxy.lint.automata.syntax import Alternation, Text
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_both_ends_are_read_off_the_tree(source, start, end):
 def test_the_part_at_the_edge():
     """Groups are opened; what reads nothing is passed over."""
     first = edge_part(parse("^(?:(a)b)"), last=False)
-    assert isinstance(first, Character)
-    assert first.character == "a"
+    assert isinstance(first, Text)
+    assert first.characters == "a"
     assert isinstance(edge_part(parse("(?:a|b)$"), last=True), Alternation)
 
 

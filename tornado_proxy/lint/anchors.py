@@ -10,13 +10,13 @@ from tornado_proxy.lint.automata.syntax import (
     Assertion,
     AssertionKind,
     BracketClass,
-    Character,
     FlagChange,
     Group,
     Node,
     PerlClass,
     Repeat,
     Sequence,
+    Text,
     UnicodeClass,
 )
 
@@ -47,7 +47,7 @@ def _anchored(node: Node, kinds: frozenset[AssertionKind], *, last: bool) -> boo
             return all(_anchored(branch, kinds, last=last) for branch in node.branches)
         case Repeat():
             return node.least > 0 and _anchored(node.body, kinds, last=last)
-        case Character() | PerlClass() | UnicodeClass() | BracketClass() | AnyCharacter() | FlagChange():
+        case Text() | PerlClass() | UnicodeClass() | BracketClass() | AnyCharacter() | FlagChange():
             return False
         case _:
             assert_never(node)
@@ -83,7 +83,7 @@ def edge_part(tree: Node, *, last: bool) -> Node | None:
 def open_start(tree: Node) -> bool:
     """Whether a source is found at any depth, and does not seem to mean it."""
     first = edge_part(tree, last=False)
-    of_a_name = isinstance(first, Character) and first.character == "." and ends_anchored(tree)
+    of_a_name = isinstance(first, Text) and first.characters.startswith(".") and ends_anchored(tree)
     return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
 
 
@@ -95,7 +95,7 @@ def open_end(tree: Node) -> bool:
 def _goes_on(last: Node | None) -> bool:
     if isinstance(last, Alternation):
         return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
-    below = isinstance(last, Character) and last.character == "/"
+    below = isinstance(last, Text) and last.characters.endswith("/")
     return not (last is None or below or takes_anything(last))
 
 

@@ -19,7 +19,8 @@ def _ends(text):
     ("text", "parts"),
     [
         ("", [""]),
-        ("ab", ["a", "ab"]),
+        ("ab", ["ab"]),
+        (r"ab\.c", ["ab", r"ab\.", r"ab\.c"]),
         ("^a(?P<n>b)$", ["^", "^a", "^a(?P<n>b)", "^a(?P<n>b)$"]),
         ("((a)(b))c", ["((a)", "((a)(b))", "((a)(b))c"]),
         ("a(b|c)d*", ["a", "a(b|c)", "a(b|c)d*"]),
@@ -37,6 +38,62 @@ def test_positions_follow_each_other_as_in_the_text():
     assert table.first == 0b0001
     assert table.follow == [0b1110, 0b1110, 0b1110, 0]
     assert table.stages == (Stage(True, 0), Stage(False, 0b0001), Stage(False, 0b0111), Stage(False, 0b1000))
+
+
+def test_atoms_can_be_taken_apart_into_characters():
+    """A text has an atom for each of its characters, which ends where the character does, or its group."""
+    assert [each.end for atom in atoms(parse("(ab)c*")) for each in atom.apart()] == [2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        (r"^/a\.b[c]d", "/a.b"),
+        ("^(/a)b+", "/a"),
+        ("(?m)^/a", "/a"),
+        ("^/(?i)1a", "/"),
+        ("^^/a", ""),
+        ("/a", ""),
+        ("^/a|^/b", ""),
+    ],
+)
+def test_an_opening_is_the_text_that_every_key_begins_with(text, opening):
+    """What stands plainly behind an anchor is read by the first positions."""
+    assert automaton(parse(text)).opening == opening
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "held", "complete"),
+    [
+        ("^/ab", "/a", 0b010, False),
+        ("^/a[bc]", "/ac", 0b100, True),
+        ("^/a[bc]d", "/ac", 0b100, False),
+        ("^/a.*$", "/ab", 0b100, True),
+        ("^/a(?:b|c)*$", "/ab", 0b0100, False),
+        ("^/a", "/ab", 0b10, True),
+        ("^/a", "/a", 0b10, True),
+        ("^/a$", "/a", 0b10, False),
+        ("^/a", "", 0, False),
+    ],
+)
+def test_reading_tells_what_is_held_and_what_is_complete(text, read, held, complete):
+    """A match is complete where nothing that follows can undo it."""
+    assert automaton(parse(text)).read(read) == (held, complete)
+
+
+@pytest.mark.parametrize(("text", "restarts"), [("^/a", False), ("/a", True), ("$", True), (r"^/|\b", True)])
+def test_what_is_anchored_does_not_begin_later(text, restarts):
+    """Only a source that is anchored in all its branches can begin nowhere but at the start."""
+    assert automaton(parse(text)).restarts is restarts
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [("^/.*$", 0b10), ("^/[^/]*$", 0), ("^/.*a", 0b100), (r"^/.*\b", 0), ("^/.+$", 0b10), ("^/(?:.*)*$", 0b10)],
+)
+def test_certain_positions_are_those_whatever_follows(text, positions):
+    """What reads everything to the end of the key is as good as what needs no end."""
+    assert automaton(parse(text)).certain == positions
 
 
 def test_an_assertion_is_passed_only_where_it_holds():

@@ -174,7 +174,9 @@ def test_a_list_is_judged_as_its_members_are(languages):
 @settings(max_examples=100)
 def test_pairs_are_those_that_overlap(languages):
     """The pairs of a list are exactly those of which a key can be found, and their keys belong to both."""
-    found = {(one, other): key for one, other, key in overlaps(languages)}
+    found = {
+        (one, other): key for one, other, key in overlaps(languages, lambda index, key: _matches(languages[index], key))
+    }
     every = [(one, other) for other in range(len(languages)) for one in range(other)]
     assert [*found] == [
         (one, other) for one, other in every if isinstance(overlap(languages[one], languages[other]), Example)

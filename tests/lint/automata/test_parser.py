@@ -17,13 +17,14 @@ from tornado_proxy.lint.automata.syntax import (
     PosixClass,
     Repeat,
     Sequence,
+    Text,
     UnicodeClass,
     walk,
 )
 
 NOWHERE = Extent(0, 0)
-A = Character("a", False, NOWHERE)
-B = Character("b", False, NOWHERE)
+A = Text("a", False, NOWHERE)
+B = Text("b", False, NOWHERE)
 
 
 def _repeat(least, most, *, lazy=False):
@@ -35,7 +36,15 @@ def _repeat(least, most, *, lazy=False):
     [
         ("", Sequence((), NOWHERE)),
         ("a", A),
-        ("ab", Sequence((A, B), NOWHERE)),
+        ("ab", Text("ab", False, NOWHERE)),
+        (
+            r"ab\.c",
+            Sequence((Text("ab", False, NOWHERE), Text(".", False, NOWHERE), Text("c", False, NOWHERE)), NOWHERE),
+        ),
+        (
+            "abc+",
+            Sequence((Text("ab", False, NOWHERE), Repeat(Text("c", False, NOWHERE), 1, None, False, NOWHERE)), NOWHERE),
+        ),
         ("a|b", Alternation((A, B), NOWHERE)),
         ("a|", Alternation((A, Sequence((), NOWHERE)), NOWHERE)),
         (".", AnyCharacter(False, NOWHERE)),
@@ -43,7 +52,7 @@ def _repeat(least, most, *, lazy=False):
         ("(?:a)", Group(A, None, None, NOWHERE)),
         ("(?P<name>a)", Group(A, 1, "name", NOWHERE)),
         ("(?<name>a)", Group(A, 1, "name", NOWHERE)),
-        ("]}", Sequence((Character("]", False, NOWHERE), Character("}", False, NOWHERE)), NOWHERE)),
+        ("]}", Text("]}", False, NOWHERE)),
     ],
 )
 def test_expressions_are_read_to_trees(text, tree):
@@ -73,7 +82,7 @@ def test_repetitions_are_read_with_their_bounds(text, tree):
 @pytest.mark.parametrize("text", ["a{", "a{,3}", "a{02}", "a{x}", "a{2", "{"])
 def test_braces_that_are_no_count_are_characters(text):
     """What only looks like a count stands for itself."""
-    assert all(isinstance(node, Character | Sequence) for node in walk(parse(text)))
+    assert all(isinstance(node, Text | Sequence) for node in walk(parse(text)))
 
 
 @pytest.mark.parametrize(
@@ -99,13 +108,14 @@ def test_assertions_are_told_apart(text, kind):
         ("(?m)$", Assertion(AssertionKind.LINE_END, NOWHERE)),
         (r"(?m)\z", Assertion(AssertionKind.TEXT_END, NOWHERE)),
         ("(?s).", AnyCharacter(True, NOWHERE)),
-        ("(?i)a", Character("a", True, NOWHERE)),
-        ("(?i)/", Character("/", False, NOWHERE)),
-        ("(?i)é", Character("é", True, NOWHERE)),
+        ("(?i)a", Text("a", True, NOWHERE)),
+        ("(?i)/1", Text("/1", False, NOWHERE)),
+        ("(?i)/a", Text("/a", True, NOWHERE)),
+        ("(?i)é", Text("é", True, NOWHERE)),
         ("(?i)(?-i)a", A),
         ("(?i:b)a", A),
         ("((?i)b)a", A),
-        ("(?i)b|a", Character("a", True, NOWHERE)),
+        ("(?i)b|a", Text("a", True, NOWHERE)),
     ],
 )
 def test_flags_hold_to_the_end_of_their_group(text, last):
@@ -115,9 +125,7 @@ def test_flags_hold_to_the_end_of_their_group(text, last):
 
 def test_a_group_keeps_its_flags():
     """The flags that a group sets for what it holds can be told."""
-    assert parse("(?i-s:a)") == Group(
-        Character("a", True, NOWHERE), None, None, NOWHERE, frozenset("i"), frozenset("s")
-    )
+    assert parse("(?i-s:a)") == Group(Text("a", True, NOWHERE), None, None, NOWHERE, frozenset("i"), frozenset("s"))
 
 
 def test_groups_are_numbered_as_they_open():
@@ -142,31 +150,35 @@ def test_groups_are_numbered_as_they_open():
     ],
 )
 def test_escapes_stand_for_characters(text, character):
-    """However a character is written, it is one node."""
-    assert parse(text) == Character(character, False, NOWHERE)
+    """However a character is written, it is a text."""
+    assert parse(text) == Text(character, False, NOWHERE)
 
 
 def test_a_quotation_is_characters_and_the_last_is_repeated():
     r"""Between `\Q` and `\E` nothing means anything; a repetition after it applies to the last character."""
-    dot = Character(".", False, NOWHERE)
-    star = Character("*", False, NOWHERE)
+    dot = Text(".", False, NOWHERE)
+    star = Text("*", False, NOWHERE)
     assert parse(r"\Q.*\E+") == Sequence((dot, Repeat(star, 1, None, False, NOWHERE)), NOWHERE)
 
 
 @pytest.mark.parametrize(
     ("text", "members", "negated"),
     [
-        ("[ab]", (A, B), False),
-        ("[^a]", (A,), True),
-        ("[]a]", (Character("]", False, NOWHERE), A), False),
+        ("[ab]", (Character("a", False, NOWHERE), Character("b", False, NOWHERE)), False),
+        ("[^a]", (Character("a", False, NOWHERE),), True),
+        ("[]a]", (Character("]", False, NOWHERE), Character("a", False, NOWHERE)), False),
         ("[^]]", (Character("]", False, NOWHERE),), True),
-        ("[a-]", (A, Character("-", False, NOWHERE)), False),
+        ("[a-]", (Character("a", False, NOWHERE), Character("-", False, NOWHERE)), False),
         ("[a-c]", (CharacterRange("a", "c", False, NOWHERE),), False),
         (r"[\x41-\n]", None, False),
         (r"[\d\S]", (PerlClass("d", False, False, NOWHERE), PerlClass("s", True, False, NOWHERE)), False),
         ("[[:alpha:]]", (PosixClass("alpha", False, False, NOWHERE),), False),
         ("[[:^digit:]]", (PosixClass("digit", True, False, NOWHERE),), False),
-        ("[[:a]", (Character("[", False, NOWHERE), Character(":", False, NOWHERE), A), False),
+        (
+            "[[:a]",
+            (Character("[", False, NOWHERE), Character(":", False, NOWHERE), Character("a", False, NOWHERE)),
+            False,
+        ),
         (r"[\pL]", (UnicodeClass("L", False, False, NOWHERE),), False),
         (r"[\]\-]", (Character("]", False, NOWHERE), Character("-", False, NOWHERE)), False),
     ],
@@ -199,10 +211,10 @@ def test_unicode_classes_have_one_name(text, name, negated):
 
 def test_extents_are_where_the_text_stands():
     """Every node covers its text, in code points."""
-    text = r"^é(?P<n>a{2}|[^\d-])\.$"
+    text = r"^é/(?P<n>a{2}|[^\d-])\.$"
     extents = [node.extent for node in walk(parse(text))]
     assert [text[start:end] for start, end in extents] == [
-        *(text, "^", "é", r"(?P<n>a{2}|[^\d-])", r"a{2}|[^\d-]", "a{2}", "a"),
+        *(text, "^", "é/", r"(?P<n>a{2}|[^\d-])", r"a{2}|[^\d-]", "a{2}", "a"),
         *(r"[^\d-]", r"\d", "-", r"\.", "$"),
     ]
 

@@ -10,7 +10,7 @@ def _product(inside, outside=()):
 
 def _reached(product, key):
     """The states that a key leads to, its characters shown by their letters; false where it leads nowhere."""
-    states = {(product.start, 0)}
+    states = {*product.opened()}
     for character in key:
         states = {
             (spot, avoiding)

@@ -80,7 +80,7 @@ def test_those_who_cover_are_all_needed():
     """An earlier source that others make superfluous is not named, unless the budget ends before that is known."""
     earlier = [language(text) for text in ("^/a", "^/[a-f]", "^/[g-z]")]
     assert covered(earlier, language("^/[a-z]")) == Covered((1, 2))
-    assert covered(earlier, language("^/[a-z]"), Budget(100)) == Covered((0, 1, 2))
+    assert covered(earlier, language("^/[a-z]"), Budget(300)) == Covered((0, 1, 2))
 
 
 def test_a_source_that_only_overlong_keys_need_is_named():

@@ -1,5 +1,5 @@
 from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import Character, Extent, walk
+from tornado_proxy.lint.automata.syntax import Character, Extent, Text, walk
 
 
 def test_walking_visits_every_node_in_the_order_of_the_text():
@@ -7,7 +7,7 @@ def test_walking_visits_every_node_in_the_order_of_the_text():
     visited = [type(node).__name__ for node in walk(parse(r"(a|[b\d])+$"))]
     assert visited == [
         "Sequence",
-        *("Repeat", "Group", "Alternation", "Character", "BracketClass", "Character", "PerlClass"),
+        *("Repeat", "Group", "Alternation", "Text", "BracketClass", "Character", "PerlClass"),
         "Assertion",
     ]
 
@@ -20,4 +20,10 @@ def test_trees_that_say_the_same_are_equal():
 
 def test_a_tree_can_be_quoted():
     """The representation of a node leaves out where it stands."""
-    assert repr(parse("a")) == "Character(character='a', folded=False)"
+    assert repr(parse("ab")) == "Text(characters='ab', folded=False)"
+
+
+def test_a_text_can_be_taken_apart():
+    """Its characters keep their places; one alone is not changed, whatever it is written as."""
+    assert [tuple(each.extent) for each in parse("ab").apart()] == [(0, 1), (1, 2)]
+    assert parse(r"a").apart() == (Text("a", False, Extent(0, 4)),)

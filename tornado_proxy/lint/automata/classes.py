@@ -13,11 +13,11 @@ from typing import assert_never
 from tornado_proxy.lint.automata.real_keys import REFUSED
 from tornado_proxy.lint.automata.syntax import (
     AnyCharacter,
+    AnyOf,
     BracketClass,
     Character,
     CharacterRange,
     Member,
-    OneCharacter,
     PerlClass,
     PosixClass,
     UnicodeClass,
@@ -65,13 +65,20 @@ _THIRD_FORMS = {"K": "\u212a", "S": "\u017f"}
 
 
 @lru_cache(maxsize=4096)
-def readable(node: OneCharacter) -> Ranges:
+def readable(node: AnyOf) -> Ranges:
     """The characters that a node reads, of those that a key may hold."""
     return difference(characters(node), REFUSED)
 
 
 @lru_cache(maxsize=4096)
-def characters(node: OneCharacter | Member) -> Ranges:
+def cases(character: str, *, folded: bool) -> Ranges:
+    """What a character reads that stands for itself, of what a key may hold; with its other cases if `folded`."""
+    found = listed(character)
+    return difference(_every_case(found) if folded else found, REFUSED)
+
+
+@lru_cache(maxsize=4096)
+def characters(node: AnyOf | Member) -> Ranges:
     """The characters that a node reads."""
     match node:
         case BracketClass():

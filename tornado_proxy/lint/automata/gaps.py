@@ -6,6 +6,7 @@ Sides and truths are plain integers: they are parts of states, and members of an
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tornado_proxy.lint.automata.classes import WORD, holds
 from tornado_proxy.lint.automata.syntax import AssertionKind
@@ -39,15 +40,16 @@ HOLDING = tuple(tuple(_truths(before, after) for after in range(3)) for before i
 """By the sides before and after a gap: what holds in it."""
 
 
+@lru_cache(maxsize=4096)
 def side(character: str) -> int:
     """What a character is to the gaps beside it."""
     return LETTER if holds(WORD, character) else BLANK
 
 
-def gaps(text: str) -> Iterator[tuple[int, str]]:
-    """The gaps of a text from left to right: what holds in each, and the character after it, none at the end."""
-    before = EDGE
-    for character in text:
+def gaps(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """The gaps of a text from left to right, from an offset on: what holds there, and the character after, if any."""
+    before = side(text[start - 1]) if start else EDGE
+    for character in text[start:]:
         after = side(character)
         yield HOLDING[before][after], character
         before = after

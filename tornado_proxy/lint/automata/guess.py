@@ -6,20 +6,20 @@ from functools import lru_cache
 from typing import assert_never
 
 from tornado_proxy.lint.automata.alphabet import everyday
-from tornado_proxy.lint.automata.classes import readable
+from tornado_proxy.lint.automata.classes import cases, readable
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
     AnyCharacter,
+    AnyOf,
     Assertion,
     BracketClass,
-    Character,
     FlagChange,
     Group,
     Node,
-    OneCharacter,
     PerlClass,
     Repeat,
     Sequence,
+    Text,
     UnicodeClass,
 )
 from tornado_proxy.rules.keys import objection
@@ -34,14 +34,15 @@ def guess(tree: Node) -> str | None:
     return None if objection(key) else key
 
 
-def _text(node: Node) -> str | None:
+def _text(node: Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
     """The shortest text that a node reads, assertions aside; None where it reads none that a key can hold."""
     match node:
-        case Character() | BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
+        case Text():
+            return _joined([_likely_case(each, folded=node.folded) for each in node.characters])
+        case BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
             return _likely(node)
         case Sequence():
-            texts = [_text(part) for part in node.parts]
-            return None if None in texts else "".join(each or "" for each in texts)
+            return _joined([_text(part) for part in node.parts])
         case Group():
             return _text(node.body)
         case Repeat():
@@ -56,7 +57,17 @@ def _text(node: Node) -> str | None:
             assert_never(node)
 
 
+def _joined(texts: list[str | None]) -> str | None:
+    return None if None in texts else "".join(each or "" for each in texts)
+
+
 @lru_cache(maxsize=4096)
-def _likely(node: OneCharacter) -> str | None:
+def _likely(node: AnyOf) -> str | None:
     """The most everyday character that a node reads, of those that a key may hold."""
     return everyday(readable(node))
+
+
+@lru_cache(maxsize=4096)
+def _likely_case(character: str, *, folded: bool) -> str | None:
+    """The same of a character that stands for itself."""
+    return everyday(cases(character, folded=folded))

@@ -51,15 +51,19 @@ class Language:
 
         Raises `Unsupported`, and `Exhausted` where it has a budget and that is used up.
         """
-        held = 0
-        for holding, character in gaps(key):
-            table = self.automaton.table(holding)
+        made = self.automaton
+        if not key.startswith(made.opening):
+            return False
+        start = len(made.opening)
+        held = 1 << start >> 1
+        for holding, character in gaps(key, start):
+            table = made.table(holding)
             if table.stages[-1].ended(held):
                 return True
             if budget:
                 budget.spend(1 + held.bit_count() // 8)
             if character:
-                held = table.heading(held) & self.automaton.readers(character)
+                held = table.heading(held) & made.readers(character)
         return False
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from tornado_proxy.lint.automata.automaton import atoms
@@ -11,7 +12,7 @@ from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget
 from tornado_proxy.lint.automata.errors import Exhausted
 from tornado_proxy.lint.automata.language import Language
 from tornado_proxy.lint.automata.proofs import Example, overlap
-from tornado_proxy.lint.automata.syntax import Assertion, AssertionKind, Character, FlagChange, Node
+from tornado_proxy.lint.automata.syntax import Assertion, AssertionKind, FlagChange, Node, Text
 from tornado_proxy.rules.keys import objection
 
 _STARTS = {AssertionKind.TEXT_START, AssertionKind.LINE_START}
@@ -28,28 +29,34 @@ class Overlap(NamedTuple):
     key: str
 
 
-def overlaps(languages: Sequence[Language], budget: Budget | None = None) -> Iterator[Overlap]:
+def overlaps(
+    languages: Sequence[Language], finds: Callable[[int, str], bool], budget: Budget | None = None
+) -> Iterator[Overlap]:
     """The pairs of sources that share a key, ordered by the later one.
 
-    The budget is for all pairs together; pairs that it does not reach, and pairs of which nothing can be proved, are
-    passed over.
+    `finds` is the matcher that will run: whether the source of an index is found in a key. It judges what is guessed,
+    so that most pairs need no proof. The budget is for all pairs together; pairs that it does not reach, and pairs of
+    which nothing can be proved, are passed over.
     """
     whole = budget or Budget(LIST)
     for one, other in _candidates(languages):
         try:
-            key = _shared(languages[one], languages[other], whole)
+            whole.spend(1)
+            key = _guessed(one, other, languages, finds) or _shared(languages[one], languages[other], whole)
         except Exhausted:
             return
         if key is not None:
             yield Overlap(one, other, key)
 
 
+def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
+    """A key that comes to mind and in which both of two sources are found."""
+    guesses = _guesses(languages[one].guess, languages[other].guess)
+    return next((key for key in guesses if finds(one, key) and finds(other, key)), None)
+
+
 def _shared(one: Language, other: Language, whole: Budget) -> str | None:
-    """A key in which both of two sources are found, guessed or proved; raises `Exhausted` with the whole budget."""
-    whole.spend(1)
-    for key in _guesses(one.guess, other.guess):
-        if one.finds(key, whole) and other.finds(key, whole):
-            return key
+    """A key in which both of two sources are found; raises `Exhausted` with the whole budget."""
     answer = overlap(one, other, whole.portion(min(QUESTION, whole.left)))
     return answer.key if isinstance(answer, Example) else None
 
@@ -84,7 +91,7 @@ def opening(of: Language) -> str:
 
 def closing(of: Language) -> str:
     """A text with which all keys end in which a source is found, in one case; empty where none is certain."""
-    return _edge(reversed(_parts(of)), _ENDS)[::-1]
+    return _edge(_parts(of)[::-1], _ENDS, -1)[::-1]
 
 
 def _parts(of: Language) -> list[Node]:
@@ -93,17 +100,21 @@ def _parts(of: Language) -> list[Node]:
     return [each.node for each in atoms(of.tree) if not isinstance(each.node, FlagChange)]
 
 
-def _edge(parts: Iterable[Node], anchors: set[AssertionKind]) -> str:
-    """The plain characters between an anchor that comes first and whatever else comes."""
+def _edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
+    """The plain characters between an anchor that comes first and whatever else comes; `step` is the way to read."""
     rest = iter(parts)
     first = next(rest, None)
     if not isinstance(first, Assertion) or first.kind not in anchors:
         return ""
     found = []
     for each in rest:
-        if not isinstance(each, Character) or (each.folded and not each.character.isascii()):
+        if not isinstance(each, Text):
             break
-        found.append(each.character)
+        text = each.characters[::step]
+        certain = takewhile(str.isascii, text) if each.folded else text
+        found.append("".join(certain))
+        if len(found[-1]) < len(text):
+            break
     return in_one_case("".join(found))
 
 

@@ -29,6 +29,7 @@ from tornado_proxy.lint.automata.syntax import (
     PosixClass,
     Repeat,
     Sequence,
+    Text,
     UnicodeClass,
 )
 from tornado_proxy.rules.expressions.brackets import read_property
@@ -39,6 +40,7 @@ from tornado_proxy.rules.expressions.groups import Opening, read_opening
 DEEPEST = 60
 """Groups within groups; beyond, the recursion of parser and builder would come near Python's own limit."""
 
+_PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _COUNTED = re.compile(r"\{(?P<least>0|[1-9][0-9]*)(?P<comma>,(?P<most>0|[1-9][0-9]*)?)?\}")
 _LARGEST_COUNT = 1000
 _POSIX = re.compile(r"\[:(?P<negated>\^?)(?P<name>[a-z]+):\]")
@@ -85,21 +87,25 @@ class _Parser:
         start = self.at
         parts: list[Node] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            found = self.quoted() if self.take(r"\Q") else [self.one()]
-            self.repeat(found)
-            parts += found
+            found = self.quoted() if self.take(r"\Q") else self.one()
+            parts += self.repeated(found)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), Extent(start, self.at))
 
-    def quoted(self) -> list[Node]:
-        r"""The characters after `\Q`, up to `\E` or the end."""
+    def quoted(self) -> Text | None:
+        r"""The characters after `\Q`, up to `\E` or the end; None where there are none."""
         start, end = self.at, self.text.find(r"\E", self.at)
         stop = len(self.text) if end < 0 else end
         self.at = stop if end < 0 else end + 2
-        return [self.character(self.text[offset], Extent(offset, offset + 1)) for offset in range(start, stop)]
+        return self.plain(self.text[start:stop], Extent(start, stop)) if start < stop else None
 
     def one(self) -> Node:  # noqa: PLR0911 - one case for each way to begin
-        """The next thing that a repetition could apply to, or a change of flags."""
-        start, character = self.at, self.text[self.at]
+        """The next thing that a repetition could apply to, if only to its last character, or a change of flags."""
+        start = self.at
+        run = _PLAIN.match(self.text, start)
+        if run is not None:
+            self.at = run.end()
+            return self.plain(run[0], Extent(start, self.at))
+        character = self.text[start]
         match character:
             case "(":
                 return self.group()
@@ -120,23 +126,36 @@ class _Parser:
                 return Assertion(AssertionKind.LINE_START if "m" in self.flags else AssertionKind.TEXT_START, extent)
             case "$":
                 return Assertion(AssertionKind.LINE_END if "m" in self.flags else AssertionKind.TEXT_END, extent)
-        return self.character(character, extent)
+        return self.plain(character, extent)
 
-    def character(self, character: str, extent: Extent) -> Character:
-        folded = "i" in self.flags and (character.isalpha() or not character.isascii())
-        return Character(character, folded, extent)
+    def plain(self, characters: str, extent: Extent) -> Text:
+        return Text(characters, self.folds(characters), extent)
 
-    def repeat(self, found: list[Node]) -> None:
-        """Wrap the last of what was found in the repetition that follows it, if one does."""
+    def folds(self, characters: str) -> bool:
+        """Whether case is nothing here, and any of some characters may have another."""
+        return "i" in self.flags and any(each.isalpha() or not each.isascii() for each in characters)
+
+    def repeated(self, found: Node | None) -> list[Node]:
+        """What was found, its last part wrapped in the repetition that follows, if one does."""
         counts = self.counts()
         if counts is None:
-            return
-        if not found or isinstance(found[-1], FlagChange):
+            return [] if found is None else [found]
+        if found is None or isinstance(found, FlagChange):
             raise Unsupported(f"the repetition before offset {self.at} repeats what stands before flags or a quotation")
+        *before, last = self.split(found) if isinstance(found, Text) else [found]
         lazy = self.take("?") != ("U" in self.flags)
-        found[-1] = Repeat(found[-1], *counts, lazy, Extent(found[-1].extent.start, self.at))
+        repeat = Repeat(last, *counts, lazy, Extent(last.extent.start, self.at))
         if self.counts() is not None:
             raise Unsupported(f"two repetitions meet before offset {self.at}")
+        return [*before, repeat]
+
+    def split(self, text: Text) -> list[Node]:
+        """A text with its last character apart."""
+        if len(text.characters) == 1:
+            return [text]
+        (start, end), characters = text.extent, text.characters
+        rest = self.plain(characters[:-1], Extent(start, end - 1))
+        return [rest, self.plain(characters[-1], Extent(end - 1, end))]
 
     def counts(self) -> tuple[int, int | None] | None:
         """How often the repetition that begins here repeats; None, and nothing read, where none does."""
@@ -190,7 +209,7 @@ class _Parser:
         if kind is not None:
             self.at += 2
             return Assertion(kind, Extent(start, self.at))
-        return self.named_class() or self.character(self.escaped(), Extent(start, self.at))
+        return self.named_class() or self.plain(self.escaped(), Extent(start, self.at))
 
     def named_class(self) -> PerlClass | UnicodeClass | None:
         """The class that stands here, within brackets or outside; None, and nothing read, where none does."""
@@ -234,7 +253,7 @@ class _Parser:
     def range(self, start: int) -> Character | CharacterRange:
         first = self.bound()
         if not self.text.startswith("-", self.at) or self.text.startswith("-]", self.at):
-            return self.character(first, Extent(start, self.at))
+            return Character(first, self.folds(first), Extent(start, self.at))
         self.at += 1
         last = self.bound()
         if last < first:

@@ -9,15 +9,15 @@ says that its match has yet to begin, the other that it is complete.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import accumulate, product
-from operator import and_, or_
+from operator import or_
 from typing import NamedTuple
 
 from tornado_proxy.lint.automata.alphabet import letters
-from tornado_proxy.lint.automata.automaton import Automaton, Stage, Table, bits
-from tornado_proxy.lint.automata.gaps import BLANK, BOUNDARIES, EDGE, HOLDING, LETTER
-from tornado_proxy.lint.automata.real_keys import ENDS, FOLLOWING, NOWHERE, START, WITHIN
+from tornado_proxy.lint.automata.automaton import Automaton, Stage, bits
+from tornado_proxy.lint.automata.gaps import BLANK, BOUNDARIES, EDGE, HOLDING, LETTER, side
+from tornado_proxy.lint.automata.real_keys import ENDS, FOLLOWING, NOWHERE, led
 from tornado_proxy.rules.expressions.ranges import Ranges
 
 Spot = tuple[int, int, int]
@@ -25,9 +25,9 @@ Spot = tuple[int, int, int]
 
 
 class Move(NamedTuple):
-    """A letter that may be read in a place: the place after it, its character and size, the positions that read it."""
+    """A letter that may be read: its role, its character and size, the positions that read it."""
 
-    place: int
+    role: int
     character: str
     size: int
     readers: int
@@ -51,22 +51,29 @@ class Gap(NamedTuple):
 
 
 class Product:
-    """Automata that have to match, automata that must not, and the language of real keys."""
+    """Automata that have to match, automata that must not, and the language of real keys.
 
-    def __init__(self, inside: Sequence[Automaton], outside: Sequence[Automaton]) -> None:
+    All keys begin with the opening, a text that may follow what the automata's own keys begin with.
+    """
+
+    def __init__(self, inside: Sequence[Automaton], outside: Sequence[Automaton], opening: str = "") -> None:
         self._automata = (*inside, *outside)
         *self._shifts, self._size = accumulate((len(each.sets) for each in self._automata), initial=0)
         self._wanted = len(inside)
-        words = any(each.truths & BOUNDARIES for each in self._automata)
-        self._sides = (BLANK, LETTER) if words else (BLANK,)
-        self._parts = tuple(self._part(index) for index in range(self._wanted))
-        self._forbidden = reduce(or_, map(self._certain, range(self._wanted, len(self._automata))), 0)
-        self._moves = self._all_moves(words=words)
+        self._every = (1 << 2 * self._wanted) - 1 << self._size  # the bits that read every character
+        self._words = any(each.truths & BOUNDARIES for each in self._automata)
+        self._sides = (BLANK, LETTER) if self._words else (BLANK,)
+        self._opening = opening
+        certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
+        self._parts = tuple(self._part(index, certain[index]) for index in range(self._wanted))
+        self._forbidden = reduce(or_, certain[self._wanted :], 0)
         self._gaps: dict[tuple[int, int], Gap] = {}
-        waiting = reduce(or_, (self._waiting(index) for index in range(self._wanted)))
-        self.start: Spot = (START, EDGE, waiting)
-        self.letters = sum(len(self._moves[WITHIN, side]) for side in self._sides)
         self.positions = self._size
+
+    @property
+    def letters(self) -> int:
+        """The number of its letters."""
+        return sum(map(len, self._moves.values()))
 
     def accepts(self, spot: Spot, avoiding: int) -> bool:
         """Whether the key that led here is real, and matched as it has to be."""
@@ -89,12 +96,36 @@ class Product:
             headings = [
                 self._heading(gap, part, end, matching) for part, end in zip(self._parts, gap.ends, strict=True)
             ]
-            for move in self._moves[place, after]:
-                landed = ahead & move.readers
-                if landed & self._forbidden:
+            for move in self._moves[after]:
+                reached, landed = FOLLOWING[place][move.role], ahead & move.readers
+                if reached == NOWHERE or landed & self._forbidden:
                     continue
                 for held in self._landings(headings, move.readers):
-                    yield (move.place, after, held), landed, move
+                    yield (reached, after, held), landed, move
+
+    def opened(self) -> list[tuple[Spot, int]]:
+        """The states that the opening leads to, with what is then held by those that must not match."""
+        text = self._opening
+        place = led(text)
+        before = EDGE if not text else side(text[-1]) if self._words else BLANK
+        avoiding = 0
+        for each, shift in zip(self._automata[self._wanted :], self._shifts[self._wanted :], strict=True):
+            held, complete = each.read(text)
+            if complete:
+                return []
+            avoiding |= held << shift
+        if place == NOWHERE:
+            return []
+        return [((place, before, sum(held)), avoiding) for held in product(*map(self._beginnings, range(self._wanted)))]
+
+    def _beginnings(self, index: int) -> list[int]:
+        """What an automaton may hold that has to match, once the opening is read."""
+        of = self._automata[index]
+        held, complete = of.read(self._opening)
+        if complete:
+            return [self._parts[index].complete]
+        waiting = [self._waiting(index)] if of.restarts or not self._opening else []
+        return waiting + [1 << each for each in bits(held << self._shifts[index])]
 
     def _heading(self, gap: Gap, part: Part, end: Stage, matching: int) -> int:
         """The positions of one automaton that may read the character after a gap."""
@@ -122,7 +153,7 @@ class Product:
         tables = [(each.table(holding), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
         follow = [each << shift for table, shift in tables for each in table.follow]
         for index, (table, shift) in enumerate(tables[: self._wanted]):
-            waiting = self._waiting(index) if self._restarts(index) else 0
+            waiting = self._waiting(index) if self._automata[index].restarts else 0
             follow += (table.first << shift | waiting, self._parts[index].complete)
         ends = [Stage(table.stages[-1].empty, table.stages[-1].last << shift) for table, shift in tables]
         for index, part in enumerate(self._parts):
@@ -139,37 +170,24 @@ class Product:
         """The bit that says that a match has yet to begin."""
         return 1 << self._size + 2 * index
 
-    def _part(self, index: int) -> Part:
+    def _part(self, index: int, certain: int) -> Part:
         positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
         waiting = self._waiting(index)
-        return Part(positions | waiting | waiting << 1, waiting << 1, self._certain(index))
+        return Part(positions | waiting | waiting << 1, waiting << 1, certain)
 
-    def _certain(self, index: int) -> int:
-        """The positions of an automaton after which its match is complete, whatever follows."""
-        return reduce(and_, (table.stages[-1].last for table in self._inner(index))) << self._shifts[index]
-
-    def _restarts(self, index: int) -> bool:
-        """Whether a match of an automaton may begin after the key has."""
-        return any(table.first or table.stages[-1].empty for table in self._inner(index))
-
-    def _inner(self, index: int) -> list[Table]:
-        """The tables of an automaton for all gaps but those before a key."""
-        found = product(self._sides, (EDGE, *self._sides))
-        return [self._automata[index].table(HOLDING[before][after]) for before, after in found]
-
-    def _all_moves(self, *, words: bool) -> dict[tuple[int, int], list[Move]]:
-        """The letters that may be read, by place and by the side that they are."""
+    @cached_property
+    def _moves(self) -> dict[int, list[Move]]:
+        """The letters that may be read once the opening was, by the side that they are."""
         readers: dict[Ranges, int] = {}
         for each, shift in zip(self._automata, self._shifts, strict=True):
-            for ranges, positions in each.holders.items():
+            # Of the positions that read an opening, none is ever held again.
+            for ranges, positions in each.holders(min(len(self._opening), len(each.opening))).items():
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
         masks = [*readers.values()]
-        every = (1 << 2 * self._wanted) - 1 << self._size
-        found: dict[tuple[int, int], list[Move]] = {at: [] for at in product(range(len(FOLLOWING)), self._sides)}
-        for letter in letters(tuple(readers), words=words):
-            held = reduce(or_, (masks[index] for index in bits(letter.sets)), every)
-            for place, following in enumerate(FOLLOWING):
-                after = following[letter.role]
-                if after != NOWHERE:
-                    found[place, letter.side].append(Move(after, letter.character, letter.size, held))
+        found: dict[int, list[Move]] = {side: [] for side in self._sides}
+        for letter in letters(tuple(readers), words=self._words):
+            held = self._every
+            for index in bits(letter.sets):
+                held |= masks[index]
+            found[letter.side].append(Move(letter.role, letter.character, letter.size, held))
         return found

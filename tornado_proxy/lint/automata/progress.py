@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tornado_proxy.lint.automata.automaton import Automaton, automaton
+from tornado_proxy.lint.automata.automaton import Automaton, atoms
 from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import gaps
 from tornado_proxy.lint.automata.language import Language
-from tornado_proxy.lint.automata.syntax import Alternation, Extent, Group
+from tornado_proxy.lint.automata.parser import parse
+from tornado_proxy.lint.automata.syntax import Alternation, Extent, Group, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,17 @@ def longest_matching_part(of: Language, key: str) -> Progress | None:
 
 def _branches(of: Language) -> list[tuple[Automaton, int]]:
     """The branches of a source that is an alternation, or else the source itself, with where their texts begin."""
-    node = of.tree
+    tree = node = of.tree or parse(of.text)
     while isinstance(node, Group):
         node = node.body
     if isinstance(node, Alternation):
-        return [(automaton(branch), branch.extent.start) for branch in node.branches]
-    return [(of.automaton, 0)]
+        return [(_by_character(branch), branch.extent.start) for branch in node.branches]
+    return [(_by_character(tree), 0)]
+
+
+def _by_character(node: Node) -> Automaton:
+    """The automaton of an expression in which each character of a text is an atom."""
+    return Automaton(tuple(each for atom in atoms(node) for each in atom.apart()))
 
 
 def _progress(of: Automaton, key: str, start: int) -> Progress:

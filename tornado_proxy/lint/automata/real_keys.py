@@ -5,7 +5,9 @@ Roles and places are plain integers: they are parts of states, and members of an
 
 from __future__ import annotations
 
-from tornado_proxy.rules.expressions.ranges import Ranges
+from functools import lru_cache
+
+from tornado_proxy.rules.expressions.ranges import Ranges, complement
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
 
 LONGEST = LONGEST_OBJECT_KEY + 1
@@ -14,7 +16,10 @@ LONGEST = LONGEST_OBJECT_KEY + 1
 REFUSED: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
 """What no key may hold: control characters and surrogates."""
 
-SLASH, DOT, OTHER = range(3)
+HELD = complement(REFUSED)
+"""What a key may hold."""
+
+SLASH, DOT, OTHER, NEVER = range(4)
 """What a character is to the segments of a key."""
 
 START, SEGMENT, ONE_DOT, TWO_DOTS, WITHIN, NOWHERE = range(6)
@@ -22,18 +27,33 @@ START, SEGMENT, ONE_DOT, TWO_DOTS, WITHIN, NOWHERE = range(6)
 `.` or `..` so far, in any other, or where no real key leads."""
 
 FOLLOWING = (
-    (SEGMENT, NOWHERE, NOWHERE),
-    (SEGMENT, ONE_DOT, WITHIN),
-    (NOWHERE, TWO_DOTS, WITHIN),
-    (NOWHERE, WITHIN, WITHIN),
-    (SEGMENT, WITHIN, WITHIN),
+    (SEGMENT, NOWHERE, NOWHERE, NOWHERE),
+    (SEGMENT, ONE_DOT, WITHIN, NOWHERE),
+    (NOWHERE, TWO_DOTS, WITHIN, NOWHERE),
+    (NOWHERE, WITHIN, WITHIN, NOWHERE),
+    (SEGMENT, WITHIN, WITHIN, NOWHERE),
+    (NOWHERE, NOWHERE, NOWHERE, NOWHERE),
 )
 """By place, and by the role of the next character: the place after it."""
+
+_ROLES = {"/": SLASH, ".": DOT}
 
 ENDS = frozenset({SEGMENT, WITHIN})
 """Where a real key may end."""
 
 
+@lru_cache(maxsize=4096)
 def role(character: str) -> int:
     """What a character is to the segments of a key."""
-    return SLASH if character == "/" else DOT if character == "." else OTHER
+    if character in _ROLES:
+        return _ROLES[character]
+    code = ord(character)
+    return NEVER if any(first <= code <= last for first, last in REFUSED) else OTHER
+
+
+def led(text: str) -> int:
+    """Where a text leads from the beginning of a key."""
+    place = START
+    for character in text:
+        place = FOLLOWING[place][role(character)]
+    return place

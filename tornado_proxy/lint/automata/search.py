@@ -24,13 +24,24 @@ Step = tuple[State, State | None, str]
 """A state, the one before it, and the character that led on from that."""
 
 
+_BEGINNING = 50
+"""The steps that a search costs before it has read anything."""
+
+
 def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: Budget) -> str | None:
     """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Unproved`."""
-    product = Product(inside, outside)
-    budget.spend(product.letters + product.positions // 8)
+    opening = max((each.opening for each in inside), key=len)
+    if not all(opening.startswith(each.opening) for each in inside):
+        return None
+    product = Product(inside, [each for each in outside if _may_follow(opening, each.opening)], opening)
+    budget.spend(_BEGINNING + product.positions // 8)
+    opened = product.opened()
+    if not opened:
+        return None
+    budget.spend(product.letters)
     reached = _Reached(budget)
-    waiting: defaultdict[int, list[Step]] = defaultdict(list, {0: [((product.start, 0), None, "")]})
-    size = 0
+    size = len(opening.encode())
+    waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in opened]})
     while waiting:
         for state, origin, character in sorted(waiting.pop(size, ()), key=_held):
             if not reached.add(state, origin, character):
@@ -38,13 +49,18 @@ def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: 
             if product.accepts(*state):
                 if size > LONGEST:
                     raise OnlyOverlong
-                return reached.spelt(state)
+                return opening + reached.spelt(state)
             budget.spend(product.letters + state[1].bit_count() // 4)
             for spot, avoiding, move in product.successors(*state):
                 if not reached.covers(spot, avoiding):
                     waiting[size + move.size].append(((spot, avoiding), state, move.character))
         size += 1
     return None
+
+
+def _may_follow(opening: str, other: str) -> bool:
+    """Whether a key that begins with one text may begin with another one."""
+    return opening.startswith(other) or other.startswith(opening)
 
 
 def _held(step: Step) -> int:

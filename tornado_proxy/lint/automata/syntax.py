@@ -30,8 +30,27 @@ class AssertionKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """Characters in a row that stand for themselves; `folded` where their other cases match too.
+
+    One that is written otherwise than as itself is a text alone, so that a character's place is known by its index.
+    """
+
+    characters: str
+    folded: bool
+    extent: Extent = field(compare=False, repr=False)
+
+    def apart(self) -> tuple[Text, ...]:
+        """Its characters, each as a text of its own."""
+        if len(self.characters) == 1:
+            return (self,)
+        places = enumerate(self.characters, self.extent.start)
+        return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
+
+
+@dataclass(frozen=True, slots=True)
 class Character:
-    """One character, however written; `folded` where its other cases match too."""
+    """One character within brackets, however written; `folded` where its other cases match too."""
 
     character: str
     folded: bool
@@ -155,10 +174,10 @@ class Alternation:
     extent: Extent = field(compare=False, repr=False)
 
 
-OneCharacter = Character | PerlClass | UnicodeClass | BracketClass | AnyCharacter
-"""The nodes that read exactly one character."""
+AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
+"""The nodes that read one character, of several."""
 
-Node = OneCharacter | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
+Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 
 
 def children(node: Node | Member) -> tuple[Node | Member, ...]:

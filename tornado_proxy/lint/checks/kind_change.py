@@ -34,10 +34,11 @@ from collections.abc import Iterator
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.anchors import edge_part, ends_anchored, open_end
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
-from tornado_proxy.lint.automata.syntax import Alternation, Character, Node
+from tornado_proxy.lint.automata.syntax import Alternation, Node, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import head, is_address, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.keys import objection
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
@@ -74,14 +75,15 @@ def _may_end_in_a_slash(tree: Node) -> bool:
 def _may_be_a_slash(last: Node | None) -> bool:
     if isinstance(last, Alternation):
         return any(_may_be_a_slash(edge_part(branch, last=True)) for branch in last.branches)
-    return not isinstance(last, Character) or last.character == "/"
+    return not isinstance(last, Text) or last.characters.endswith("/")
 
 
 def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
     """A key of a kind that a rewrite takes."""
-    guessed = target.example(index)
-    if guessed and guessed.endswith("/") is not files:
-        return guessed
+    example = target.example(index)
+    for guessed in (example, f"{example}{'a' if files else '/'}") if example else ():
+        if guessed.endswith("/") is not files and target.taker(guessed) == index and not objection(guessed):
+            return guessed
     kind = _FILES if files else _DIRECTORIES
     answer = overlap(target.languages[index], kind, budget.portion(budget.left))
     return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None

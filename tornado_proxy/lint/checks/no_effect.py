@@ -35,7 +35,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_anything
 from tornado_proxy.lint.automata import Budget, NoKey, overlap
 from tornado_proxy.lint.automata.pairs import closing, opening
-from tornado_proxy.lint.automata.syntax import Assertion, Character, Group, Node, Sequence
+from tornado_proxy.lint.automata.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
@@ -88,8 +88,8 @@ def _said(parts: tuple[Node, ...]) -> _Pieces | None:
         match part:
             case Assertion():
                 continue
-            case Character(folded=False):
-                _add(pieces, part.character)
+            case Text(folded=False):
+                _add(pieces, part.characters)
             case Group(number=int() as number):
                 pieces.append(number)
             case _:

@@ -75,7 +75,9 @@ def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
 def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
     """The pairs of anchored sources that share a key."""
     anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
-    for one, other, key in overlaps([target.languages[number] for number in anchored], budget):
+    patterns = [target.rewrites[number].pattern for number in anchored]
+    languages = [target.languages[number] for number in anchored]
+    for one, other, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
         yield Overlap(anchored[one], anchored[other], key)
 
 

@@ -36,7 +36,7 @@ from itertools import pairwise
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lint.anchors import edge_part
-from tornado_proxy.lint.automata.syntax import Alternation, AnyCharacter, Character, Node, Sequence, walk
+from tornado_proxy.lint.automata.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
@@ -71,7 +71,7 @@ def _begins_a_word(node: Node) -> bool:
     first = edge_part(node, last=False)
     if isinstance(first, Alternation):
         return all(_begins_a_word(branch) for branch in first.branches)
-    return isinstance(first, Character) and first.character.isalnum()
+    return isinstance(first, Text) and first.characters[0].isalnum()
 
 
 def _finding(rewrite: Rewrite, dot: AnyCharacter) -> Diagnostic:

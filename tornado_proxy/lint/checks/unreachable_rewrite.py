@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Safety, Severity
-from tornado_proxy.lint.automata import Budget, Covered, Language, NoKey, difference
+from tornado_proxy.lint.automata import Budget, Covered, NoKey, difference
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import listed, named
 from tornado_proxy.lint.rewording import moved
@@ -71,7 +71,7 @@ def _finding(target: TargetRules, index: int, by: Sequence[int], budget: Budget)
     verb = "takes" if len(takers) == 1 else "together take"
     message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it could"
     notes = tuple(Note(f"{named(each)} stands before it", each.statement.source.span) for each in takers)
-    if len(by) == 1 and _alike(target.languages[by[0]], target.languages[index], budget):
+    if len(by) == 1 and _alike(target, by[0], index, budget):
         return Diagnostic(NAME, message, rewrite.statement.source.span, "delete one of the two", notes, SEVERITY)
     edits = moved(rewrite.statement, takers[0].statement) if len(takers) == 1 else ()
     fixes = (Fix(f"move it above {named(takers[0])}", edits, Safety.UNSAFE),) if edits else ()
@@ -79,6 +79,10 @@ def _finding(target: TargetRules, index: int, by: Sequence[int], budget: Budget)
     return Diagnostic(NAME, message, rewrite.statement.source.span, cure, notes, SEVERITY, fixes)
 
 
-def _alike(one: Language, other: Language, budget: Budget) -> bool:
-    """Whether a source takes no key but those of another one, which takes all of its keys."""
+def _alike(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
+    """Whether a source takes no key but those of another one, all of which it takes."""
+    example = target.example(taker)
+    if example and not target.rewrites[index].pattern.search(example):
+        return False
+    one, other = target.languages[taker], target.languages[index]
     return isinstance(difference(one, other, budget.portion(budget.left)), NoKey)

@@ -16,17 +16,17 @@ from tornado_proxy.lint.automata import language
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
     AnyCharacter,
+    AnyOf,
     Assertion,
     AssertionKind,
     BracketClass,
-    Character,
     Extent,
     FlagChange,
     Group,
     Node,
-    OneCharacter,
     PerlClass,
     Sequence,
+    Text,
     UnicodeClass,
     walk,
 )
@@ -101,8 +101,9 @@ def _after(start: Assertion, tree: Node) -> Several[Node] | None:
 def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> Here | NeverFound:
     """`^` and what follows it, the prefix taken off and a slash put in."""
     rest = start.end
-    for expected, part in zip(prefix, parts, strict=False):
-        if not isinstance(part, OneCharacter):
+    apart = (each for part in parts for each in (part.apart() if isinstance(part, Text) else (part,)))
+    for expected, part in zip(prefix, apart, strict=False):
+        if not isinstance(part, Text | AnyOf):
             raise Unproved(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
         if not _reads(part, expected, text):
             return NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
@@ -113,12 +114,12 @@ def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> He
     return Here(f"{text[: start.end]}/{text[rest:]}", whole=False)
 
 
-def _reads(node: OneCharacter, character: str, text: str) -> bool:
+def _reads(node: Text | AnyOf, character: str, text: str) -> bool:
     """Whether a node that reads one character reads this one."""
     match node:
-        case Character():
-            alike = node.character.casefold() == character.casefold()
-            return node.character == character or (node.folded and alike)
+        case Text():
+            alike = node.characters.casefold() == character.casefold()
+            return node.characters == character or (node.folded and alike)
         case AnyCharacter():
             return True
         case BracketClass() | PerlClass() | UnicodeClass():

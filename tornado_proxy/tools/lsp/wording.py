@@ -9,6 +9,7 @@ from typing import assert_never
 from tornado_proxy.lint.automata.syntax import (
     Alternation,
     AnyCharacter,
+    AnyOf,
     Assertion,
     AssertionKind,
     BracketClass,
@@ -19,10 +20,10 @@ from tornado_proxy.lint.automata.syntax import (
     Group,
     Member,
     Node,
-    OneCharacter,
     PerlClass,
     PosixClass,
     Repeat,
+    Text,
     UnicodeClass,
 )
 from tornado_proxy.lint.automata.syntax import Sequence as Concatenation
@@ -54,16 +55,7 @@ class Part:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """Characters that follow one another."""
-
-    characters: str
-    folded: bool
-    extent: Extent
-
-
-_Piece = _Text | OneCharacter | Assertion | FlagChange | Group | Repeat | Alternation
+_Piece = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Alternation
 
 
 def outline(node: Node, depth: int = 0) -> Iterator[Part]:
@@ -101,11 +93,9 @@ def _pieces(node: Node) -> Sequence[_Piece]:
         match part:
             case Concatenation():  # the expression is empty here
                 pass
-            case Character() if isinstance(last, _Text) and last.folded == part.folded:
+            case Text() if isinstance(last, Text) and last.folded == part.folded:
                 extent = Extent(last.extent.start, part.extent.end)
-                found[-1] = _Text(last.characters + part.character, part.folded, extent)
-            case Character():
-                found.append(_Text(part.character, part.folded, part.extent))
+                found[-1] = Text(last.characters + part.characters, part.folded, extent)
             case _:
                 found.append(part)
     return found
@@ -119,14 +109,14 @@ def _is_simple(piece: _Piece) -> bool:
             return len(inner) <= 1 and all(map(_is_simple, inner))
         case Alternation():
             alternatives = [_pieces(branch) for branch in piece.branches]
-            return all(len(each) == 1 and isinstance(each[0], _Text) for each in alternatives)
+            return all(len(each) == 1 and isinstance(each[0], Text) for each in alternatives)
         case _:
             return True
 
 
 def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
     match piece:
-        case _Text():
+        case Text():
             return code(piece.characters) + (" in any case" if piece.folded else "")
         case Group():
             body = phrase(piece.body)
@@ -185,7 +175,7 @@ def _flags(on: Collection[str], off: Collection[str]) -> str:
     return ", ".join([*words, *(f"no longer {_FLAGS[flag]}" for flag in sorted(off) if flag in _FLAGS)])
 
 
-def _one(piece: OneCharacter) -> str:
+def _one(piece: AnyOf) -> str:
     match piece:
         case AnyCharacter():
             return "any character"
