@@ -4,7 +4,9 @@ from linting import findings, fixed, places
 NAME = "unknown-group"
 
 
-@pytest.mark.parametrize("template", ["/$1/$page", "/${1}x/$0", "/$$page", "/$", "/price$", "/a\\b"])
+@pytest.mark.parametrize(
+    "template", ["/$1/$page", "/${1}x/$0", "/$$page", "/$", "/price$", "/a\\b", "/$${page", "/${", "/${-}"]
+)
 def test_groups_that_exist_are_left_alone(template):
     """Names, numbers, the whole match, and dollars that refer to nothing are no finding."""
     assert places(NAME, f"rewrite `^/(?P<page>.*)$` -> `{template}`") == []
@@ -21,6 +23,8 @@ def test_groups_that_exist_are_left_alone(template):
         ("^/.*$", "/$1", "the source has no group `1`, so that this is always empty", "it has no group; put what is to be kept between `(?P<name>` and `)`"),
         ("^/(.*)$", r"/\1", r"`\1` is no reference to a group here, but text", "write `${1}`"),
         ("^/(?P<a>.*)$", r"/\g<a>", r"`\g<a>` is no reference to a group here, but text", "write `${a}`"),
+        ("^/(?P<page>.*)$", "/${page", "`${page` is no reference to a group here, but text", "write `${page}`"),
+        ("^/(?P<page>.*)$", "/$1${page-x}", "`${page` is no reference to a group here, but text", "write `${page}`"),
     ],
 )  # fmt: skip
 def test_groups_that_do_not_exist(source, template, message, cure):
@@ -30,7 +34,8 @@ def test_groups_that_do_not_exist(source, template, message, cure):
 
 
 @pytest.mark.parametrize(
-    ("template", "after"), [("/$1x", "/${1}x"), ("/$pgae", "/${page}"), (r"/\1", "/${1}"), ("/${slug}", "/${slug}")]
+    ("template", "after"),
+    [("/$1x", "/${1}x"), ("/$pgae", "/${page}"), (r"/\1", "/${1}"), ("/${page", "/${page}"), ("/${slug}", "/${slug}")],
 )
 def test_the_reference_that_was_meant_is_written(template, after):
     """The fix writes the group in braces, where it is certain which."""

@@ -2,6 +2,7 @@ r"""A template that asks for a group which its source does not have.
 
 In a plain template such a group is empty, as it is in Go: `/archive/$page.html` quietly becomes `/archive/.html`. The
 longest name counts, so `$1x` is the group `1x`. The other dialects refuse it when the file is compiled.
+What only looks like a reference, `\1` or `${page` without its closing brace, is text.
 
 ### Avoid
 
@@ -48,7 +49,8 @@ NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES
 SEVERITY = Severity.ERROR
 
-_OTHER_HABIT = re.compile(r"\\(?:([1-9])|g<(\w+)>|k<(\w+)>)")
+# How other languages write a reference; and one whose brace is not closed. A dollar may stand for another one.
+_NO_REFERENCE = re.compile(r"\$\$|\\(?:([1-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])")
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -63,11 +65,11 @@ def _findings(rewrite: Rewrite) -> Iterator[Diagnostic]:
     for name, start, end in rewrite.template.group_references:
         if not has_group(rewrite.pattern, name):
             yield _unknown(rewrite, name, start, end)
-    for found in _OTHER_HABIT.finditer(rewrite.template.text):
-        name = found[1] or found[2] or found[3]
-        meant = f"${{{name}}}"
-        message = f"`{found[0]}` is no reference to a group here, but text"
-        yield _finding(rewrite, found.span(), message, (f"write `{meant}`", meant))
+    for found in _NO_REFERENCE.finditer(rewrite.template.text):
+        if found.lastindex is not None:
+            meant = f"${{{found[found.lastindex]}}}"
+            message = f"`{found[0]}` is no reference to a group here, but text"
+            yield _finding(rewrite, found.span(), message, (f"write `{meant}`", meant))
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> Diagnostic:
