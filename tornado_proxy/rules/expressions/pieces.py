@@ -58,6 +58,8 @@ def concatenated(start: int, pieces: Sequence[Piece]) -> Piece:
 
 def alternated(start: int, branches: Sequence[Piece]) -> Piece:
     """Pieces one of which must match; of empty ones that are neighbours, one counts."""
+    if len(branches) == 1:
+        return branches[0]
     counted = [
         branch
         for branch, following in zip_longest(branches, branches[1:])
@@ -100,7 +102,7 @@ def _with_literals_joined(pieces: Sequence[Piece]) -> list[Piece]:
     joined: list[Piece] = []
     for piece in pieces:
         if joined and piece.kind in (Kind.LITERAL, Kind.FOLDED) and joined[-1].kind is piece.kind:
-            joined[-1] = piece._replace(start=joined[-1].start, size=joined[-1].size + piece.size)
+            joined[-1] = Piece(piece.kind, joined[-1].start, joined[-1].size + piece.size)
         else:
             joined.append(piece)
     return joined
@@ -110,7 +112,8 @@ def _joined(kind: Kind, start: int, pieces: Sequence[Piece], extra: int) -> Piec
     if not pieces:
         return Piece(Kind.EMPTY, start)
     if len(pieces) == 1:
-        return pieces[0]._replace(start=start)
+        piece = pieces[0]
+        return piece if piece.start == start else piece._replace(start=start)
     return Piece(
         kind,
         start,

@@ -22,6 +22,7 @@ _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_PROGRAM = 32 << 20  # characters; RE2 could not compile one that is longer
+_REPETITIONS = ("*", "+", "?", "{")
 _UNBOUNDED = {"*": 0, "+": 1}
 
 
@@ -246,7 +247,7 @@ class _Reader:
         self.at = start + len(quoted) + (2 if end >= 0 else 0)
 
     def _plain(self) -> None:
-        """Read characters that stand for themselves; the last is apart, since a repetition may follow it."""
+        """Read characters that stand for themselves; the last is apart where a repetition may follow it."""
         found = _PLAIN.match(self._text, self.at)
         assert found
         run = found[0]
@@ -254,7 +255,8 @@ class _Reader:
             for character in run:
                 self._literal(character, 1)
             return
-        for part in filter(None, (run[:-1], run[-1])):
+        repeats = self._text.startswith(_REPETITIONS, found.end())
+        for part in filter(None, (run[:-1], run[-1])) if repeats else (run,):
             self._push(pieces.literal(len(self._parts), len(part), fold=self._fold))
             self._add(part, len(part))
 
