@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tornado_proxy.lint.automata.automaton import Automaton, automaton
+from tornado_proxy.lint.automata.automaton import Atom, Automaton, atoms, automaton
 from tornado_proxy.lint.automata.budget import Budget
 from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.gaps import gaps
@@ -37,9 +37,14 @@ class Language:
     def _made(self) -> Automaton | str:
         """The automaton, or why there is none."""
         try:
-            return automaton(self.tree or parse(self.text))
+            return Automaton(self.atoms) if self.tree else automaton(parse(self.text))
         except Unsupported as error:
             return str(error)
+
+    @cached_property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The parts of its expression's outermost sequence; none without a tree."""
+        return tuple(atoms(self.tree)) if self.tree else ()
 
     @cached_property
     def guess(self) -> str | None:

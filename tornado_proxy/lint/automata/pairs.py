@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NamedTuple
 
-from tornado_proxy.lint.automata.automaton import atoms
 from tornado_proxy.lint.automata.budget import LIST, QUESTION, Budget
 from tornado_proxy.lint.automata.errors import Exhausted
 from tornado_proxy.lint.automata.language import Language
@@ -70,18 +69,36 @@ def _guesses(one: str | None, other: str | None) -> Iterator[str]:
 
 def _candidates(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
     """The pairs whose keys do not begin or end with different texts."""
-    closings = [closing(each) for each in languages]
-    alike: defaultdict[str, list[int]] = defaultdict(list)  # by opening
-    longer: defaultdict[str, list[int]] = defaultdict(list)  # by what an opening goes on from
+    earlier = Neighbours()
     for other, each in enumerate(languages):
-        text = opening(each)
-        earlier = [*longer[text], *(one for end in range(len(text) + 1) for one in alike[text[:end]])]
-        for one in sorted(earlier):
-            if closings[one].endswith(closings[other]) or closings[other].endswith(closings[one]):
-                yield one, other
-        alike[text].append(other)
+        yield from ((one, other) for one in sorted(earlier.of(each)))
+        earlier.add(other, each)
+
+
+class Neighbours:
+    """Sources, by number, that are found by those whose keys may begin and end as theirs do."""
+
+    def __init__(self) -> None:
+        self._closings: dict[int, str] = {}
+        self._alike: defaultdict[str, list[int]] = defaultdict(list)  # by opening
+        self._longer: defaultdict[str, list[int]] = defaultdict(list)  # by what an opening goes on from
+
+    def add(self, number: int, language: Language) -> None:
+        """Take in a source."""
+        text = opening(language)
+        self._closings[number] = closing(language)
+        self._alike[text].append(number)
         for end in range(len(text)):
-            longer[text[:end]].append(other)
+            self._longer[text[:end]].append(number)
+
+    def of(self, language: Language) -> Iterator[int]:
+        """Those that may share a key with a source; all others share none."""
+        text, end = opening(language), closing(language)
+        alike = (self._alike.get(text[:length], ()) for length in range(len(text) + 1))
+        for number in chain(self._longer.get(text, ()), *alike):
+            other = self._closings[number]
+            if other.endswith(end) or end.endswith(other):
+                yield number
 
 
 def opening(of: Language) -> str:
@@ -95,9 +112,7 @@ def closing(of: Language) -> str:
 
 
 def _parts(of: Language) -> list[Node]:
-    if of.tree is None:
-        return []
-    return [each.node for each in atoms(of.tree) if not isinstance(each.node, FlagChange)]
+    return [node for node, _ in of.atoms if not isinstance(node, FlagChange)]
 
 
 def _edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:

@@ -28,13 +28,13 @@ target site {
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_anything
-from tornado_proxy.lint.automata import Budget, NoKey, overlap
-from tornado_proxy.lint.automata.pairs import closing, opening
+from tornado_proxy.lint.automata import Budget, Language, NoKey, overlap
+from tornado_proxy.lint.automata.pairs import Neighbours
 from tornado_proxy.lint.automata.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
@@ -55,20 +55,16 @@ _Pieces = list[str | int]
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for plain templates that say again what their sources say, and shield no key."""
     for target in subject.targets:
-        budget = Budget(STEPS)
-        for index, (rewrite, tree) in enumerate(_trees(target)):
-            if tree and _repeats(rewrite, tree) and not _shields(target, index, budget):
-                message = "the result is always the key itself"
-                cure = "delete it, or put it above the rewrite whose keys it is to keep"
-                yield Diagnostic(NAME, message, rewrite.span, cure, severity=SEVERITY)
+        idle = {index for index, language in enumerate(target.languages) if _repeats(target.rewrites[index], language)}
+        for index in sorted(idle - _shielding(target, idle)):
+            message = "the result is always the key itself"
+            cure = "delete it, or put it above the rewrite whose keys it is to keep"
+            yield Diagnostic(NAME, message, target.rewrites[index].span, cure, severity=SEVERITY)
 
 
-def _trees(target: TargetRules) -> Iterator[tuple[Rewrite, Node | None]]:
-    return ((rewrite, each.tree) for rewrite, each in zip(target.rewrites, target.languages, strict=True))
-
-
-def _repeats(rewrite: Rewrite, tree: Node) -> bool:
-    if rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
+def _repeats(rewrite: Rewrite, source: Language) -> bool:
+    tree = source.tree
+    if tree is None or rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
         return False
     parts = tree.parts if isinstance(tree, Sequence) else (tree,)
     if not (ends_anchored(tree) or (parts and takes_anything(_opened(parts[-1])))):
@@ -121,17 +117,17 @@ def _add(pieces: _Pieces, text: str) -> None:
         pieces.append(text)
 
 
-def _shields(target: TargetRules, index: int, budget: Budget) -> bool:
-    """Whether a later rewrite may match a key that this one takes."""
-    here = target.languages[index]
-    start, end = opening(here), closing(here)
-    for later in target.languages[index + 1 :]:
-        if _apart(start, opening(later)) or _apart(end[::-1], closing(later)[::-1]):
-            continue
-        if not isinstance(overlap(here, later, budget.portion(budget.left)), NoKey):
-            return True
-    return False
+def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
+    """Those of some rewrites that take a key which a later one may match."""
+    budget = Budget(STEPS)
+    later = Neighbours()
+    found = set()
+    for index, here in reversed([*enumerate(target.languages)] if idle else []):
+        if index in idle and any(_may_share(here, target.languages[each], budget) for each in later.of(here)):
+            found.add(index)
+        later.add(index, here)
+    return found
 
 
-def _apart(one: str, other: str) -> bool:
-    return not (one.startswith(other) or other.startswith(one))
+def _may_share(one: Language, other: Language, budget: Budget) -> bool:
+    return not isinstance(overlap(one, other, budget.portion(budget.left)), NoKey)
