@@ -69,36 +69,41 @@ def _guesses(one: str | None, other: str | None) -> Iterator[str]:
 
 def _candidates(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
     """The pairs whose keys do not begin or end with different texts."""
-    earlier = Neighbours()
-    for other, each in enumerate(languages):
-        yield from ((one, other) for one in sorted(earlier.of(each)))
-        earlier.add(other, each)
+    earlier = Neighbours(languages)
+    for other in range(len(languages)):
+        yield from ((one, other) for one in sorted(earlier.of(other)))
+        earlier.add(other)
 
 
 class Neighbours:
-    """Sources, by number, that are found by those whose keys may begin and end as theirs do."""
+    """Some sources of a list, found by others of it whose keys may begin and end as theirs do."""
 
-    def __init__(self) -> None:
-        self._closings: dict[int, str] = {}
+    def __init__(self, languages: Sequence[Language]) -> None:
+        self._openings = [opening(each) for each in languages]
+        self._closings = [closing(each) for each in languages]
+        self._lengths = sorted(set(map(len, self._openings)))
         self._alike: defaultdict[str, list[int]] = defaultdict(list)  # by opening
         self._longer: defaultdict[str, list[int]] = defaultdict(list)  # by what an opening goes on from
 
-    def add(self, number: int, language: Language) -> None:
+    def add(self, index: int) -> None:
         """Take in a source."""
-        text = opening(language)
-        self._closings[number] = closing(language)
-        self._alike[text].append(number)
-        for end in range(len(text)):
-            self._longer[text[:end]].append(number)
+        text = self._openings[index]
+        self._alike[text].append(index)
+        for begun in self._beginnings(text):
+            self._longer[begun].append(index)
 
-    def of(self, language: Language) -> Iterator[int]:
+    def of(self, index: int) -> Iterator[int]:
         """Those that may share a key with a source; all others share none."""
-        text, end = opening(language), closing(language)
-        alike = (self._alike.get(text[:length], ()) for length in range(len(text) + 1))
+        text, end = self._openings[index], self._closings[index]
+        alike = (self._alike[begun] for begun in (text, *self._beginnings(text)) if begun in self._alike)
         for number in chain(self._longer.get(text, ()), *alike):
             other = self._closings[number]
             if other.endswith(end) or end.endswith(other):
                 yield number
+
+    def _beginnings(self, text: str) -> list[str]:
+        """What of an opening may be the whole of another one."""
+        return [text[:length] for length in self._lengths if length < len(text)]
 
 
 def opening(of: Language) -> str:

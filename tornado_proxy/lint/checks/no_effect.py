@@ -119,13 +119,15 @@ def _add(pieces: _Pieces, text: str) -> None:
 
 def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     """Those of some rewrites that take a key which a later one may match."""
-    budget = Budget(STEPS)
-    later = Neighbours()
-    found = set()
-    for index, here in reversed([*enumerate(target.languages)] if idle else []):
-        if index in idle and any(_may_share(here, target.languages[each], budget) for each in later.of(here)):
+    found: set[int] = set()
+    if not idle:
+        return found
+    languages, budget = target.languages, Budget(STEPS)
+    later = Neighbours(languages)
+    for index in reversed(range(len(languages))):
+        if index in idle and any(_may_share(languages[index], languages[each], budget) for each in later.of(index)):
             found.add(index)
-        later.add(index, here)
+        later.add(index)
     return found
 
 
