@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := semantics templating lang rules config routing
 
-.PHONY: help demo test check integration transcripts clean
+.PHONY: help demo test check integration transcripts tables clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -40,6 +40,9 @@ integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the te
 
 transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/transcripts do, to be reviewed
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
+
+tables: $(STAMP)  ## Write down anew the tables of the rule language's parser, after a change of its grammar
+	UPDATE_TABLES=1 $(BIN)/python -m pytest -q tests/lang/test_tables.py
 
 clean:  ## Remove what the other commands made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ from tornado_proxy.lang.building import made_up
 from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.grammar import grammar_text
 from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.tables import kept_parser, written
 
 # What is no token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
@@ -50,19 +51,31 @@ def _keep_comment(token: Token) -> Token:
     return token
 
 
+TABLES = "rules.tables.json"
+"""Where the tables are kept of which the parser is made, beside the grammar."""
+
+_OPTIONS = {
+    "start": "document",
+    "parser": "lalr",
+    "lexer": "contextual",
+    "keep_all_tokens": True,
+    "maybe_placeholders": True,
+}
+_HOOKS = {"postlex": _EverythingEverywhere(), "lexer_callbacks": {"COMMENT": _keep_comment}}
+
+
 @functools.cache
 def rules_parser() -> Lark:
-    """The parser of rule files, built at its first use; it holds nothing of the files that it reads."""
-    return Lark(
-        grammar_text("rules.lark") + _MISTAKES,
-        start="document",
-        parser="lalr",
-        lexer="contextual",
-        postlex=_EverythingEverywhere(),
-        lexer_callbacks={"COMMENT": _keep_comment},
-        keep_all_tokens=True,
-        maybe_placeholders=True,
-    )
+    """The parser of rule files, made at its first use; it holds nothing of the files that it reads."""
+    grammar = grammar_text("rules.lark") + _MISTAKES
+    kept = kept_parser(grammar_text(TABLES), grammar, _OPTIONS, _HOOKS)
+    return kept or Lark(grammar, **_OPTIONS, **_HOOKS)
+
+
+def tables_text() -> str:
+    """What is to be kept of the parser, as the grammar has it now."""
+    grammar = grammar_text("rules.lark") + _MISTAKES
+    return written(Lark(grammar, **_OPTIONS, **_HOOKS), grammar, _OPTIONS, _HOOKS)
 
 
 class Where(Enum):
