@@ -3,404 +3,31 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-DATA: dict[str, Any] = {
-    "Empty": "",
-    "Zero": 0,
-    "List": [1, 2, 3],
-    "Strs": ["b", "a", "c"],
-    "EmptyList": [],
-    "EmptyMap": {},
-    "Html": '<a href="x">&\'</a>',
-    "Uni": "héllo 日本😀",
-    "Neg": -7,
-    "F": 3.0,
-    "F2": 1e21,
-    "F3": 1e-06,
-    "F4": 2.5,
-    "Nested": [[1, 2], [3]],
-    "Mixed": ["a", 1, None, True, 2.5, {"k": "v"}],
-    "T": True,
-    "N": None,
-    "S": "str",
-    "M": {"b": 2, "a": 1, "c": {"d": "deep"}},
-    "Ctl": 'tab\tnl\nq"b\\',
-    "Path": "/a/b/../c.tar.gz",
-    "I": 42,
-}
-"""What the templates read that read from no request."""
+import template_parts as parts
+from generated_values import Values
 
-REQUEST: dict[str, Any] = {
-    "Key": "/input1/input2/input3",
-    "Request": {
-        "Method": "GET",
-        "Host": "fake.com",
-        "URL": "http://fake.com/a/b?x=1&y=two&x=3",
-        "RequestURI": "/a/b?x=1&y=two&x=3",
-        "RemoteAddr": "10.0.0.1:1234",
-        "Header": {"Accept": ["application/json"], "X-Tenant": ["acme", "second"], "User-Agent": ["curl/8"]},
-    },
-    "Target": {
-        "Name": "site",
-        "Bucket": {"Name": "bkt", "Prefix": "pre/", "Region": "eu-west-1", "S3ListMaxKeys": 1000},
-        "Mount": {"Host": "", "Path": ["/site/", "/s/"]},
-    },
-}
-USERS: list[dict[str, Any] | None] = [
-    None,
-    {"type": "BASIC", "Username": "fake"},
-    {"type": "HEADER", "Username": "h", "Email": "h@x", "Groups": ["a", "b"]},
-    {"type": "HEADER", "Username": "", "Email": "h@x"},
-    {"type": "OIDC", "Email": "z@q"},
-    {
-        "type": "OIDC",
-        "PreferredUsername": "p",
-        "Name": "P Q",
-        "GivenName": "P",
-        "FamilyName": "Q",
-        "Email": "p@q",
-        "Groups": ["g"],
-        "EmailVerified": True,
-    },
-]
+_LEXEME = re.compile(
+    r"""\{\{-?|-?\}\}|"(?:\\.|[^"\\])*"|`[^`]*`|'(?:\\.|[^'\\])*'|/\*.*?\*/|[$.]?\w+|\s+|.""", re.DOTALL
+)
+_LEFT_OUT = re.compile(
+    r"""\b(?:until|untilStep|seq|repeat|n?indent|range)\b.*(?:\d{5}|\de|0x)  # Go would count for ever
+    |(?:define|block)(?:(?!end).)*include  # or call until its stack is full
+    |\b(?:keys|values)\b(?!.*sortAlpha)  # in an order of chance in Go
+    |range\s*\$\w*\s*,\s*\$\w*(?!\w)(?!\s*:?=)  # a mistake here alone, as docs/go-templates.md says
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 
-_STRINGS = [
-    *('""', '"a"', '"abc"', '"Hello World"', '"a,b,c"', '"/a/b//c.txt"', '"héllo"', '"日本"', '"  x y  "', '"1.2.3"'),
-    *('"fooBar_baz-Qux9"', '"HTTPServer2xx"', '"v1.4.0-rc.1+b5"', '"10"', '"-3.7"', '"0x1F"', '"1e3"', '"a\\nb\\nc"'),
-    *('"{\\"a\\":[1,2.5,\\"x\\"],\\"b\\":{\\"c\\":null}}"', '"aGVsbG8="', '"NBSWY3DP"', '"$1x${1}y"', '"(a)(b)?"'),
-    *('"[a-z]+"', '"x*"', ".S", ".Uni", ".Html", ".Ctl", ".Path", ".Empty", '"\\xff\\xfe"', '"é\\xffz"', '"ǅ ß İ ŉ"'),
-    *('"the quick brown fox jumps"', '"%d %s"', '"true"', '"<&>"', '"__a--B c"', "`raw\\n`", '"A"', '"aaa"', '"."'),
-    *('".."', '"//"', '"x.y.z"', '"_"', '"-"', '"0"', '"007"', '"1_000"', '"+5"', '"a+b=c&d"'),
-]
-_INTEGERS = [
-    *("0", "1", "2", "3", "5", "10", "-1", "-5", "7", "42", ".I", ".Zero", ".Neg", "100", "1000", "0x10", "'a'", "1e2"),
-    *("3.0", "(len .Strs)"),
-]
-_SMALL = ["0", "1", "2", "3", "7", "10", "-1", "-5", "100", "1000", "0x10", "'a'", "1e2", "3.0", '"x"', "nil", "1.5"]
-_FLOATS = [
-    *(
-        "0.5",
-        "1.5",
-        "2.5",
-        "-0.5",
-        "3.14159",
-        "1e10",
-        "1e21",
-        "1e-7",
-        ".F",
-        ".F2",
-        ".F3",
-        ".F4",
-        "-2.5",
-        "0.1",
-        "1e308",
-    ),
-    *("-0.0", "123456.789", "9223372036854775807", "-9223372036854775808"),
-]
-_LISTS = [".List", ".Strs", ".EmptyList", ".Nested", ".Mixed"]
-_MAPS = [".M", ".EmptyMap"]
-_OTHERS = ["nil", ".N", ".T", "false", "true", ".Missing", ".M.c.d", ".M.nope", "(index .List 0)", "1i", "1+2i"]
-_SPRIG_FLOATS = ["(int64 5)", '(float64 "2.25")', "(div 7 2)"]
-_SPRIG_LISTS = [
-    *("(list)", "(list 1 2 3)", '(list "a" "b" "a")', '(list "x" 1 nil true 2.5)', '(splitList "," "a,b,c")'),
-    *("(until 3)", '(list (list 1) (dict "a" 1))', "(tuple 3 1 2)", '(list "" 0 false nil)', "(chunk 2 (list 1 2 3))"),
-    *('(list 1.5 2 "3")', '(regexFindAll "[a-z]" "abc" -1)', '(list (list) (dict) "" 0)', '(splitList "" "héy")'),
-]
-_SPRIG_MAPS = [
-    *("(dict)", '(dict "a" 1 "b" 2)', '(dict "a" (dict "b" (dict "c" 1)))', '(dict "x" "y" "l" (list 1 2))'),
-    *(
-        '(dict 1 2 "z")',
-        '(fromJson "{\\"a\\":{\\"b\\":1},\\"l\\":[1]}")',
-        '(split "," "a,b")',
-        '(set (dict "a" 1) "q" "r")',
-    ),
-    *(
-        '(urlParse "http://u@h/p?q")',
-        '(dict "a" nil "b" "" "c" 0)',
-        '(dict "scheme" "https" "host" "h:80" "path" "/a b")',
-    ),
-]
-_SPRIG_OTHERS = ['(semver "1.2.3")', '(toDate "2006-01-02" "2020-02-29")', "(list)"]
-_VERSIONS = [
-    *('"1.2.3"', '"1.2"', '"v2"', '"1.2.3-beta.2"', '"1.2.3+meta"', '"0.0.1"', '"2.0.0-rc.1"', '"x"', '"1.02.3"'),
-    *('"1.2.3-01"', '"0.3.0"', '"10.20.30"', '"1.2.3-alpha.10"', '"1.2.3-alpha.9"', '""', '"99999999999999999999.1"'),
-]
-_CONSTRAINTS = [
-    *('"^1.2.0"', '">=1.0, <2.0"', '"~1.2"', '"1.x"', '"*"', '"!=1.2.3"', '">1.2 || <0.5"', '"1.0 - 2.0"', '"^0.2.3"'),
-    *('"^0.0.3"', '"~>1.2.3"', '">=1.2.3-beta"', '"<=1.2"', '">1"', '"!=1.x"', '"bad"', '""', '"^0"', '"~0"', '"v1.2"'),
-    *('"1.2.3 2.0.0"', '"=<1.3"', '"=>1.3"', '"^1.2.3-alpha"', '"!=*"', '"<1.X"', '"1.2.x || 2.*"'),
-]
-_EXPRESSIONS = [
-    *(
-        '"a"',
-        '"[a-z]+"',
-        '"(a)(b)?"',
-        '"x*"',
-        '""',
-        '"^a"',
-        '"c$"',
-        '"\\\\d+"',
-        '"(?P<n>l+)"',
-        '"("',
-        '"(?=a)"',
-        '"a|b"',
-    ),
-    *('"."', '"\\\\s"', '"(?i)H"', '"/"', '","', '"[^,]*"', '"\\\\b"', '"é"', '"(.)(.)"', '"a*?"', '"(a|ab)(c|bcd)"'),
-    *('"\\\\w+?"', '"$"', '"^"', '"(?s).*"', '"l{2}"', '"[[:upper:]]"', '"\\\\pL+"'),
-]
-_REPLACEMENTS = [
-    *(
-        '"x"',
-        '"$1"',
-        '"${1}x"',
-        '"$n"',
-        '"$$"',
-        '"<$0>"',
-        '""',
-        '"$1$2"',
-        '"$x"',
-        '"${n}-"',
-        '"\\\\1"',
-        '"$"',
-        '"${"',
-        '"$1x"',
-    ),
-]
-_SEPARATORS = ['","', '""', '"/"', '" "', '"-"', '"a"', '"\\n"', '"é"', '"ab"', '"."']
-_LAYOUTS = [
-    *(
-        '"2006-01-02"',
-        '"02 Jan 2006 15:04:05"',
-        '"Monday January _2 3:04PM"',
-        '"2006-01-02T15:04:05Z07:00"',
-        '"06/1/2"',
-    ),
-    *('"15:04:05.000"', '"Jan 2, 2006 at 3:04pm (MST)"', '"2006-01-02 15:04:05.999999999 -0700 MST"', '"002 __2 2006"'),
-    *(
-        '"x2006y"',
-        '"Mon, 02 Jan 2006 15:04:05 -0700"',
-        '"05.00,999"',
-        '"_2006"',
-        '"Z0700 -07 Z070000"',
-        '"20060102"',
-        '""',
-    ),
-]
-_TIMES = [
-    *(
-        '"2020-02-29"',
-        '"29 Feb 2020 13:14:15"',
-        '"Saturday February 29 1:02PM"',
-        '"2020-02-29T13:14:15+02:00"',
-        '"bad"',
-    ),
-    *('"20/2/29"', '"13:14:15.123"', '"Feb 29, 2020 at 1:02pm (PST)"', '"2020-02-29 13:14:15.5 -0700 MST"', '""'),
-    *('"060 060 2020"', '"x2020y"', '"Sat, 29 Feb 2020 13:14:15 -0700"', '"2021-02-29"', '"2020-13-01"', '"_2020"'),
-]
-_DURATIONS = [
-    *(
-        '"1h"',
-        '"1h30m"',
-        '"-5s"',
-        '"1.5s"',
-        '"100ms"',
-        '"2us"',
-        '"0"',
-        '"bad"',
-        '""',
-        '"1d"',
-        '"1h1h"',
-        '".5m"',
-        '"1e3s"',
-    ),
-    *('"9999999h"', '"300ns"', '"+1m"', '"1.h"', '"3µs"', '"730h5m"'),
-]
-_MOMENTS = ["0", "1", "1600000000", "-1", "(int64 1582977600)", "253402300799", '(toDate "2006-01-02" "2020-02-29")']
-_MADE_TIMES = [
-    *('(toDate "2006-01-02" "2020-02-29")', '(toDate "x" "y")'),
-    '(mustToDate "2006-01-02 15:04:05.000 -0700" "1999-12-31 23:59:59.250 -0800")',
-]
-_URLS = [
-    *('"http://u:p@h.com:80/p%20q?x=1#f"', '"/a/b?c=d"', '"mailto:x@y"', '"//h/p"', '"http://[::1]:80/x"', '"a:b"'),
-    *(
-        '"a/b:c"',
-        '":x"',
-        '"http://h/%zz"',
-        '"http://h?"',
-        '"http://h#a%20b"',
-        '"*"',
-        '""',
-        '"http://a b/"',
-        '"?q"',
-        '"#f"',
-    ),
-    *(
-        '"http://h:port/"',
-        '"/%2F%41/é"',
-        '"http://é.com/é?é#é"',
-        '"http://h/a?b?c#d#e"',
-        '"///x"',
-        '"http:///p"',
-        '"http:p"',
-    ),
-]
 
-# A function and the kinds of its arguments, a star behind one that may repeat or be left out. J is a literal, most often
-# an integer so small that Go does not count to it for ever; besides, Go's own `slice` takes no index out of an
-# interface, which is where data is. `keys` and `values` are not there: their order is one of chance in Go.
-_STANDARD = """
-len A;index A I;index M S;html A*;js A*;urlquery A*;print A*;println A*;eq A A;ne A A;lt A A;le A A;gt A A;ge A A;not A
-and A A;or A A;eq F F;lt F F;eq S S;lt S S;eq A A A;slice S J;slice L J J;slice A J;call A;printf S A*
-"""
-_SPRIG = """
-abbrev I S;abbrevboth I I S;add A*;add1 A;add1f F;addf F*;adler32sum S;all A*;any A*;append L A;atoi S;b32dec S
-b32enc S;b64dec S;b64enc S;base S;biggest F F*;camelcase S;cat A*;ceil F;chunk I L;clean S;coalesce A*;compact L
-concat L L*;contains E S;date Y U;dateInZone Y U Z;dateModify D W;date_in_zone Y U Z;date_modify D W;deepCopy A
-deepEqual A A;default A A;dict S A S A;dig S A M;dig S S A M;dir S;div F F;divf F F*;duration D;duration A
-durationRound D;durationRound A;empty A;ext S;fail S;first L;float64 A;floor F;fromJson S;get M S;has A L;hasKey M S
-hasPrefix E S;hasSuffix E S;hello;htmlDate U;htmlDateInZone U Z;indent J S;initial L;initials S;int A;int64 A;isAbs S
-join E A;kebabcase S;kindIs S A;kindOf A;last L;list A*;lower S;max F F*;maxf F F*;merge M M;mergeOverwrite M M
-min F F*;minf F F*;mod F F;mul F F*;mulf F F*;mustAppend L A;mustChunk I L;mustCompact L;mustDateModify D W
-mustDeepCopy A;mustFirst L;mustFromJson S;mustHas A L;mustInitial L;mustLast L;mustMerge M M;mustMergeOverwrite M M
-mustPrepend L A;mustPush L A;mustRegexFind R S;mustRegexFindAll R S I;mustRegexMatch R S;mustRegexReplaceAll R S P
-mustRegexReplaceAllLiteral R S P;mustRegexSplit R S I;mustRest L;mustReverse L;mustSlice L I I;mustToDate Y X
-mustToJson A;mustToPrettyJson A;mustToRawJson A;mustUniq L;mustWithout L A;must_date_modify D W;nindent J S;nospace S
-omit M S;osBase S;osClean S;osDir S;osExt S;osIsAbs S;pick M S S;pluck S M M;plural S S I;prepend L A;push L A;quote A*
-regexFind R S;regexFindAll R S I;regexMatch R S;regexQuoteMeta S;regexReplaceAll R S P;regexReplaceAllLiteral R S P
-regexSplit R S I;repeat J S;replace E P S;rest L;reverse L;round F I;round F I F;semver V;semverCompare C V;seq J*
-set M S A;sha1sum S;sha256sum S;sha512sum S;slice L I;slice L I I;snakecase S;sortAlpha A;split E S;splitList E S
-splitn E I S;squote A*;sub F F;subf F F*;substr I I S;swapcase S;ternary A A B;title S;toDate Y X;toDecimal A;toJson A
-toPrettyJson A;toRawJson A;toString A;toStrings A;trim S;trimAll E S;trimPrefix E S;trimSuffix E S;trimall E S;trunc I S
-tuple A*;typeIs S A;typeIsLike S A;typeOf A;uniq L;unixEpoch W;unset M S;until J;untilStep J J J;untitle S;upper S
-urlJoin M;urlParse H;without L A;wrap I S;wrapWith I S S
-"""
-_VERBS = "vvvssddxXqteEfFgGboOcUTpwzl%"
-_REQUEST_VALUES = [
-    *(
-        ".User",
-        ".Key",
-        ".Target.Name",
-        ".Target.Bucket.Name",
-        ".Target.Bucket.S3ListMaxKeys",
-        ".Target.Bucket.DisableSSL",
-    ),
-    *(
-        ".Target.Mount.Path",
-        ".Target.Mount.Host",
-        ".Request.Method",
-        ".Request.Host",
-        ".Request.URL",
-        ".Request.URL.Path",
-    ),
-    *(".Request.URL.RawQuery", ".Request.URL.Query", ".Request.URL.Host", ".Request.URL.Scheme", ".Request.URL.Port"),
-    *(".Request.URL.Hostname", ".Request.URL.EscapedPath", ".Request.URL.RequestURI", ".Request.URL.IsAbs"),
-    *(".Request.URL.User", ".Request.URL.String", ".Request.Header", ".Request.Header.Accept", ".Request.Header.Nope"),
-    *('(index .Request.Header "X-Tenant")', '(.Request.Header.Get "x-tenant")', '(.Request.Header.Values "X-TENANT")'),
-    *(
-        '(.Request.URL.Query.Get "x")',
-        '(.Request.URL.Query.Has "x")',
-        ".Request.URL.Query.x",
-        ".Request.URL.Query.Encode",
-    ),
-    *(
-        ".Request.UserAgent",
-        ".Request.Referer",
-        '(.Request.FormValue "y")',
-        ".Request.RequestURI",
-        ".Request.RemoteAddr",
-    ),
-    *(".Request.Proto", ".Request.ProtoMajor", "(.Request.ProtoAtLeast 1 1)", ".Request.TLS", ".User.Username"),
-    *(".User.Email", ".User.Groups", ".User.GetUsername", ".User.GetIdentifier", ".User.GetEmail", ".User.GetName"),
-    *(".User.GetGroups", ".User.GetGivenName", ".User.GetFamilyName", ".User.IsEmailVerified", ".User.GetType"),
-    *(
-        ".User.PreferredUsername",
-        ".User.GivenName",
-        ".User.EmailVerified",
-        ".User.Nope",
-        ".Key.x",
-        ".Nope",
-        ".Target.Nope",
-    ),
-    *("(.Request.Header.Get)", "(.Request.Header.Get 1)", "(.User.GetEmail 1)", ".Target.Bucket", ".Target.Mount"),
-]
-_AROUND_ONE = [
-    *("{{ %s }}", "{{ if %s }}y{{ else }}n{{ end }}", "{{ with %s }}{{ . }}{{ else }}none{{ end }}", "{{ %s | len }}"),
-    *("{{ range %s }}[{{ . }}]{{ else }}e{{ end }}", '{{ printf "%%v %%T" %s 1 }}', "{{ print %s 1 }}", "{{ (%s) }}"),
-    *(
-        "{{ $x := %s }}{{ $x }}",
-        "{{ html %s }}",
-        "{{ eq %s nil }}",
-        "{{ not %s }}",
-        "{{ urlquery %s }}",
-        "{{ index %s 0 }}",
-    ),
-    *('{{ printf "%%+v" %s }}', '{{ template "t" %s }}{{ define "t" }}{{ . }}{{ end }}'),
-]
-_AROUND_ONE_SPRIG = [
-    *(
-        "{{ %s | quote }}",
-        "{{ toJson %s }}",
-        '{{ default "d" %s }}',
-        "{{ empty %s }}",
-        "{{ first %s }}",
-        "{{ kindOf %s }}",
-    ),
-    *(
-        '{{ join "," %s }}',
-        "{{ %s | upper }}",
-        '{{ has "a" %s }}',
-        '{{ coalesce %s "z" }}',
-        "{{ cat %s }}",
-        "{{ toString %s }}",
-    ),
-    *(
-        "{{ ternary 1 2 (empty %s) }}",
-        '{{ include "t" %s }}{{ define "t" }}<{{ . }}>{{ end }}',
-        '{{ regexMatch "a" %s }}',
-    ),
-]
-_AROUND_TWO = ["and %s %s", "or %s %s", "eq %s %s", "ne %s %s", 'printf "%%s-%%s" %s %s', "print %s %s", "lt %s %s"]
-_AROUND_TWO_SPRIG = ["list %s %s", "coalesce %s %s", "dict %s %s", "append %s %s", "default %s %s", "contains %s %s"]
-_PIECES = [
-    *("{{", "}}", "{{-", "-}}", " ", "  ", "\n", "if", "else", "end", "range", "with", "define", "template", "block"),
-    *(
-        "break",
-        "continue",
-        "nil",
-        "true",
-        ".",
-        "..",
-        ".a",
-        ".S",
-        ".M",
-        "$",
-        "$x",
-        "$x := ",
-        " = ",
-        ":=",
-        ",",
-        "|",
-        "(",
-        ")",
-    ),
-    *('"s"', "`r`", "'c'", "''", "'ab'", "1", "-1", "1.5", "0x1p4", "1i", "print", "len", "printf", "html", "/*", "*/"),
-    *("{{/* c */}}", "+", "-", "=", "!", "@", "#", "\\", "%", "&", "é", '"', "`", "'", "if true", "end}}", "{{end}}"),
-    *(
-        "{{if .S}}",
-        "{{range .List}}",
-        "{{else}}",
-        "{{with .M}}",
-        '{{define "z"}}',
-        '{{template "z" .}}',
-        "text",
-        "x",
-        "1_0",
-    ),
-    *("0b2", "5.", "$x.y", ".M.a", ").a", "(.M).a"),
-]
+def _sort_of(lexeme: str) -> str:
+    """What a lexeme is, by its first character."""
+    first = lexeme[0]
+    return "a" if first.isalpha() else "0" if first.isdigit() else '"' if first in '"`' else first
 
 
 def _signatures(text: str) -> list[list[str]]:
@@ -412,54 +39,88 @@ class Case:
     """A template, and whether its data is that of a request."""
 
     template: str
-    data: dict[str, Any]
+    data: Any
     request: bool = False
 
 
 @dataclass
 class Generator:
-    """Generated templates; with `sprig` they call its functions, too."""
+    """Generated templates; with `sprig` they call its functions, too; `recorded` are templates to change at random."""
 
     random: random.Random
     sprig: bool
+    recorded: Sequence[Case]
     _defining: bool = field(default=False, init=False)
     _signatures: list[list[str]] = field(init=False)
     _arguments: dict[str, Sequence[str]] = field(init=False)
+    _values: Values = field(init=False)
+    _data: dict[str, Any] = field(init=False)
+    _lexemes: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._signatures = _signatures(_STANDARD + _SPRIG if self.sprig else _STANDARD)
-        lists, maps, others, floats = _LISTS, _MAPS, _OTHERS, _FLOATS
+        self._values = Values(self.random)
+        self._lexemes = {}
+        for lexeme in sorted({each for case in self.recorded for each in _LEXEME.findall(case.template)}):
+            self._lexemes.setdefault(_sort_of(lexeme), []).append(lexeme)
+        self._signatures = _signatures(parts.STANDARD + parts.SPRIG if self.sprig else parts.STANDARD)
+        lists, maps, others, floats = parts.LISTS, parts.MAPS, parts.OTHERS, parts.FLOATS
         if self.sprig:
-            lists, maps = lists + _SPRIG_LISTS, maps + _SPRIG_MAPS
-            others, floats = others + _SPRIG_OTHERS, floats + _SPRIG_FLOATS
-        numbers = _INTEGERS + floats
+            lists, maps = lists + parts.SPRIG_LISTS, maps + parts.SPRIG_MAPS
+            others, floats = others + parts.SPRIG_OTHERS, floats + parts.SPRIG_FLOATS
+        numbers = parts.INTEGERS + floats
         self._arguments = {
-            "A": _STRINGS + numbers + lists + maps + others,
+            "A": [*parts.STRINGS, *numbers, *lists, *maps, *others, ".R", ".R", ".R.a", ".Q"],
             "B": ["true", "false", ".T", "(eq 1 1)"],
-            "C": _CONSTRAINTS,
-            "D": _DURATIONS,
-            "E": _SEPARATORS,
-            "F": numbers + _STRINGS[:8],
-            "H": _URLS,
-            "I": _INTEGERS,
-            "L": lists,
+            "C": parts.CONSTRAINTS,
+            "D": parts.DURATIONS,
+            "E": parts.SEPARATORS,
+            "F": numbers + parts.STRINGS[:8],
+            "H": parts.URLS,
+            "I": parts.INTEGERS,
+            "L": [*lists, ".Q"],
             "M": maps,
-            "P": _REPLACEMENTS,
-            "R": _EXPRESSIONS,
-            "S": _STRINGS,
-            "U": _MOMENTS,
-            "V": _VERSIONS,
-            "W": _MADE_TIMES,
-            "X": _TIMES,
-            "Y": _LAYOUTS,
+            "N": parts.STRINGS,
+            "O": parts.STRINGS,
+            "P": parts.REPLACEMENTS,
+            "Q": parts.STRINGS,
+            "R": parts.EXPRESSIONS,
+            "S": parts.STRINGS,
+            "U": parts.MOMENTS,
+            "V": parts.VERSIONS,
+            "W": parts.MADE_TIMES,
+            "X": parts.TIMES,
+            "Y": parts.LAYOUTS,
             "Z": ['"UTC"', '""', '"Local"'],
         }
 
     def cases(self, count: int) -> Iterator[Case]:
-        """So many cases of all kinds."""
+        """So many cases of all kinds, of those that can be compared."""
         kinds = [self._called, self._formatted, self._controlled, self._pieced, self._changed, self._requested]
-        for _ in range(count):
-            yield self._one(kinds)()
+        kinds += [
+            self._called,
+            self._chained,
+            self._literal,
+            self._spaced,
+            self._recorded,
+            self._recorded,
+            self._rooted,
+        ]
+        for number in range(count):
+            if number % 20 == 0:
+                self._data = {**parts.DATA, "R": self._document(3), "Q": [self._document(1) for _ in range(3)]}
+            case = self._one(kinds)()
+            yield Case("", None) if _LEFT_OUT.search(case.template) else case
+
+    def _document(self, depth: int) -> Any:
+        """Any JSON data."""
+        text = self._values.string().decode("utf-8", "replace")
+        number = self.random.random() * 10 ** self.random.randint(-9, 23)
+        scalars = [None, True, False, 0, 1.0, text, text, number, -number, self.random.randint(-300, 70000)]
+        choice = self.random.random()
+        if depth == 0 or choice < 0.5:
+            return self._one(scalars)
+        inner = [self._document(depth - 1) for _ in range(self.random.randint(0, 3))]
+        return inner if choice < 0.75 else dict(zip("abC", inner, strict=False))
 
     def _one(self, choices: Sequence[Any]) -> Any:
         return self.random.choice(choices)
@@ -469,11 +130,15 @@ class Generator:
 
     def _argument(self, kind: str) -> str:
         if kind == "J":
-            small: str = self._one(_SMALL)
+            small: str = self._one(parts.SMALL)
             return small
         if self._often(0.05):
             return f"({self._call()})"
-        value: str = self._one(self._arguments["A" if self._often(0.08) else kind])
+        if self._often(0.08):
+            kind = "A"
+        if self._values.known(kind) and self._often(0.5):
+            return self._values.made(kind)
+        value: str = self._one(self._arguments[kind])
         return value
 
     def _call(self) -> str:
@@ -481,7 +146,9 @@ class Generator:
         arguments: list[str] = []
         for kind in kinds:
             count = self.random.randint(0, 3) if kind.endswith("*") else 1
-            arguments += [self._argument(kind[0]) for _ in range(count)]
+            # A layout reads itself, since it is a time.
+            again = kind == "X" and self._often(0.5)
+            arguments += [arguments[-1] if again else self._argument(kind[0]) for _ in range(count)]
         if arguments and self._often(0.02):
             arguments.pop()
         return " ".join([name, *arguments])
@@ -495,21 +162,150 @@ class Generator:
         forms = ["{{ %s }}", '{{ printf "%%v|%%T" (%s) 1 }}', '{{ printf "%%T %%#v" 1 (%s) }}']
         if self.sprig:
             forms += ["{{ %s | toJson }}", "{{ %s | quote }}"]
-        return Case(self._one(forms) % call, DATA)
+        return Case(self._one(forms) % call, self._data)
+
+    def _chained(self) -> Case:
+        """A value through some functions, or what is below a value."""
+        text = self._argument("A")
+        for _ in range(self.random.randint(1, 4)):
+            choice = self.random.random()
+            if choice < 0.3:
+                text = (
+                    f"({text}){self._one(['.a', '.b', '.x', '.S', '.M.c', '.c.d', '._0', '.Nope', ' .', '.', '.a.b'])}"
+                )
+            elif choice < 0.4:
+                text = f"{self._one(['$x := ', '$x, $y := ', '$x = ', ''])}{text}"
+            else:
+                called = self._call().split(" ")
+                text += f" {self._one(['|', '| ', ' | '])}" + " ".join(called[:-1] or called)
+        return Case("{{$x := 1}}" * self._often(0.3) + self._action(text) + "{{$x}}" * self._often(0.2), self._data)
+
+    def _literal(self) -> Case:
+        """Numbers, characters and strings in all their forms."""
+        make = self._one([self._values.number, self._values.number, self._values.character, self._values.escaped])
+        text = make()
+        forms = [
+            "%s",
+            "print %s",
+            'printf "%%T %%v" %s {0}',
+            'printf "%%d %%x" %s {0}',
+            "eq %s {0}",
+            "lt %s {0}",
+            "len %s",
+        ]
+        forms += [
+            "index .Strs %s",
+            "slice .S %s",
+            "%s {0}",
+            "%s | print {0}",
+            "$x := %s",
+            "html %s",
+            "%s.a",
+            "(%s)",
+            "%s|js",
+        ]
+        forms += ['printf "%%q %%c" %s {0}', "-%s", "print %s{0}", "and %s {0}", "(%s).x", "range %s", "not %s", "%s)"]
+        form: str = self._one(forms)
+        return Case(
+            self._action(form.replace("%s", "%s", 1).replace("%%", "%").replace("%s", text, 1).replace("{0}", make())),
+            self._data,
+        )
+
+    def _spaced(self) -> Case:
+        """Text, comments and trim markers."""
+        inside = [
+            ".S",
+            "/* c */",
+            "/**/",
+            "1",
+            "-1",
+            '"}}"',
+            '" a "',
+            "`\n`",
+            "",
+            "/* }} */",
+            "- 1",
+            "/*a*/ ",
+            " /*b*/",
+            "$",
+            "-",
+        ]
+        pieces = [
+            self._one(["", "a", " ", "\n", " \r\n\t", "é\u00a0", "{", "}", "b \n", "\v ", "-"])
+            + self._one(["{{", "{{-", "{{- ", "{{ ", "{{-\n", "{{ -"])
+            + self._one(inside if self._often(0.7) else [self._value()[2:-2]])
+            + self._one(["}}", "-}}", " -}}", " }}", "\t-}}", "\n}}", "- }}"])
+            for _ in range(self.random.randint(1, 4))
+        ]
+        return Case("".join(pieces) + self._one(["", " x", "\n", "\t\n y", "}}", "{{"]), self._data)
+
+    def _recorded(self) -> Case:
+        """A recorded template, some of its lexemes others."""
+        case = self._one(self.recorded)
+        lexemes = _LEXEME.findall(case.template)
+        for _ in range(self.random.randint(0, 3)):
+            place = self.random.randrange(len(lexemes) + 1)
+            chosen = lexemes[place : place + 1]
+            choice = self.random.random()
+            if chosen and choice < 0.6:
+                lexemes[place] = self._one(self._lexemes[_sort_of(chosen[0])])
+            elif choice < 0.75:
+                lexemes[place:place] = [self._one(self._lexemes[self._one([*self._lexemes])]), " "]
+            else:
+                lexemes[place : place + self.random.randint(1, 2)] = chosen * self._one([0, 2])
+        return Case("".join(lexemes), case.data, case.request)
+
+    def _rooted(self) -> Case:
+        """Any data under dot."""
+        form = self._one(
+            ["{{.}}", "{{range .}}%s{{else}}e{{end}}", "{{with .}}%s{{else}}e{{end}}", "{{if .}}%s{{end}}", "%s"]
+        )
+        values = [
+            "{{.}}",
+            "{{$}}",
+            "{{len .}}",
+            "{{.a}}",
+            "{{.a.b}}",
+            "{{index . 0}}",
+            '{{printf "%v %T" . .}}',
+            "{{.C}}",
+        ]
+        values += [
+            "{{html .}}",
+            "{{js .}}",
+            "{{. | urlquery}}",
+            "{{print . .}}",
+            "{{eq . .}}",
+            "{{lt . 1}}",
+            "{{.a.C.b}}",
+        ]
+        values += [
+            "{{range $i, $x := .}}{{$i}}:{{$x}},{{end}}",
+            "{{slice . 1}}",
+            '{{index . "a"}}',
+            "{{not .}}",
+            "{{call .}}",
+        ]
+        values += [f'{{{{printf "{self._verb()}" .}}}}']
+        if self.sprig:
+            values += [f"{{{{. | {name}}}}}" for name in parts.OF_ANYTHING]
+        return Case(form.replace("%s", self._one(values)), self._document(3))
 
     def _formatted(self) -> Case:
         verbs = self.random.randint(1, 3)
         text = "".join(self._one(["", "a", "é ", "[", "%%"]) + self._verb() for _ in range(verbs))
         arguments = [self._argument("A") for _ in range(self.random.randint(0, verbs + 1))]
-        return Case(f'{{{{ printf "{text}" {" ".join(arguments)} }}}}', DATA)
+        return Case(f'{{{{ printf "{text}" {" ".join(arguments)} }}}}', self._data)
 
     def _verb(self) -> str:
         flags = "".join(self._one("#0+- ") for _ in range(self._one([0, 0, 1, 1, 2, 3])))
         index = f"[{self._one(['1', '2', '3', '0', 'x', '', '9'])}]" if self._often(0.15) else ""
-        width = self._one(["", "", "", "*", "0", "1", "3", "8", "20"])
+        width = self._one(["", "", "", "*", "0", "1", "3", "8", "20", "1000001"] if self._often(0.3) else ["", "", "5"])
         precision = "." + self._one(["", "0", "1", "2", "5", "20", "*"]) if self._often(0.3) else ""
         last = f"[{self._one('12')}]" if self._often(0.05) else ""
-        return f"%{flags}{index}{width}{precision}{last}{self._one(_VERBS)}"
+        return (
+            f"%{flags}{index}{width}{precision}{last}{self._one(parts.VERBS if self._often(0.95) else parts.ODD_VERBS)}"
+        )
 
     def _controlled(self) -> Case:
         text = ""
@@ -520,7 +316,7 @@ class Generator:
         self._defining = False
         for name in ("$x", "$y"):
             text += f"{{{{{name} := {self._argument('A')}}}}}" if self._often(0.8) else ""
-        return Case(text + self._body(3), DATA)
+        return Case(text + self._body(3), self._data)
 
     def _action(self, inside: str) -> str:
         opening = self._one(["{{ ", "{{- ", "{{", " {{- "])
@@ -553,6 +349,7 @@ class Generator:
 
     def _value(self) -> str:
         values = [
+            ".R",
             ".",
             "$",
             "$x",
@@ -611,19 +408,24 @@ class Generator:
 
     def _pieced(self) -> Case:
         count = self.random.randint(1, 9)
-        text = "".join(self._one(_PIECES) + self._one(["", "", " "]) for _ in range(count))
-        return Case("{{" + text + "}}" if self._often(0.6) else text, DATA)
+        text = "".join(self._one(parts.PIECES) + self._one(["", "", " "]) for _ in range(count))
+        return Case("{{" + text + "}}" if self._often(0.6) else text, self._data)
 
     def _changed(self) -> Case:
         text = self._one([self._called, self._formatted, self._controlled])().template
         for _ in range(self.random.randint(1, 2)):
             start = self.random.randrange(len(text) + 1)
-            text = text[:start] + self._one(["", self._one(_PIECES)]) + text[start + self.random.randint(0, 3) :]
-        return Case(text, DATA)
+            text = text[:start] + self._one(["", self._one(parts.PIECES)]) + text[start + self.random.randint(0, 3) :]
+        return Case(text, self._data)
 
     def _requested(self) -> Case:
-        one, two = self._one(_REQUEST_VALUES), self._one(_REQUEST_VALUES)
-        around_one = _AROUND_ONE + _AROUND_ONE_SPRIG if self.sprig else _AROUND_ONE
-        around_two = _AROUND_TWO + _AROUND_TWO_SPRIG if self.sprig else _AROUND_TWO
+        one, two = self._one(parts.REQUEST_VALUES), self._one(parts.REQUEST_VALUES)
+        around_one = parts.AROUND_ONE + parts.AROUND_ONE_SPRIG if self.sprig else parts.AROUND_ONE
+        around_two = parts.AROUND_TWO + parts.AROUND_TWO_SPRIG if self.sprig else parts.AROUND_TWO
+        if self._often(0.2):
+            return self._case_of_request(f'{{{{ printf "{self._verb()}{self._verb()}" {one} {two} }}}}')
         text = self._one(around_one) % one if self._often(0.8) else "{{ " + self._one(around_two) % (one, two) + " }}"
-        return Case(text, {**REQUEST, "User": self._one(USERS)}, request=True)
+        return self._case_of_request(text)
+
+    def _case_of_request(self, text: str) -> Case:
+        return Case(text, {**parts.REQUEST, "User": self._one(parts.USERS)}, request=True)

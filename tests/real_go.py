@@ -46,6 +46,11 @@ class GoProgram:
         return map(json.loads, result.stdout.splitlines())
 
 
+def _source(folder: Path) -> Path:
+    """Where a program's packages find each other by its name, with modules and without."""
+    return folder / "path" / "src" / "compared"
+
+
 def build(name: str, folder: Path) -> GoProgram:
     """The program of that name, built into a folder with nothing but Go's standard library; skips where Go is missing."""
     go = _toolchain()
@@ -65,16 +70,16 @@ def build(name: str, folder: Path) -> GoProgram:
     version = tuple(map(int, re.findall(r"\d+", told.split()[2])))
     if version < _OLDEST:
         pytest.skip(f"Go is too old: {told.strip()}")
-    built = folder / name
-    subprocess.run([go, "build", "-o", built, "."], cwd=_SOURCES / name, check=True, env=environment)
+    built, source = folder / name, _source(folder)
+    shutil.copytree(_SOURCES / name, source)
+    subprocess.run([go, "build", "-o", built, "."], cwd=source, check=True, env=environment)
     return GoProgram(built, version)
 
 
 def build_with_modules(name: str, folder: Path, module: str, *, tag: str) -> GoProgram:
     """The program of that name with a build tag that wants a module; skips where Go or the module cannot be had."""
     plain = build(name, folder)
-    source = folder / "source"
-    shutil.copytree(_SOURCES / name, source)
+    source = _source(folder)
     environment = {
         **os.environ,
         "GOCACHE": str(folder / "cache"),

@@ -33,6 +33,8 @@ def test_equal_actions_share_one_node():
         ("#", "`#` cannot stand here", 10, 11),
         ("$x=1", "`=` cannot follow `$x` without white space", 12, 13),
         ('.X"a"', '`"` cannot follow `.X` without white space', 12, 13),
+        ('if"a"', '`"` cannot follow `if` without white space', 12, 13),
+        ("else iffy", "`iffy` cannot stand here", 15, 19),
         (".+", "`+` cannot follow `.` without white space", 11, 12),
         ("(.X) (.Y)(.Z)", "`(` cannot stand here", 19, 20),
         ("print 1__0", "`1__0` is no number", 16, 20),

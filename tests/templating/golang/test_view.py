@@ -183,6 +183,8 @@ def test_a_group_that_does_not_exist_is_an_error():
         "{{$u := .User}}{{$u.Username}}",
         "{{print .User}}",
         '{{printf "%v" .User}}',
+        '{{printf "%p" .User}}',
+        '{{printf "%d" .User}}',
         "{{quote .User}}",
         "{{toString .User}}",
         "{{toJson .User}}",

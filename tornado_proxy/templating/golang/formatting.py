@@ -114,9 +114,18 @@ class Printer(Layout):
         self._erring = False
 
     def _address(self, value: Value) -> None:
+        type_name(value)  # an absent user has none, and says so
+        if is_nil(value):
+            self._zero_address()
+            return
         if isinstance(value, Slice | Map | Struct):
             raise ExecutionError("an address in memory cannot be printed")
         self.bad_verb(value, "p")
+
+    def _zero_address(self) -> None:
+        sharp, self.sharp = self.sharp, not self.sharp
+        self.integer(0, 16, "v")
+        self.sharp = sharp
 
     def _value(self, value: Value, verb: str, depth: int) -> None:
         self.budget.spend()
@@ -229,15 +238,24 @@ class Printer(Layout):
         self.write(b"}")
 
     def _pointer(self, value: Value, verb: str, depth: int) -> None:
-        if is_nil(value) and verb == "v":
-            self.pad(b"<nil>")
-        elif is_nil(value):
-            self.bad_verb(value, verb)
+        if is_nil(value):
+            self._nil_pointer(value, verb)
         elif depth:
             raise ExecutionError(f"a `{value.type.name}` within another value is an address, which cannot be printed")
         else:
             self.write(b"&")
             self._struct(value, verb, depth)
+
+    def _nil_pointer(self, value: Value, verb: str) -> None:
+        """A nil pointer, which is the integer 0 under the verbs of integers."""
+        if verb == "v" and self.sharp_v:
+            self.write(f"({type_name(value)})(nil)".encode())
+        elif verb == "v":
+            self.pad(b"<nil>")
+        elif verb in "bdoxX":
+            self.integer(0, _INTEGER_BASES[verb], verb)
+        else:
+            self.bad_verb(value, verb)
 
     _KINDS: ClassVar[dict[str, Callable[[Printer, Value, str, int], None]]] = {
         "bool": _bool,

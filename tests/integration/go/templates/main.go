@@ -10,6 +10,9 @@ import (
 	"net/url"
 	"os"
 	"text/template"
+
+	"compared/config"
+	"compared/models"
 )
 
 // A question; Request says that the data is that of a request, as s3-proxy hands it to its templates.
@@ -96,33 +99,16 @@ func withNumbers(value any) any {
 
 type rewriteData struct {
 	Request *http.Request
-	User    genericUser
-	Target  *targetConfig
+	User    models.GenericUser
+	Target  *config.TargetConfig
 	Key     string
-}
-
-type targetConfig struct {
-	Name   string
-	Bucket *bucketConfig
-	Mount  *mountConfig
-}
-
-type bucketConfig struct {
-	Name, Prefix, Region, S3Endpoint string
-	S3ListMaxKeys                    int64
-	DisableSSL                       bool
-}
-
-type mountConfig struct {
-	Host string
-	Path []string
 }
 
 func requestOf(data json.RawMessage) *rewriteData {
 	var recorded struct {
 		Key     string
-		User    *recordedUser
-		Target  *targetConfig
+		User    *models.Recorded
+		Target  *config.TargetConfig
 		Request struct {
 			Method, Host, URL, RequestURI, RemoteAddr string
 			Header                                    map[string][]string
@@ -145,5 +131,5 @@ func requestOf(data json.RawMessage) *rewriteData {
 			request.Header.Add(name, value)
 		}
 	}
-	return &rewriteData{request, recorded.User.generic(), recorded.Target, recorded.Key}
+	return &rewriteData{request, recorded.User.Generic(), recorded.Target, recorded.Key}
 }
