@@ -15,8 +15,10 @@ _LEXEME = re.compile(
     r"""\{\{-?|-?\}\}|"(?:\\.|[^"\\])*"|`[^`]*`|'(?:\\.|[^'\\])*'|/\*.*?\*/|[$.]?\w+|\s+|.""", re.DOTALL
 )
 _LEFT_OUT = re.compile(
-    r"""\b(?:until|untilStep|seq|repeat|n?indent|range)\b.*(?:\d{5}|\de|0x)  # Go would count for ever
-    |(?:define|block)(?:(?!end).)*include  # or call until its stack is full
+    r"""\A(?=.*\b(?:until|untilStep|seq|repeat|n?indent|range)\b)(?=.*(?:\d{5}|\de|0x|\bint\b|\.[RF]|Big))  # Go counts on
+    |\b(?:set|\w*[mM]erge\w*)\s+[.$]  # what holds itself fills Go's stack
+    |(?:define|block)(?:(?!end).)*include  # and so does what calls itself
+    |(?<![\w)])\$?\.Groups  # data of this project's rules
     |\b(?:keys|values)\b(?!.*sortAlpha)  # in an order of chance in Go
     |range\s*\$\w*\s*,\s*\$\w*(?!\w)(?!\s*:?=)  # a mistake here alone, as docs/go-templates.md says
     """,
@@ -115,7 +117,7 @@ class Generator:
         """Any JSON data."""
         text = self._values.string().decode("utf-8", "replace")
         number = self.random.random() * 10 ** self.random.randint(-9, 23)
-        scalars = [None, True, False, 0, 1.0, text, text, number, -number, self.random.randint(-300, 70000)]
+        scalars = [None, True, False, 0, 1.0, text, text, number, -number, self.random.randint(-300, 2000)]
         choice = self.random.random()
         if depth == 0 or choice < 0.5:
             return self._one(scalars)

@@ -12,6 +12,7 @@ from tornado_proxy.rules.engine import MEMORY, ProgramRefused, compile_program
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.templating.data import Captures
+from tornado_proxy.templating.searching import leftmost
 
 __all__ = ["Pattern", "PatternError", "compile_pattern", "encoded"]
 
@@ -43,7 +44,7 @@ class Pattern:
     def search(self, key: str) -> Captures | None:
         """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
         try:
-            found = self._found(key.encode())
+            found = leftmost(self._compiled, key.encode(), sees_within=self._sees_within)
         except UnicodeEncodeError:
             return self._search_ill_formed(key)
         if found is None:
@@ -54,7 +55,7 @@ class Pattern:
     def _search_ill_formed(self, key: str) -> Captures | None:
         """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
         read = encoded(key)
-        found = self._found(read)
+        found = leftmost(self._compiled, read, sees_within=self._sees_within)
         if found is None:
             return None
         spans = map(found.span, self._numbers)
@@ -62,13 +63,6 @@ class Pattern:
             None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
         )
         return Captures(groups, self._names_of(groups))
-
-    def _found(self, read: bytes) -> Any:
-        r"""RE2's leftmost match; that of a `\B` between the bytes of one character is none for Go."""
-        found = self._compiled.search(read)
-        while self._sees_within and found is not None and _is_within(read, found.start()):
-            found = self._compiled.search(read, found.start() + 1)
-        return found
 
     def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
         """The numbers of the names; of namesakes, that which took part first (Go's Regexp.Expand)."""
@@ -79,11 +73,6 @@ class Pattern:
             for name, numbers in self._namesakes
         }
         return {**self.names, **taking_part}
-
-
-def _is_within(read: bytes, offset: int) -> bool:
-    """Whether an offset is between the bytes of one character: before one of the form 10xxxxxx."""
-    return offset < len(read) and read[offset] & 0xC0 == 0x80
 
 
 def encoded(key: str) -> bytes:

@@ -21,6 +21,8 @@ def _found(pattern, text, most=-1):
         (".", b"a\xffb", [b"a", b"\xff", b"b"]),
         ("\ufffd", b"\xff\xfe", [b"\xff", b"\xfe"]),
         ("b", b"aaa", []),
+        (r"\B", "é".encode(), [b"", b""]),
+        (r"\B", "aéa".encode(), []),
     ],
 )
 def test_matches_follow_one_another(pattern, text, found):

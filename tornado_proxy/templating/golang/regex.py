@@ -11,6 +11,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 from tornado_proxy.templating.data import Captures
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.text import go_string
+from tornado_proxy.templating.searching import is_within, leftmost
 
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
@@ -47,12 +48,13 @@ class Re2Expression:
 
     def __init__(self, program: str, names: Sequence[tuple[str, int]] | None = None) -> None:
         self._compiled = _compiled(program.encode())
+        self._sees_within = r"\B" in program
         first = [(name.decode(), number) for name, number in self._compiled.groupindex.items()]
         self.names: Sequence[tuple[str, int]] = first if names is None else names
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
         """The groups of the leftmost match from an offset on."""
-        match = self._compiled.search(text, start)
+        match = leftmost(self._compiled, text, start, sees_within=self._sees_within)
         return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
 
 
@@ -111,7 +113,7 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
 def _rune_length(text: bytes, position: int) -> int:
     """How many bytes the rune at an offset has; one at the end."""
     end = position + 1
-    while end < len(text) and text[end] & 0xC0 == 0x80:
+    while is_within(text, end):
         end += 1
     return end - position
 

@@ -70,8 +70,14 @@ def test_texts_are_read(text, value):
     assert written('{{ typeOf (mustFromJson "1") }}') == "float64"
 
 
-@pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", "1e999", '"\n"', "[1,]", "{'a': 1}"])
+@pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
 def test_what_is_no_json_is_nil_or_an_error(text):
     """As the name of the function says."""
     assert written("{{ fromJson .t }}", {"t": text}) == "<no value>"
     assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("this is no JSON")
+
+
+def test_a_number_out_of_range_is_zero_or_an_error():
+    """As the name of the function says; what is around it is read."""
+    assert written("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
+    assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})

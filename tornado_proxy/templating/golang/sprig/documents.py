@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -124,11 +124,11 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _must_read(budget: Budget, text: bytes) -> Value:
+def _decoded(budget: Budget, text: bytes, number: Callable[[str], float]) -> Value:
+    """A JSON text's value; to Go each number is a float64."""
     budget.spend(len(text) >> 4)
     try:
-        # A JSON number is a float64 to Go, and one that is none is an error.
-        decoded = json.loads(runes(text), parse_int=_read_number, parse_float=_read_number, parse_constant=_refuse)
+        decoded = json.loads(runes(text), parse_int=number, parse_float=number, parse_constant=_refuse)
     except ValueError as error:
         raise ExecutionError(f"this is no JSON: {error}") from None
     except RecursionError:
@@ -136,16 +136,25 @@ def _must_read(budget: Budget, text: bytes) -> Value:
     return from_json(decoded)
 
 
-def _read_number(text: str) -> float:
+def _number_in_range(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"the number {text} is out of range")
     return number
 
 
+def _number_or_zero(text: str) -> float:
+    number = float(text)
+    return 0.0 if math.isinf(number) else number
+
+
+def _must_read(budget: Budget, text: bytes) -> Value:
+    return _decoded(budget, text, _number_in_range)
+
+
 def _read(budget: Budget, text: bytes) -> Value:
     try:
-        return _must_read(budget, text)
+        return _decoded(budget, text, _number_or_zero)
     except ExecutionError:
         return None
 

@@ -109,12 +109,13 @@ def _camelcase(text: bytes) -> bytes:
 
 
 # A letter for each kind of rune, so that words are found in a text of kinds. Two capitals before a small letter part.
-_WORD = re.compile("c+|p+|U+(?=Ua)|Ua+|U+|a+|n+|o+")
+# A connector that is no white space is punctuation as well, after punctuation.
+_WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
 
 
 def _kind(rune: str) -> str:
     if _is_connector(rune):
-        return "c"
+        return "s" if is_space(rune) else "c"
     if is_punct(rune):
         return "p"
     if is_upper(rune):
@@ -156,7 +157,7 @@ def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
     while position < len(words):
         kind, word = words[position]
         position += 1
-        if kind == "c":
+        if kind in "cs":
             yield "".join("\ufffd" if _is_invalid(rune) else connector for rune in word)
             continue
         yield "".join("\ufffd" if _is_invalid(rune) else lower(rune) for rune in word) if kind == "U" else word
@@ -172,7 +173,7 @@ def _connected(words: list[tuple[str, str]], connector: str) -> Iterator[str]:
                 yield number + more
             else:
                 yield number
-        if kind != "p" and position < len(words) and words[position][0] not in "cp":
+        if kind != "p" and position < len(words) and words[position][0] not in "csp":
             yield connector
 
 
