@@ -64,7 +64,7 @@ def test_camelcase_joins_words(text, camel):
         ("a1.b", "a1.b"),
         ("A!B", "a!b"),
         ("a.-b.-_", "a.-b.-_"),
-        (". -b-.", "._b_."),
+        (". -b-.", ".__b_."),
         ("日本A", "日本_a"),
         ("a日", "a_日"),
         ("--a  b", "__a__b"),
