@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.excerpt import render
 
 
 def show(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics in full."""
+    from tornado_proxy.lang.excerpt import render  # noqa: PLC0415 - only where there is something to show
+
     color = in_color(sys.stderr)
     for each in diagnostics:
         print(render(each, color=color), file=sys.stderr)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TextIO
 from tornado_proxy.cli.diagnostics import in_color
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
-from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import Report, lint
 from tornado_proxy.lint.phrases import counted
@@ -254,6 +253,7 @@ def _pass_on(fixed: Fixed) -> None:
 
 
 def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
+    from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - for `--diff` only
     from tornado_proxy.lint.fixing import changed  # noqa: PLC0415 - for fixes only
     from tornado_proxy.tools.formatting import Formatted, difference  # noqa: PLC0415 - for `--diff` only
 

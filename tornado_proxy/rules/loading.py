@@ -13,7 +13,6 @@ from pathlib import Path
 
 from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
@@ -28,6 +27,8 @@ class RuleFileError(Exception):
     """Rule files that cannot be used; the text shows every mistake with its place."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        from tornado_proxy.lang.excerpt import render  # noqa: PLC0415 - only where there is something to show
+
         super().__init__("\n\n".join(render(each) for each in diagnostics))
         self.diagnostics = diagnostics
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tornado_proxy.lint.automata import language, longest_matching_part
+from tornado_proxy.lint.automata import language
+from tornado_proxy.lint.automata.progress import longest_matching_part
 
 _LONGEST = 40  # characters of a text that are shown
 

@@ -17,7 +17,6 @@ from tornado_proxy.lint.automata import (
     covered,
     difference,
     language,
-    longest_matching_part,
     overlap,
     overlaps,
     reachability,
@@ -26,6 +25,7 @@ from tornado_proxy.lint.automata import (
 from tornado_proxy.lint.automata.errors import Unsupported
 from tornado_proxy.lint.automata.pairs import closing, in_one_case, opening
 from tornado_proxy.lint.automata.parser import parse
+from tornado_proxy.lint.automata.progress import longest_matching_part
 from tornado_proxy.rules.keys import objection
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.patterns import PatternError, compile_pattern

@@ -1,6 +1,7 @@
 import pytest
 
-from tornado_proxy.lint.automata import language, longest_matching_part
+from tornado_proxy.lint.automata import language
+from tornado_proxy.lint.automata.progress import longest_matching_part
 
 
 @pytest.mark.parametrize(

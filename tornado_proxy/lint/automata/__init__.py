@@ -24,7 +24,6 @@ anchors within a searched text nor word boundaries, and most list their alphabet
 from tornado_proxy.lint.automata.budget import Budget
 from tornado_proxy.lint.automata.language import Language, language
 from tornado_proxy.lint.automata.pairs import Overlap, overlaps
-from tornado_proxy.lint.automata.progress import Progress, longest_matching_part
 from tornado_proxy.lint.automata.proofs import Answer, Example, NoKey, Unknown, difference, overlap, shortest_key
 from tornado_proxy.lint.automata.reach import Covered, Reach, covered, reachability
 
@@ -36,13 +35,11 @@ __all__ = [
     "Language",
     "NoKey",
     "Overlap",
-    "Progress",
     "Reach",
     "Unknown",
     "covered",
     "difference",
     "language",
-    "longest_matching_part",
     "overlap",
     "overlaps",
     "reachability",

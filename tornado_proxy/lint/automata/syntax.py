@@ -1,14 +1,14 @@
 """The frozen syntax tree of an expression in Go's syntax, for proofs and for telling people what it means.
 
-An extent is part of every node and never takes part in comparison: two trees are equal if they say the same.
+An extent is part of every node and never takes part in comparison: two trees are equal if they say the same. The nodes
+are named tuples since these are made in no time, where as many dataclasses take longer than a small file to lint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 
 class Extent(NamedTuple):
@@ -16,6 +16,26 @@ class Extent(NamedTuple):
 
     start: int
     end: int
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _node(kind: type[_Kind]) -> type[_Kind]:
+    """A kind of nodes: equal to none of another kind, compared and quoted without its extent."""
+    made: Any = kind
+    made.__eq__ = lambda node, other: type(node) is type(other) and _said(node) == _said(other)
+    made.__ne__ = object.__ne__
+    made.__hash__ = lambda node: hash((kind, *_said(node).values()))
+    made.__repr__ = lambda node: (
+        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _said(node).items())})"
+    )
+    return kind
+
+
+def _said(node: Any) -> dict[str, Any]:
+    """The parts of a node but its extent."""
+    return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
 
 
 class AssertionKind(Enum):
@@ -29,8 +49,8 @@ class AssertionKind(Enum):
     NO_WORD_BOUNDARY = "no word boundary"  # `\B`
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+@_node
+class Text(NamedTuple):
     """Characters in a row that stand for themselves; `folded` where their other cases match too.
 
     One that is written otherwise than as itself is a text alone, so that a character's place is known by its index.
@@ -38,7 +58,7 @@ class Text:
 
     characters: str
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
     def apart(self) -> tuple[Text, ...]:
         """Its characters, each as a text of its own."""
@@ -48,130 +68,130 @@ class Text:
         return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
 
 
-@dataclass(frozen=True, slots=True)
-class Character:
+@_node
+class Character(NamedTuple):
     """One character within brackets, however written; `folded` where its other cases match too."""
 
     character: str
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterRange:
+@_node
+class CharacterRange(NamedTuple):
     """`a-z` within brackets, both ends included."""
 
     first: str
     last: str
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class PerlClass:
+@_node
+class PerlClass(NamedTuple):
     r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` are negated."""
 
     letter: str
     negated: bool
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class PosixClass:
+@_node
+class PosixClass(NamedTuple):
     """`[:alpha:]` or, negated, `[:^alpha:]`, within brackets."""
 
     name: str
     negated: bool
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class UnicodeClass:
+@_node
+class UnicodeClass(NamedTuple):
     r"""`\pL`, `\p{Greek}` and, negated, `\PL`, `\P{Greek}`, `\p{^Greek}`, by its one official name."""
 
     name: str
     negated: bool
     folded: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
 Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass
 """What may stand within brackets."""
 
 
-@dataclass(frozen=True, slots=True)
-class BracketClass:
+@_node
+class BracketClass(NamedTuple):
     """`[…]` or, negated, `[^…]`: one character, of any of its members or of none."""
 
     members: tuple[Member, ...]
     negated: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class AnyCharacter:
+@_node
+class AnyCharacter(NamedTuple):
     """`.`: any character; a line end too under `(?s)`."""
 
     newline: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+@_node
+class Assertion(NamedTuple):
     r"""`^`, `$`, `\A`, `\z`, `\b` or `\B`."""
 
     kind: AssertionKind
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class FlagChange:
+@_node
+class FlagChange(NamedTuple):
     """`(?i)`: flags for the rest of the group it stands in."""
 
     on: frozenset[str]
     off: frozenset[str]
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+@_node
+class Group(NamedTuple):
     """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; flags may be set for what it holds."""
 
     body: Node
     number: int | None
     name: str | None
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
     on: frozenset[str] = frozenset()
     off: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+@_node
+class Repeat(NamedTuple):
     """`*`, `+`, `?`, `{n,m}`: `least` to `most` times, any number where that is None; `lazy` prefers fewer."""
 
     body: Node
     least: int
     most: int | None
     lazy: bool
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+@_node
+class Sequence(NamedTuple):
     """One part after another; none: the empty expression."""
 
     parts: tuple[Node, ...]
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class Alternation:
+@_node
+class Alternation(NamedTuple):
     """`a|b`: any of its branches."""
 
     branches: tuple[Node, ...]
-    extent: Extent = field(compare=False, repr=False)
+    extent: Extent
 
 
 AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
