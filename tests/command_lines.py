@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -38,11 +39,11 @@ class CommandLine:
         return Done(status, printed.out, printed.err)
 
 
-def imported_by(*words: str) -> set[str]:
-    """The heavy modules that a command imports, in a process of its own."""
+def imported_by(*words: str, among: Sequence[str] = HEAVY) -> set[str]:
+    """The heavy modules that a command imports, or others of interest, in a process of its own."""
     script = (
         "import sys; from tornado_proxy.cli.main import main; main(sys.argv[1:]);"
-        f"print(*[name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+        f"print(*[name for name in {[*among]} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
     return set(done.stderr.strip().splitlines()[-1].split()) if done.stderr.strip() else set()

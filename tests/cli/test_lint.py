@@ -29,6 +29,23 @@ def test_nothing_heavy_is_imported_for_a_plain_file(command):
     assert imported_by("lint", "site.rules") == set()
 
 
+# What only mistakes, findings, fixes, settings, templates or other commands need; each takes its milliseconds.
+SPARED = (
+    *("difflib", "tomllib", "xml", "asyncio"),
+    *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
+    *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.layout", "tornado_proxy.lang.recovery"),
+    *("tornado_proxy.lint.automata.progress", "tornado_proxy.lint.fixing"),
+    *("tornado_proxy.lint.reporters.as_json", "tornado_proxy.lint.reporters.concise"),
+    *("tornado_proxy.templating.golang", "tornado_proxy.templating.jinja", "tornado_proxy.rules.go_templates"),
+)
+
+
+def test_a_clean_plain_file_spares_what_it_does_not_need(command):
+    """Nothing is imported for what there is not: a mistake, a finding, a template, another command."""
+    _write("site.rules", GOOD)
+    assert imported_by("lint", "site.rules", among=SPARED) == set()
+
+
 def test_only_what_a_file_needs_is_imported(command):
     """A jinja template needs Jinja2, and nothing else that is heavy."""
     _write("site.rules", GOOD.replace('"/b"\n\n', 'jinja "/b"\n\n'))

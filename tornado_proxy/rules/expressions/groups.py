@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tornado_proxy.rules.expressions import advice
 from tornado_proxy.rules.expressions.errors import PatternError
@@ -15,8 +15,7 @@ _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
 _FLAGS_READ = re.compile(r"\(\?[imsU]*-?[imsU]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """The beginning of a group, or flags for the rest of one; `fold` is None where case is not spoken of."""
 
     text: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tornado_proxy.rules.expressions import additions, pieces
 from tornado_proxy.rules.expressions.brackets import ClassProgram, read_bracket, read_property
@@ -26,8 +27,7 @@ _REPETITIONS = ("*", "+", "?", "{")
 _UNBOUNDED = {"*": 0, "+": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """An expression that Go accepts: what RE2 is given for it, and the name of each group, empty where it has none."""
 
     program: str
