@@ -70,13 +70,13 @@ class TargetRules:
         return [evaluate(self.rule_set, test, self.data) for test in self.rule_set.tests]
 
     @cached_property
-    def tested_keys(self) -> Mapping[int, Sequence[str]]:
-        """The keys of tests, by the number of the rewrite that takes them."""
-        keys: dict[int, list[str]] = {}
+    def tested(self) -> Mapping[int, Sequence[TestOutcome]]:
+        """What tests come to, by the number of the rewrite that takes their keys."""
+        found: dict[int, list[TestOutcome]] = {}
         for outcome in self.outcomes:
             if outcome.rewrite:
-                keys.setdefault(outcome.rewrite.number, []).append(outcome.test.key)
-        return keys
+                found.setdefault(outcome.rewrite.number, []).append(outcome)
+        return found
 
     @cached_property
     def data(self) -> TargetData:

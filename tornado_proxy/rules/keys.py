@@ -17,6 +17,10 @@ _DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
+# Most texts are keys: one look says so.
+_ANY = re.compile(f"{_CONTROL.pattern}|{_DOT_SEGMENT.pattern}|{_SURROGATE.pattern}")
+
+
 def objection(text: str) -> str | None:
     """Why a text cannot be a key, as a fact without a full stop; None where it can."""
     reason = path_objection(text)
@@ -27,10 +31,10 @@ def objection(text: str) -> str | None:
 
 def path_objection(text: str) -> str | None:
     """Why a text cannot be a path, as `objection` does; of any length, since the mount is no part of the key."""
+    if not _ANY.search(text):
+        return None
     if _CONTROL.search(text):
         return "contains a control character"
     if _DOT_SEGMENT.search(text):
         return "contains a `.` or `..` segment"
-    if _SURROGATE.search(text):
-        return "is not valid Unicode"
-    return None
+    return "is not valid Unicode"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase, digits
@@ -35,7 +36,8 @@ def everyday(characters: Ranges) -> str | None:
     return _ranked(min(_rank(first, last) for first, last in characters)) if characters else None
 
 
-def letters(sets: Sequence[Ranges], *, words: bool) -> tuple[Letter, ...]:
+@lru_cache(maxsize=1024)
+def letters(sets: tuple[Ranges, ...], *, words: bool) -> tuple[Letter, ...]:
     """The letters of an alphabet, everyday ones first; `words`: whether word characters are to be told from others."""
     borders, members = _stretches([*sets, *_BASE, *((WORD,) if words else ())])
     real = 1 << len(sets)

@@ -183,9 +183,10 @@ class Product:
             # Of the positions that read an opening, none is ever held again.
             for ranges, positions in each.holders(min(len(self._opening), len(each.opening))).items():
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
-        masks = [*readers.values()]
+        sets = tuple(sorted(readers))  # one alphabet serves all products of the same sets
+        masks = [readers[each] for each in sets]
         found: dict[int, list[Move]] = {side: [] for side in self._sides}
-        for letter in letters(tuple(readers), words=self._words):
+        for letter in letters(sets, words=self._words):
             held = self._every
             for index in bits(letter.sets):
                 held |= masks[index]

@@ -31,11 +31,13 @@ target site {
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import named
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewritten
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
@@ -45,18 +47,26 @@ SEVERITY = Severity.INFO
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Rewrite an example for every rewrite, and the keys of its tests, and see who would take the results."""
     for target in subject.targets:
-        for index, rewrite in enumerate(target.rewrites):
-            keys = (target.example(index), *target.tested_keys.get(rewrite.number, ()))
-            finding = next((found for key in keys if key and (found := _tried(target, index, key))), None)
-            if finding is not None:
-                yield finding
+        for index in range(len(target.rewrites)):
+            findings = (_tried(target, index, key, result) for key, result in _rewritten(target, index))
+            yield from islice(filter(None, findings), 1)
 
 
-def _tried(target: TargetRules, index: int, key: str) -> Diagnostic | None:
+def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
+    """Keys that a rewrite takes, and what they become."""
+    key = target.example(index)
+    result = None if key is None else target.result(key)
+    if key is not None and result is not None:
+        yield key, result
+    for outcome in target.tested.get(target.rewrites[index].number, ()):
+        if isinstance(outcome.got, Rewritten):
+            yield outcome.test.key, outcome.got.key
+
+
+def _tried(target: TargetRules, index: int, key: str, result: str) -> Diagnostic | None:
     """The finding for one key, if its result is matched by another rewrite, which did not match the key before."""
-    result = target.result(key)
-    taker = None if result is None else target.taker(result)
-    if result is None or taker in (None, index) or target.rewrites[taker].pattern.search(key):
+    taker = target.taker(result)
+    if taker is None or taker == index or target.rewrites[taker].pattern.search(key):
         return None
     return _finding(target, index, taker, (key, result))
 

@@ -83,7 +83,7 @@ def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
 
 def _is_pinned(target: TargetRules, pair: Overlap) -> bool:
     other = target.rewrites[pair.other].pattern
-    return any(other.search(key) for key in target.tested_keys.get(target.rewrites[pair.one].number, ()))
+    return any(other.search(each.test.key) for each in target.tested.get(target.rewrites[pair.one].number, ()))
 
 
 def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnostic:

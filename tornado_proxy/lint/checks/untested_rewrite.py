@@ -65,7 +65,7 @@ def _without_tests(target: TargetRules) -> Diagnostic:
 
 def _untested(target: TargetRules) -> Iterator[Diagnostic]:
     for index, rewrite in enumerate(target.rewrites):
-        if rewrite.number not in target.tested_keys and not isinstance(target.reaches[index], Covered | NoKey):
+        if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
             span = rewrite.statement.source.span
             yield Diagnostic(NAME, "no test reaches this rewrite", span, _suggestion(target, index), severity=SEVERITY)
 

@@ -74,8 +74,9 @@ def _names_all_it_uses(rewrite: Rewrite) -> bool:
 
 def _findings(rewrite: Rewrite, tree: Node) -> Iterator[Diagnostic]:
     used = {name for name, _, _ in rewrite.template.group_references}
-    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)}
-    for group in _unused(tree, used):
+    unused = [*_unused(tree, used)]
+    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)} if unused else ()
+    for group in unused:
         holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
         if group.name or not holds_together:
             yield _finding(rewrite, group, by_number=any(map(group_number, used)))
