@@ -3,6 +3,7 @@ r"""Classes: `[^/]`, `[a-z\d]`, `[[:alpha:]\pL]` (regexp/syntax, parseClass), an
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,9 +13,10 @@ from tornado_proxy.rules.expressions import additions
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.escapes import Read, read_escape
 from tornado_proxy.rules.expressions.properties import NAMES, folded, matched, members, resolve
-from tornado_proxy.rules.expressions.ranges import Range, Ranges, bracketed, complement, contains, spelled, union
+from tornado_proxy.rules.expressions.ranges import Range, Ranges, bracketed, complement, spelled, union
 
 _POSIX = "alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit".split()  # noqa: SIM905 - reads as a list
+_LETTERS = sorted(additions.OTHER_CASE)
 _POSIX_CLASS = re.compile(r"\[:(\^?)(.*?):\]", re.DOTALL)
 _PERL_CLASS = re.compile(r"\\[dDsSwW]")
 _PROPERTY = re.compile(r"\\([pP])(?:\{(\^?)([^}]*)\}|(.?))", re.DOTALL)
@@ -78,7 +80,7 @@ class _Class:
 
     def program(self, *, fold: bool) -> ClassProgram:
         """The same class, or its code points where RE2 would not find the same."""
-        if self.properties or (fold and any(contains(self.ranges, letter) for letter in additions.OTHER_CASE)):
+        if self.properties or (fold and any(map(_has_other_case, self.ranges))):
             return self._every_code_point(fold=fold)
         text = f"[{'^' if self.negated else ''}{''.join(self.ascii)}{spelled(self.ranges)}]"
         return ClassProgram(text, 2 * (len(self.ranges) + len(self.ascii)))
@@ -93,6 +95,12 @@ class _Class:
             )
         )
         return _exactly(complement(whole) if self.negated else whole)
+
+
+def _has_other_case(within: Range) -> bool:
+    """Whether a range holds a letter with a case that RE2 does not know."""
+    low, high = within
+    return bisect_left(_LETTERS, low) < bisect_right(_LETTERS, high)
 
 
 def _ascii_class(text: str, *, fold: bool) -> Ranges:
