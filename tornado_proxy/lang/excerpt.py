@@ -34,7 +34,7 @@ def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
 
 def visible(text: str) -> str:
     """A text on one line, with a visible stand-in for each character that a terminal would obey."""
-    return text.translate(_STAND_INS)
+    return text if text.isascii() and text.isprintable() else text.translate(_STAND_INS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,8 @@ def _clipped_right(text: str) -> str:
 
 def _on_screen(text: str, column: int) -> str:
     """A part of a line with tabs spread to their stops and nothing that a terminal would obey."""
+    if "\t" not in text:
+        return visible(text)
     shown = []
     for part in text.split("\t"):
         harmless = visible(part)

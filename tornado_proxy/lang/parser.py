@@ -42,8 +42,7 @@ def parse(source: SourceFile) -> Parsed:
 def _tree(reading: Reading) -> Tree[Any]:
     while True:
         try:
-            for token in reading.tokens():
-                reading.feed(token)
+            reading.feed_all()
             return reading.end()
         except UnexpectedToken as error:
             from tornado_proxy.lang.recovery.cures import recover  # noqa: PLC0415 - 10 ms that no good file needs

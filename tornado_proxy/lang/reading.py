@@ -115,6 +115,13 @@ class Reading:
         tokens: Iterator[Token] = self._parser.lexer_thread.lex(self._parser.parser_state)  # type: ignore[no-untyped-call] # Lark says no type
         return tokens
 
+    def feed_all(self) -> None:
+        """Shift all tokens from the lexer's place on; raises Lark's UnexpectedToken at one that does not fit."""
+        feed = self._parser.parser_state.feed_token
+        for token in self.tokens():
+            feed(token)
+            self.last = token
+
     def feed(self, token: Token) -> None:
         """Shift a token; raises Lark's UnexpectedToken if it does not fit."""
         self._parser.parser_state.feed_token(token)

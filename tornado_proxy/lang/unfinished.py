@@ -41,8 +41,7 @@ def _read(reading: Reading) -> Token | None:
     """Read to the end; the result is what it breaks off in."""
     while True:
         try:
-            for token in reading.tokens():
-                reading.feed(token)
+            reading.feed_all()
             break
         except UnexpectedToken as error:
             token = error.token

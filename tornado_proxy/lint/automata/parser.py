@@ -87,7 +87,7 @@ class _Parser:
         start = self.at
         parts: list[Node] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            found = self.quoted() if self.take(r"\Q") else self.one()
+            found = self.quoted() if self.text[self.at] == "\\" and self.take(r"\Q") else self.one()
             parts += self.repeated(found)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), Extent(start, self.at))
 
@@ -159,11 +159,11 @@ class _Parser:
 
     def counts(self) -> tuple[int, int | None] | None:
         """How often the repetition that begins here repeats; None, and nothing read, where none does."""
-        simple = _REPEATS.get(self.text[self.at : self.at + 1])
-        if simple is not None:
+        operator = self.text[self.at : self.at + 1]
+        if operator in _REPEATS:
             self.at += 1
-            return simple
-        counted = _COUNTED.match(self.text, self.at)
+            return _REPEATS[operator]
+        counted = _COUNTED.match(self.text, self.at) if operator == "{" else None
         if counted is None:
             return None
         self.at = counted.end()
