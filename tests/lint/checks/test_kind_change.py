@@ -43,3 +43,9 @@ def test_kinds_that_change_are_shown_with_a_key(source, template, message):
 def test_keys_that_an_earlier_rewrite_takes_do_not_count():
     """The directory itself may be taken before."""
     assert places(NAME, "rewrite `^/a/$` -> `/b/`\nrewrite `^/a/(?:x)?$` -> `/b/x.html`") == []
+
+
+def test_a_key_that_comes_to_mind_needs_no_proof():
+    """However many rewrites there are, those whose first guess shows it are all found."""
+    rewrites = "\n".join(f"rewrite `/old{number}/` -> `/new/{number}/`" for number in range(1000))
+    assert len(findings(NAME, rewrites)) == 1000
