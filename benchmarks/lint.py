@@ -1,13 +1,15 @@
 """What linting costs: `python benchmarks/lint.py [REWRITES]` prints a line for each kind of rule file, and the start.
 
-The first lines lint rewrites with a test each, in one process and with everything that `lint` looks for; then 1,000
-rewrites of which many cannot be reached; the last compares the whole command on a small file with a Python that
-imports no more than Lark and google-re2, several runs of each in turn.
+The first lines lint rewrites with a test each, with everything that `lint` looks for: in one process, then as the whole
+command, in time that passes and in time of the processor; then 1,000 rewrites of which many cannot be reached; the last
+compares the whole command on a small file with a Python that imports no more than Lark and google-re2, several runs of
+each in turn.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import subprocess
 import sys
@@ -77,6 +79,19 @@ def whole(line: Line, count: int) -> str:
     return f"{time.perf_counter() - start:6.2f} s  {len(report.diagnostics)} findings"
 
 
+def command(line: Line, count: int) -> str:
+    """The whole command, from its start to its end, its output thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "many.rules")
+        file.write_bytes(rule_file(line, count).data)
+        before, start = os.times(), time.perf_counter()
+        words = [sys.executable, "-m", "tornado_proxy", "lint", "--exit-zero", str(file)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        passed, after = time.perf_counter() - start, os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return f"{passed:6.2f} s  {spent:.2f} s of the processor"
+
+
 def reach(line: Line, count: int) -> str:
     """The proofs of unreachable-rewrite alone."""
     subject = subject_of(compile_rule_files([rule_file(line, count)]))
@@ -107,6 +122,8 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     for line in (pages, directories, mixed):
         print(f"lint   {count:6} {line.__name__:12} {whole(line, count)}")
+    for line in (pages, directories, mixed):
+        print(f"shell  {count:6} {line.__name__:12} {command(line, count)}")
     for line in (pages, directories, mixed):
         print(f"reach   1000  {line.__name__:12} {reach(line, 1000)}")
     print(f"start  {start()}")
