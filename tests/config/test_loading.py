@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 from configurations import MINIMAL
 
-from tornado_proxy.config.loading import LARGEST, load
+from tornado_proxy.config.loading import LARGEST, load, read
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.excerpt import render
 
@@ -94,3 +96,10 @@ def test_byte_that_is_not_utf8_is_told_with_its_place(write):
     assert (told.message, told.help) == ("the byte 0xFC is not UTF-8", "save the file as UTF-8")
     assert told.place == f"{path}:2:12"
     assert "nter2" not in render(told)
+
+
+def test_a_pipe_that_is_to_be_read_again_is_refused(tmp_path):
+    """A service would wait for it at the next edit."""
+    os.mkfifo(tmp_path / "pipe")
+    (mistake,) = read(tmp_path / "pipe", again=True).diagnostics
+    assert mistake.message == f"`{tmp_path}/pipe` cannot be read: it is no regular file"

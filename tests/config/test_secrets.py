@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -135,11 +136,18 @@ def test_file_that_is_not_text_is_refused(tmp_path):
     assert missing.__suppress_context__
 
 
+def test_a_pipe_is_refused(tmp_path):
+    """It could not be read again after an edit, and would be waited for."""
+    os.mkfifo(tmp_path / "word")
+    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    assert missing.message == "the file `word` cannot be read: it is no regular file"
+
+
 def test_large_file_is_refused(tmp_path):
     """A file of more than 64 KiB is not read whole."""
     (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
     missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
-    assert missing.message == "the file `word` is larger than 65536 bytes"
+    assert missing.message == "the file `word` cannot be read: it is larger than 65536 bytes"
 
 
 def test_tools_need_no_secret():

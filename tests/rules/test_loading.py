@@ -102,7 +102,7 @@ def test_a_link_to_nothing_cannot_be_read():
     """A rule file that is not there is told, and the others are read."""
     _write("r/b.rules")
     Path("r/a.rules").symlink_to("nowhere")
-    assert _messages("r") == ["`r/a.rules` cannot be read: it is no file"]
+    assert _messages("r") == ["`r/a.rules` cannot be read: No such file or directory"]
     assert _names("r") == ["r/b.rules"]
 
 
@@ -110,7 +110,7 @@ def test_a_pipe_among_rule_files_is_not_waited_for():
     """Nothing but a file is opened, unless it is named itself."""
     Path("r").mkdir()
     os.mkfifo("r/a.rules")
-    assert _messages("r") == ["`r/a.rules` cannot be read: it is no file"]
+    assert _messages("r") == ["`r/a.rules` cannot be read: it is no regular file"]
 
 
 def test_a_file_that_is_too_large_is_not_read():
@@ -123,6 +123,13 @@ def test_a_file_that_is_too_large_is_not_read():
 def test_a_special_file_that_is_named_is_read():
     """A shell may hand rules over through a device."""
     assert load_rules([Path("/dev/null")]).diagnostics == ()
+
+
+def test_a_special_file_that_is_to_be_read_again_is_not(tmp_path):
+    """A service would wait for it at the next edit."""
+    os.mkfifo("pipe.rules")
+    (mistake,) = read_rule_files([Path("pipe.rules")], again=True).diagnostics
+    assert mistake.message == "`pipe.rules` cannot be read: it is no regular file"
 
 
 def test_a_directory_that_cannot_be_read_is_told(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from files import CONFIGURATION, Files
@@ -43,6 +43,7 @@ class Scene:
     events: list[Event] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     breaks: str = ""
+    unsettled: bool = False
 
     def __post_init__(self) -> None:
         first = self.files.read()
@@ -52,7 +53,7 @@ class Scene:
         """The set as it is now, unless reading it is to break."""
         if self.breaks:
             raise RuntimeError(self.breaks)
-        return self.files.read()
+        return replace(self.files.read(), settled=not self.unsettled)
 
     def reload(self) -> Outcome:
         """Reload as after a poke."""
@@ -200,3 +201,14 @@ def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
     scene.edit(BAD)
     report = asyncio.run(scene.reloader.reload())
     assert report.diagnostics == scene.reloader.refused.diagnostics != ()
+
+
+def test_files_that_never_settle_are_refused_and_said_once(scene):
+    """What is in force stays until two looks at the files agree."""
+    scene.files.write(BETTER)
+    scene.unsettled = True
+    assert [scene.reload(), scene.reload()] == [Outcome.REFUSED] * 2
+    (told,) = [event for event in scene.events if isinstance(event, ReloadRefused)]
+    assert [each.code for each in told.diagnostics] == ["unsettled"]
+    scene.unsettled = False
+    assert scene.reload() is Outcome.LOADED

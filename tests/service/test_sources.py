@@ -173,11 +173,36 @@ def test_an_edit_in_progress_is_waited_for(files):
     assert settled.digest == files.read().digest
 
 
-def test_a_set_that_never_settles_is_read_all_the_same(files):
-    """A file that changes for ever does not keep the service from reading the rest."""
+def test_a_set_that_never_settles_is_read_and_says_so(files):
+    """A file that changes for ever does not keep a service from starting; a reload may wait."""
     number = iter(range(1000))
-    settled = Reader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
-    assert settled.rules.files
+    looked = Reader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
+    assert looked.rules.files
+    assert not looked.settled
+
+
+def _truncate(files):
+    files.path().write_bytes(b"")
+
+
+def test_a_file_that_was_emptied_is_given_time(files):
+    """What truncates a file first and writes it then is not taken half done, however long it takes its time."""
+    edits = iter([None] * 30 + [_edit_rules])
+    reader = Reader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader()
+    _truncate(files)
+    assert reader().rules.files[0].data
+
+
+def test_a_file_that_stays_empty_is_empty(files):
+    """It may be meant, and is taken up a second later."""
+    pauses: list[float] = []
+    reader = Reader(files.configuration, ENVIRONMENT, pauses.append)
+    reader()
+    _truncate(files)
+    emptied = reader()
+    assert (emptied.rules.files[0].data, emptied.settled) == (b"", True)
+    assert 0.9 < sum(pauses) < 1.1
 
 
 def test_a_set_that_has_not_changed_is_looked_at_once(files):

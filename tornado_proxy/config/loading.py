@@ -12,6 +12,7 @@ from tornado_proxy.config.redaction import redacted
 from tornado_proxy.config.secrets import Resolver, resolver
 from tornado_proxy.config.vocabulary import Vocabulary
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.files import read_file
 from tornado_proxy.lang.source import SourceFile, Span
 
 __all__ = ["Loaded", "load", "read"]
@@ -32,23 +33,19 @@ def load(path: Path | str, env: Mapping[str, str], secrets: Resolver | None = No
     return compile_configuration(source, place.parent, secrets or resolver(env, place.parent))
 
 
-def read(path: Path | str) -> SourceFile | Loaded:
-    """A configuration file's text, secrets and all; or what is in the way of reading it."""
+def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
+    """A configuration file's text, secrets and all; or what is in the way of reading it.
+
+    It may be a pipe, unless it is to be read `again` some time.
+    """
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(LARGEST + 1)
+        content = read_file(Path(path), LARGEST, regular=again)
     except OSError as error:
-        return _unreadable(f"`{path}` cannot be read: {error.strerror}")
-    if len(content) > LARGEST:
-        return _unreadable(f"`{path}` is larger than {LARGEST} bytes")
+        return Loaded(None, (Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}"),))
     try:
         return SourceFile(str(path), content.decode())
     except UnicodeDecodeError as error:
         return _not_utf8(str(path), content, error.start)
-
-
-def _unreadable(message: str) -> Loaded:
-    return Loaded(None, (Diagnostic("unreadable-file", message),))
 
 
 def _not_utf8(name: str, content: bytes, start: int) -> Loaded:

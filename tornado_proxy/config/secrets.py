@@ -14,6 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import assert_never
 
+from tornado_proxy.lang.files import read_file
+
 LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""
 
@@ -137,12 +139,9 @@ def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Pa
 
 def _read(path: Path, origin: str) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+        content = read_file(path, LARGEST, regular=True)
     except OSError as error:
         raise SecretMissing(f"{origin} cannot be read: {error.strerror}") from None
-    if len(content) > LARGEST:
-        raise SecretMissing(f"{origin} is larger than {LARGEST} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError:

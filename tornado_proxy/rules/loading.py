@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.files import read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
@@ -96,8 +97,11 @@ def compile_rule_files(files: Iterable[RuleFile], known: LoadedRules | None = No
     return LoadedRules(documents, compiled.rule_sets, (*diagnostics, *compiled.diagnostics), tuple(parsed))
 
 
-def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = None) -> Read:
-    """Read every rule file of the places, each once, in the order of the places; `named` says what names them."""
+def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
+    """Read every rule file of the places, each once, in the order of the places; `named` says what names them.
+
+    A place may be a pipe, unless it is to be read `again` some time.
+    """
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     for place in places:
@@ -108,7 +112,9 @@ def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = 
             diagnostics.append(_nothing_there(place, span))
         for path in found:
             try:
-                files.setdefault(str(path), RuleFile(str(path), _content(path, special=path == place)))
+                files.setdefault(
+                    str(path), RuleFile(str(path), read_file(path, LARGEST, regular=again or path != place))
+                )
             except OSError as error:
                 mistakes.append(error)
         diagnostics.extend(_unreadable(error, place, span) for error in mistakes)
@@ -137,17 +143,6 @@ def _folders(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[t
         if real not in seen:
             yield folder, names
         seen.add(real)
-
-
-def _content(path: Path, *, special: bool) -> bytes:
-    """The bytes of a file; one that was named itself may be special, such as a pipe, which here would be waited for."""
-    if not special and not path.is_file():
-        raise OSError(0, "it is no file", str(path))
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise OSError(0, f"it is larger than {LARGEST} bytes", str(path))
-    return data
 
 
 def _unreadable(error: OSError, place: Path, span: Span | None) -> Diagnostic:

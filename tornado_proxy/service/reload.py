@@ -60,6 +60,11 @@ class Standing:
     since: float
 
 
+_UNSETTLED = Diagnostic(
+    "unsettled", "the files change all the time: no two looks at them agree", help="let them be for a second"
+)
+
+
 class Reloader:
     """Makes new generations; one attempt at a time. `read` is called on a thread."""
 
@@ -105,8 +110,10 @@ class Reloader:
         if sources.is_as(self.standing.sources):
             self._restore()
             return self._report(Outcome.UNCHANGED, sources.digest, began)
-        if self.refused is not None and sources.is_as(self._refused_sources):
+        if self.refused is not None and (sources.is_as(self._refused_sources) or not sources.settled):
             return self.refused
+        if not sources.settled:
+            return self._refuse(replace(self.standing.loaded, diagnostics=(_UNSETTLED,)), None, began)
         loaded = await asyncio.to_thread(in_short_turns, compile_sources, sources, self.standing.loaded)
         if not loaded.usable:
             return self._refuse(loaded, sources, began)
@@ -136,7 +143,7 @@ class Reloader:
             self._tell(Restored(self.standing.number))
         self.refused, self._defect = None, ""
 
-    def _refuse(self, loaded: Loaded, sources: Sources, began: float) -> Report:
+    def _refuse(self, loaded: Loaded, sources: Sources | None, began: float) -> Report:
         self._refused_sources = sources
         report = self._report(Outcome.REFUSED, loaded.digest, began)
         self.refused = replace(report, diagnostics=loaded.diagnostics)

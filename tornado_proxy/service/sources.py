@@ -20,7 +20,8 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.loading import Read, read_rule_files
 
 SETTLED_AFTER = 0.02  # seconds between two looks that must agree
-LOOKS = 25
+EMPTIED_AFTER = 50  # looks that must agree where a file has lost all that it held: an editor may be about to write it
+LOOKS = 75
 
 Answers = Mapping[Reference, Secret | None]
 """What was found for each reference to a secret; None where nothing was."""
@@ -32,7 +33,8 @@ class Sources:
 
     The digest may be shown: no secret is in it, so that nobody can try guesses on it. `places` are where a change would
     show: the configuration file, the places of rules, the files of secrets. `text` is the configuration as it stands in
-    its file, with what secrets it may hold; None where it cannot be read.
+    its file, with what secrets it may hold; None where it cannot be read. `settled` is false for the last look at files
+    that changed from look to look.
     """
 
     configuration: configuration.Loaded
@@ -41,6 +43,7 @@ class Sources:
     places: tuple[Path, ...] = field(repr=False)
     text: SourceFile | None = field(default=None, repr=False)
     secrets: Answers = field(default_factory=dict, repr=False)
+    settled: bool = True
 
     def is_as(self, other: Sources | None) -> bool:
         """Whether a generation made of it would be that of another set: files and secrets are the same."""
@@ -56,7 +59,7 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
 
     What is compiled of the configuration is taken over from a set that is known, where that was read from the same.
     """
-    text = configuration.read(config)
+    text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
         return _assembled(text, config, read_rule_files(()))
     if known is not None and text == known.text and _answers_are(known.secrets, resolver(environment, config.parent)):
@@ -80,7 +83,7 @@ def compile_text(text: SourceFile, environment: Mapping[str, str], rules: Read |
 class Reader:
     """Reads the set whenever it is called, until two looks agree, so that no edit of several files is taken half done.
 
-    One look is enough where nothing has changed since the time before.
+    One look is enough where nothing has changed since the time before. Where looks never agree, the last is given.
     """
 
     def __init__(
@@ -96,11 +99,15 @@ class Reader:
 
     def __call__(self) -> Sources:
         """Read the set; blocks, and never raises for what it finds."""
-        last = self._last
+        before = last = self._last
+        agreed = 0
         for looked in self._looks():
-            if looked.is_as(last):
-                break
+            agreed = agreed + 1 if looked.is_as(last) else 0
             last = looked
+            if looked.is_as(before) or agreed >= (EMPTIED_AFTER if _has_emptied(before, looked) else 1):
+                break
+        else:
+            looked = replace(looked, settled=False)
         self._last = looked
         return looked
 
@@ -111,6 +118,12 @@ class Reader:
                 self._pause(SETTLED_AFTER)
             known = read_sources(self._config, self._environment, known)
             yield known
+
+
+def _has_emptied(before: Sources | None, now: Sources) -> bool:
+    """Whether a rule file that held something holds nothing."""
+    held = {file.name for file in before.rules.files if file.data} if before else set()
+    return any(not file.data and file.name in held for file in now.rules.files)
 
 
 class _Asked:
@@ -144,7 +157,7 @@ def _rule_places(said: configuration.Loaded) -> tuple[Path, ...]:
 
 
 def _read_rules(said: configuration.Loaded) -> Read:
-    return read_rule_files(_rule_places(said), said.settings.rule_spans if said.settings else None)
+    return read_rule_files(_rule_places(said), said.settings.rule_spans if said.settings else None, again=True)
 
 
 def _digest(said: configuration.Loaded, rules: Read) -> str:
