@@ -81,7 +81,9 @@ class Neighbours:
     def __init__(self, languages: Sequence[Language]) -> None:
         self._openings = [opening(each) for each in languages]
         self._closings = [closing(each) for each in languages]
-        self._lengths = sorted(set(map(len, self._openings)))
+        lengths = sorted(set(map(len, self._openings)))
+        # What of an opening may be the whole of another one.
+        self._begun = [[text[:each] for each in lengths if each < len(text)] for text in self._openings]
         self._alike: defaultdict[str, list[int]] = defaultdict(list)  # by opening
         self._longer: defaultdict[str, list[int]] = defaultdict(list)  # by what an opening goes on from
 
@@ -89,21 +91,17 @@ class Neighbours:
         """Take in a source."""
         text = self._openings[index]
         self._alike[text].append(index)
-        for begun in self._beginnings(text):
+        for begun in self._begun[index]:
             self._longer[begun].append(index)
 
     def of(self, index: int) -> Iterator[int]:
         """Those that may share a key with a source; all others share none."""
         text, end = self._openings[index], self._closings[index]
-        alike = (self._alike[begun] for begun in (text, *self._beginnings(text)) if begun in self._alike)
+        alike = (self._alike[begun] for begun in (text, *self._begun[index]) if begun in self._alike)
         for number in chain(self._longer.get(text, ()), *alike):
             other = self._closings[number]
             if other.endswith(end) or end.endswith(other):
                 yield number
-
-    def _beginnings(self, text: str) -> list[str]:
-        """What of an opening may be the whole of another one."""
-        return [text[:length] for length in self._lengths if length < len(text)]
 
 
 def opening(of: Language) -> str:
