@@ -1,6 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_sites import requests, site
+from rule_sites import requests, site, traffic_of
 
 from tornado_proxy.templating.data import User
 from tornado_proxy.tools.asking import Asker, Given
@@ -52,6 +52,14 @@ def test_a_refusal_instead_of_a_key_is_a_change():
     old, fails, forbids = "", 'rewrite `^/a$` -> "/../x"', 'rewrite `^/a$` -> jinja "{{ user.username }}"'
     assert _compared(old, fails, "/a").times == 1
     assert _compared(fails, forbids, "/a").times == 1
+
+
+def test_a_path_that_our_own_log_could_not_decode_changes_nothing(tmp_path):
+    """It is refused before any rules are asked, whatever they are."""
+    log = tmp_path / "access.log"
+    log.write_text("method=GET path=/%zz status=400\n")
+    taking = _comparer("", 'rewrite `^/%zz$` -> "/b"')
+    assert taking.compare(traffic_of(log), lambda part: None).times == 0
 
 
 def test_the_same_refusal_for_another_reason_is_none():

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_sites import traffic_of
 
+from tornado_proxy.routing.errors import BadPath
+from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.events import Asked, Served
+from tornado_proxy.telemetry.events import Asked, Refused, Served
 from tornado_proxy.tools.traffic import Request, UnreadableLog, open_log, read_line, read_traffic
 
 COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1" 200 2326'
@@ -54,6 +56,23 @@ def test_our_own_lines_are_read_as_they_were_meant(form, path):
     assert request is not None
     assert (request.method, request.host, request.user) == ("GET", "h", "ann")
     assert unquote(request.address) == f"/{path}"
+
+
+@pytest.mark.parametrize("form", LogForm)
+@pytest.mark.parametrize("path", ["/%zz", "/a%0ab", "/%ff", "/\xe9"])
+def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
+    """Our own log tells it raw, of a request that was refused before it came to a target: it is refused again."""
+    lines = []
+    AccessLog(form, lines.append)(Refused(Asked("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why"))
+    request = read_line(lines[0].encode().decode("latin-1"))
+    assert request == Request(path)
+    with pytest.raises(BadPath):
+        parse_request_path(request.address)
+
+
+def test_a_path_that_was_refused_at_its_target_is_read_as_decoded():
+    """What a rewrite made of it was no key, so that the path itself could be decoded."""
+    assert read_line("method=GET path=/%zz status=400 target=site") == Request("/%25zz")
 
 
 @given(st.text(max_size=60))

@@ -1,4 +1,4 @@
-from rule_sites import requests, site
+from rule_sites import requests, site, traffic_of
 
 from tornado_proxy.tools.asking import Asker, Given
 from tornado_proxy.tools.traffic import Request
@@ -28,6 +28,15 @@ def test_a_failing_rewrite_counts_for_itself_and_as_a_refusal():
     assert usage.rewrites == {("site", 2): 2}
     assert usage.refused == {refusal: 2}
     assert usage.examples == {refusal: "/dots"}
+
+
+def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
+    """It never came to a target, and comes to none when it is asked for again."""
+    log = tmp_path / "access.log"
+    log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
+    usage = count_usage(Asker([site(RULES)], Given()), traffic_of(log), lambda part: None)
+    assert usage.rewrites == {}
+    assert [status for status, _ in usage.refused] == [400, 400]
 
 
 def test_uploads_are_left_out_and_counted():

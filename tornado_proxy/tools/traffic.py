@@ -145,12 +145,17 @@ def _pairs(line: str) -> dict[str, object]:
 
 
 def _from_fields(fields: dict[str, object]) -> Request | None:
-    """A request of our own access log, whose path is decoded and whose query is not told."""
+    """A request of our own access log, whose query is not told, and whose path is decoded where it could be."""
     path, method = fields.get("path"), fields.get("method")
     if not (isinstance(path, str) and isinstance(method, str) and path.startswith("/")):
         return None
-    address = quote(path, errors="replace")
+    address = path if _is_as_sent(fields) else quote(path, errors="replace")
     return Request(address, method, str(fields.get("host") or ""), str(fields.get("user") or ""))
+
+
+def _is_as_sent(fields: dict[str, object]) -> bool:
+    """Whether the path is told raw: a request that no target refused was refused for an address that is none."""
+    return str(fields.get("status")) == "400" and "target" not in fields
 
 
 def _text(sent: str) -> str:
