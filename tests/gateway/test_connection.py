@@ -54,6 +54,64 @@ async def test_a_malformed_head_is_answered(head, caplog):
     assert caplog.records == []
 
 
+SECRET = {
+    "a header's value": f"GET / HTTP/1.1\r\n{HOST}Authorization: Basic pASSw\x01\r\n\r\n",
+    "a cookie": f"GET / HTTP/1.1\r\n{HOST}Cookie: session=pASSw\x7f\r\n\r\n",
+    "a header's name": f"GET / HTTP/1.1\r\n{HOST}Basic pASSw: x\r\n\r\n",
+    "a header without a colon": f"GET / HTTP/1.1\r\n{HOST}Authorization Basic pASSw\r\n\r\n",
+    "a coding": f"PUT / HTTP/1.1\r\n{HOST}Transfer-Encoding: pASSw\r\n\r\n",
+    "a length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: pASSw\r\n\r\n",
+    "a Host with user information": "GET / HTTP/1.1\r\nHost: ann:pASSw@h\r\n\r\n",
+    "several hosts": "GET / HTTP/1.1\r\nHost: a,pASSw\r\n\r\n",
+    "an address with user information": f"GET http://ann:pASSw@h/x HTTP/1.1\r\n{HOST}\r\n",
+    "an address with a slash in a password": f"GET http://ann:a/pASSw@h/x HTTP/1.1\r\n{HOST}\r\n",
+    "an address of another scheme": f"GET ftp://ann:pASSw@h/x HTTP/1.1\r\n{HOST}\r\n",
+    "an address to connect to": f"CONNECT ann:pASSw@h:443 HTTP/1.1\r\n{HOST}\r\n",
+    "a query": f"GET /%zz?X-Amz-Signature=pASSw HTTP/1.1\r\n{HOST}\r\n",
+    "a query of too many parameters": f"GET /?{'a&' * 1500}token=pASSw HTTP/1.1\r\n{HOST}\r\n",
+    "a fragment": f"GET http:#access_token=pASSw HTTP/1.1\r\n{HOST}\r\n",
+    "a request line that is none": f"GET http://ann:pASSw@h/x\r\n{HOST}\r\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("a header with a space in its name", "a header's name"),
+        ("a null", "a header's value"),
+        ("a folded header", "second line"),
+        ("a header without a colon", "colon"),
+        ("no host", "no Host"),
+        ("two hosts", "more than one Host"),
+        ("a broken host", "the Host is none"),
+        ("no version", "request line"),
+        ("another version", "another version"),
+        ("too many parameters", "too many parameters"),
+        ("a length and chunks", "both a Content-Length"),
+        ("an unknown coding", "Transfer-Encoding"),
+    ],
+)
+async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
+    """The reason says which part of a head is wrong, whatever words Tornado has for it."""
+    async with serve({}) as site, site.connect() as client:
+        await client.send(MALFORMED[name].encode("latin-1"))
+        await client.receive()
+        event = await site.told()
+    assert words in event.reason
+
+
+@pytest.mark.parametrize("head", SECRET.values(), ids=SECRET)
+async def test_no_secret_of_a_bad_head_is_told(head):
+    """Neither the event, from which the log is made, nor the answer repeats what a bad request holds."""
+    async with serve({}) as site, site.connect() as client:
+        await client.send(head.encode("latin-1"))
+        answer = await client.receive()
+        event = await site.told()
+    assert answer.status == event.status == 400
+    assert event.reason
+    assert "pASSw" not in f"{event} {answer}"
+
+
 @pytest.mark.parametrize(
     "head",
     [

@@ -43,3 +43,23 @@ def test_an_address_that_cannot_be_meant_is_refused(target):
 def test_the_log_never_sees_a_query():
     """The shown path ends where the query begins."""
     assert shown_path(_request("/%zz?X-Amz-Signature=abc")) == "/%zz"
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        ("http://ann:pASSw@h/x?y", "http://h/x"),
+        ("http://ann:a/p@SSw@h/x", "http://h/x"),
+        ("ann:pASSw@h:443", "h:443"),
+        ("http:ann:pASSw@h", "h"),
+        ("ann@x://b:pASSw@h", "h"),
+        ("ftp://ann:pA?SSw@h/x", "ftp://h/x"),
+        ("http://h/%zz?email=ann@h", "/%zz"),
+        ("ftp://h/x#token", "ftp://h/x"),
+        ("/ann@h/%zz", "/ann@h/%zz"),
+        ("*", "*"),
+    ],
+)
+def test_the_log_never_sees_user_information(target, shown):
+    """What stands before the host of an address is left out; a path is no address, and may hold an `@`."""
+    assert shown_path(_request(target)) == shown

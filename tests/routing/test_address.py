@@ -28,7 +28,11 @@ def test_a_path_or_an_absolute_address_is_taken_apart(target, address):
 
 
 @pytest.mark.parametrize(
-    "target", ["", "*", "example.com:443", "a/b", "ftp://example.com/", "http:///a", "http://ann:pw@example.com/", "?x"]
+    "target",
+    [
+        *("", "*", "example.com:443", "a/b", "ftp://example.com/", "http:///a", "http://ann:pw@example.com/", "?x"),
+        *("http://ann:a/pw@example.com/", "http://a:b:80/", "http://:80/", "http://[::1/", "http://::1/"),
+    ],
 )
 def test_any_other_form_is_refused(target):
     """What names neither a path nor a host to ask is refused with 400."""

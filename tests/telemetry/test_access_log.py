@@ -40,6 +40,14 @@ def test_a_refusal_tells_the_operator_why():
     )
 
 
+@pytest.mark.parametrize("url", ["https://ann:pASSw@s3.test/b", "http://pASSw@s3.test", "//a:pASSw@h"])
+def test_a_reason_shows_no_user_information(url):
+    """An address in an error of a library is shown without what stands before its host."""
+    line = _line(Refused(ASKED, 502, 0, 0, 0.0, f'Unreachable: could not connect to "{url}"'))
+    assert "could not connect to" in line
+    assert "pASSw" not in line
+
+
 def test_an_answer_that_broke_off_says_so():
     """An incomplete answer has a field of its own."""
     line = _line(Served(ASKED, 200, 5, 0, 0.0, complete=False, reason="the client went away"))

@@ -21,8 +21,7 @@ from tornado.httputil import (
 from tornado.web import Application, RequestHandler
 
 from tornado_proxy.gateway.body import Body
-from tornado_proxy.gateway.connection import Connection
-from tornado_proxy.gateway.errors import MalformedMessage
+from tornado_proxy.gateway.connection import Connection, malformed
 from tornado_proxy.gateway.exchange import Exchange, Incoming
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.objects import ObjectHandler
@@ -130,7 +129,7 @@ class _Reader(HTTPMessageDelegate):
             # The same headers without the one that may be wrong: what they say of the body still holds.
             headers.pop("Host", None)
             connection.close_after_answer()
-            connection.mistake = MalformedMessage(str(error))
+            connection.mistake = malformed(error)
             stand_in = RequestStartLine(_ANY_KNOWN, "/", "HTTP/1.0")
             request = HTTPServerRequest(connection=connection, start_line=stand_in, headers=headers)
         return self._gateway.open(request, method, connection.mistake)

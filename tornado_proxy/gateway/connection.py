@@ -33,6 +33,23 @@ _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an
 _NO_LIMIT = 2**63 - 1  # bytes; uploads are bounded as they arrive, by what their target allows
 _LENGTH = re.compile(r"([0-9]{1,18})(?:,[ \t]*\1)*")
 
+# What Tornado says begins with the first of a pair; the second is told instead.
+_WORDS = (
+    ("Malformed HTTP request line", "the request line breaks the grammar of HTTP"),
+    ("Unexpected HTTP version", "the request is of another version of HTTP"),
+    ("Invalid header name", "a header's name holds a character that none may"),
+    ("Invalid header value", "a header's value holds a character that none may"),
+    ("header line cannot start with whitespace", "a header goes on in a second line"),
+    ("no colon in header line", "a header has no colon"),
+    ("Missing Host header", "there is no Host"),
+    ("Multiple host headers", "there is more than one Host"),
+    ("Invalid Host header", "the Host is none"),
+    ("Invalid query string", "the query has too many parameters"),
+    ("Message with both", "the body has both a Content-Length and a Transfer-Encoding"),
+    ("Unsupported Transfer-Encoding", "the Transfer-Encoding is not `chunked`"),
+)
+_ANY_OTHER = "the head breaks the grammar of HTTP"
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -74,7 +91,7 @@ class Connection(HTTP1Connection):
         except RequestError as error:
             self.mistake = error
         except HTTPInputError as error:
-            self.mistake = MalformedMessage(str(error))
+            self.mistake = malformed(error)
         return _STAND_IN, HTTPHeaders(_STAND_IN_HEADERS)
 
     def _checked(self, data: bytes) -> tuple[str, HTTPHeaders]:
@@ -87,6 +104,12 @@ class Connection(HTTP1Connection):
         if "Content-Length" in headers and not _LENGTH.fullmatch(headers["Content-Length"]):
             raise MalformedMessage("the Content-Length is no number")
         return start_line, headers
+
+
+def malformed(error: HTTPInputError) -> MalformedMessage:
+    """What Tornado found wrong, in words of ours: its own repeat what was sent, credentials too."""
+    said = str(error)
+    return MalformedMessage(next((ours for theirs, ours in _WORDS if said.startswith(theirs)), _ANY_OTHER))
 
 
 def _settle_expectation(version: str, headers: HTTPHeaders) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tornado_proxy.routing.errors import BadAddress
 
-# RFC 9112 3.2.2. User information is left out: RFC 9110 4.2.4 has recipients treat it as an error.
+# RFC 9112 3.2.2, with a host and a port as RFC 3986 3.2 has them. User information is left out: RFC 9110 4.2.4 has
+# recipients treat it as an error.
+_AUTHORITY = r"(?:\[[^/?#@\[\]]+\]|[^/?#@\[\]:]+)(?::[0-9]*)?"
 _ABSOLUTE = re.compile(
-    r"https?://(?P<authority>[^/?#@]+)(?P<rest>/[^?]*)?(?:\?(?P<query>.*))?", re.IGNORECASE | re.DOTALL
+    rf"https?://(?P<authority>{_AUTHORITY})(?P<rest>/[^?]*)?(?:\?(?P<query>.*))?", re.IGNORECASE | re.DOTALL
 )
 
 

@@ -14,6 +14,9 @@ from tornado_proxy.telemetry.events import Event, Refused, Served
 Field = str | int | float | bool | None
 
 _LOG = logging.getLogger("tornado_proxy.access")
+
+# In an address that a library's error names (RFC 3986 3.2.1).
+_USER_INFORMATION = re.compile(r"//[^/?#\s@]*@")
 _BARE = re.compile(r'[^\s"=\\]+')
 
 
@@ -57,7 +60,7 @@ def fields(event: Served | Refused) -> dict[str, Field]:
         "user": asked.user,
         "generation": asked.generation,
         "complete": event.complete if isinstance(event, Served) and not event.complete else None,
-        "reason": event.reason,
+        "reason": event.reason and _USER_INFORMATION.sub("//", event.reason),
     }
     return {name: value for name, value in known.items() if value is not None and value != ""}
 
