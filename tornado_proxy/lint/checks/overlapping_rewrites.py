@@ -45,7 +45,7 @@ NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
 SEVERITY = Severity.INFO
 
-STEPS = 500_000
+STEPS = 400_000
 """What the proofs about one target may cost together."""
 _SHOWN = 3
 
