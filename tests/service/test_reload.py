@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -212,3 +213,24 @@ def test_files_that_never_settle_are_refused_and_said_once(scene):
     assert [each.code for each in told.diagnostics] == ["unsettled"]
     scene.unsettled = False
     assert scene.reload() is Outcome.LOADED
+
+
+def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
+    """The reload ends without it, and nobody else is sent to wait there."""
+    answers, asked = threading.Event(), []
+
+    def read():
+        asked.append(1)
+        answers.wait(10)
+        return scene.files.read()
+
+    async def story():
+        standing = scene.reloader.standing
+        reloader = Reloader((standing.sources, standing.loaded), scene.serving, read, scene.events.append, 0.01)
+        outcomes = [(await reloader.reload()).outcome for _ in range(3)]
+        answers.set()
+        return outcomes
+
+    assert asyncio.run(story()) == [Outcome.REFUSED] * 3
+    assert len([event for event in scene.events if isinstance(event, ReloadRefused)]) == 1
+    assert len(asked) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 
 import pytest
@@ -133,3 +134,19 @@ def test_a_place_that_does_not_exist_yet_is_noticed_when_it_comes(tmp_path, poke
 def test_a_watch_that_never_looked_can_be_closed(poked):
     """Closing before the first look is no error."""
     Watch(poked.set).close()
+
+
+def test_a_kernel_that_has_no_more_is_trouble_and_no_defect(rules, poked):
+    """Without a descriptor nothing is watched; with one, the next look watches."""
+    watch, (soft, hard) = Watch(poked.set), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        watch.look_at([rules])
+        assert watch.trouble
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    watch.look_at([rules])
+    assert watch.trouble == ""
+    _write_in_place(rules)
+    assert poked.wait(SOON)
+    watch.close()

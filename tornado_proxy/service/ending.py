@@ -7,8 +7,17 @@ import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 _PATIENCE = 0.5  # seconds in which idle threads end
+
+
+class Unawaited(ThreadPoolExecutor):
+    """Threads for calls that may hang, such as those into a file system: the end of an event loop waits for none."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - as it is
+        """Let those end that can."""
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
 def end_process(status: int) -> int:

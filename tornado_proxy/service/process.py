@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpserver import HTTPServer
 
 from tornado_proxy.gateway.admin import admin_application
+from tornado_proxy.service.ending import Unawaited
 from tornado_proxy.service.follow import Follower, Pace
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.listening import Sockets
@@ -59,6 +60,7 @@ async def run(launch: Launch, serving: Serving) -> None:
 
     Raises `CannotServe` where serving does not begin.
     """
+    asyncio.get_running_loop().set_default_executor(Unawaited(thread_name_prefix="service"))
     await _Life(launch, serving).run()
 
 

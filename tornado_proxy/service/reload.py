@@ -65,8 +65,15 @@ _UNSETTLED = Diagnostic(
 )
 
 
+READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
+
+_HANGS = Diagnostic(
+    "unreadable-file", "the files cannot be read: the file system does not answer", help="look for a mount that hangs"
+)
+
+
 class Reloader:
-    """Makes new generations; one attempt at a time. `read` is called on a thread."""
+    """Makes new generations; one attempt at a time. `read` is called on a thread, by one at a time."""
 
     def __init__(
         self,
@@ -74,8 +81,11 @@ class Reloader:
         serving: Serving,
         read: Callable[[], Sources],
         tell: Callable[[Event], None],
+        read_within: float = READ_WITHIN,
     ) -> None:
         self._serving = serving
+        self._read_within = read_within
+        self._reading: asyncio.Future[Sources] | None = None
         self._read = read
         self._tell = tell
         self._turn = asyncio.Lock()
@@ -105,15 +115,21 @@ class Reloader:
             return report
 
     async def _attempt(self, began: float) -> Report:
-        sources = await asyncio.to_thread(self._read)
+        try:
+            sources = await self._sources()
+        except TimeoutError:
+            return self._refuse_for(_HANGS, began)
         self._places = sources.places
         if sources.is_as(self.standing.sources):
             self._restore()
             return self._report(Outcome.UNCHANGED, sources.digest, began)
-        if self.refused is not None and (sources.is_as(self._refused_sources) or not sources.settled):
-            return self.refused
         if not sources.settled:
-            return self._refuse(replace(self.standing.loaded, diagnostics=(_UNSETTLED,)), None, began)
+            return self._refuse_for(_UNSETTLED, began)
+        if self.refused is not None and sources.is_as(self._refused_sources):
+            return self.refused
+        return await self._compile(sources, began)
+
+    async def _compile(self, sources: Sources, began: float) -> Report:
         loaded = await asyncio.to_thread(in_short_turns, compile_sources, sources, self.standing.loaded)
         if not loaded.usable:
             return self._refuse(loaded, sources, began)
@@ -122,6 +138,13 @@ class Reloader:
         except Unbuildable as error:
             found = replace(loaded, diagnostics=(*loaded.diagnostics, *error.diagnostics))
             return self._refuse(found, sources, began)
+
+    async def _sources(self) -> Sources:
+        """What is read; raises `TimeoutError`. A reader that hangs is waited for again, and not joined by another."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.get_running_loop().run_in_executor(None, self._read)
+        async with asyncio.timeout(self._read_within):
+            return await asyncio.shield(self._reading)
 
     async def _put(self, loaded: Loaded, sources: Sources, began: float) -> Report:
         assert loaded.settings is not None
@@ -142,6 +165,12 @@ class Reloader:
         if self.refused is not None or self._defect:
             self._tell(Restored(self.standing.number))
         self.refused, self._defect = None, ""
+
+    def _refuse_for(self, reason: Diagnostic, began: float) -> Report:
+        """Refuse what could not be read, and tell it once."""
+        if self.refused is not None and self.refused.diagnostics == (reason,):
+            return self.refused
+        return self._refuse(replace(self.standing.loaded, diagnostics=(reason,)), None, began)
 
     def _refuse(self, loaded: Loaded, sources: Sources | None, began: float) -> Report:
         self._refused_sources = sources

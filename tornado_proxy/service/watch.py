@@ -12,7 +12,7 @@ from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
-from watchdog.observers.api import ObservedWatch
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 # Reading a file makes events too (`opened`, `closed_no_write`): with those, a reload would cause the next one.
 _CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
@@ -30,7 +30,7 @@ class Watch(FileSystemEventHandler):
 
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
-        self._observer = Observer()
+        self._observer: BaseObserver | None = None  # made at the first look: it takes what the kernel may not have
         self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
         self.trouble = ""  # why changes may go unnoticed; empty while all is well
 
@@ -38,11 +38,12 @@ class Watch(FileSystemEventHandler):
         """Watch around these places from now on; call it again after every change, for what was renamed into place."""
         wanted = dict.fromkeys(directory for place in places for directory in _around(place))
         try:
-            if not self._observer.is_alive():
-                self._observer.start()
-            self._disarm(wanted)
+            observer = self._observer = self._observer or Observer()
+            if not observer.is_alive():
+                observer.start()
+            self._disarm(observer, wanted)
             for directory in wanted:
-                self._arm(*directory)
+                self._arm(observer, *directory)
         except OSError as error:
             self.trouble = _LIMITS.get(error.errno or 0, error.strerror or str(error))
         else:
@@ -50,7 +51,7 @@ class Watch(FileSystemEventHandler):
 
     def close(self) -> None:
         """Stop watching."""
-        if self._observer.is_alive():
+        if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join()
 
@@ -59,17 +60,17 @@ class Watch(FileSystemEventHandler):
         if event.event_type in _CHANGES:
             self._poke()
 
-    def _disarm(self, wanted: Iterable[tuple[Path, bool]]) -> None:
+    def _disarm(self, observer: BaseObserver, wanted: Iterable[tuple[Path, bool]]) -> None:
         for directory, (watch, identity) in list(self._armed.items()):
             if directory not in wanted or _identity(directory[0]) != identity:
                 del self._armed[directory]
-                self._observer.unschedule(watch)
+                observer.unschedule(watch)
 
-    def _arm(self, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key, not an option
+    def _arm(self, observer: BaseObserver, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key
         identity = _identity(path)
         if (path, recursive) in self._armed or identity is None:
             return
-        watch = self._observer.schedule(self, str(path), recursive=recursive)
+        watch = observer.schedule(self, str(path), recursive=recursive)
         self._armed[path, recursive] = (watch, identity)
 
 
