@@ -108,6 +108,25 @@ def test_no_rules_make_a_check_fail(text):
     assert _sound(_linted(rule_files(site=text)))
 
 
+# Sources that no automaton is made of, and some that are nearly too large for one.
+_NAMES = ["".join(pair) * 5 for pair in product("abcdefghijklmno", repeat=2)]
+_large = st.sampled_from(
+    (
+        *("|".join(_NAMES), "|".join(_NAMES[:190]), "(?:[a-z]{500}/){2}", "[ab]{1000}[cd]{1000}.", "(?:a|b){1000}"),
+        *(r"(?:\bx\w{900}){1}y{900}z{201}", "(?P<x>a{999})(?P<y>b?){1000}c{3}", "(?:" * 60 + "a" + ")" * 60),
+    )
+)
+_around = st.sampled_from(("^/(?:{})$", "^/({})/(.*)$", "/(?:{})", "(?:{})", "(?i)^/(?:{})", "(?:{})$", "^(?:/|{})"))
+_unproved = st.builds("rewrite `{}` -> {}\n".format, st.builds(str.replace, _around, st.just("{}"), _large), _templates)
+
+
+@slow
+@given(st.lists(_unproved | _rewrites | _tests, max_size=4).map("".join).map(block))
+def test_no_source_is_too_large_for_a_check(text):
+    """What cannot be proved is not known, and nothing is said of it."""
+    assert _sound(_linted(rule_files(site=text)))
+
+
 @slow
 @given(st.lists(documents, max_size=2))
 def test_no_tree_makes_a_check_fail(trees):

@@ -65,8 +65,11 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
     try:
         yield from check.look(subject)
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
+        from tornado_proxy.lint.culprits import culprit  # noqa: PLC0415 - only where a check has failed
+
         message = f"the check `{check.name}` failed: {type(error).__name__}: {error}"
-        yield Diagnostic(INTERNAL_ERROR, message, help="please report this, with the rule files if you can")
+        cure = "please report this, with the rule files if you can"
+        yield Diagnostic(INTERNAL_ERROR, message, culprit(check, subject), cure)
 
 
 def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:

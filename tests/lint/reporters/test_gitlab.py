@@ -40,6 +40,11 @@ def test_an_entry_for_each_finding(report, golden):
     jsonschema.validate(json.loads(render(report)), SCHEMA)
 
 
+def test_what_belongs_to_no_file_is_shown_at_the_first(report):
+    """An entry without a path cannot be, and a directory is none that GitLab shows."""
+    assert {entry["location"]["path"] for entry in json.loads(render(report))} == set(report.files) - {"empty.rules"}
+
+
 def test_fingerprints_are_unique(report):
     """Two findings are never taken for one, alike as they may be."""
     entries = json.loads(render(report))

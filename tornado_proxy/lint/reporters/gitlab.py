@@ -15,18 +15,20 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.engine import Report
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
-_NOWHERE = "."  # a report has no entry without a path
+_NO_FILE = "unknown"
 
 
 def render(report: Report) -> str:
     """The document, ending with a line end."""
     seen: Counter[str] = Counter()
-    return json.dumps([_entry(each, seen) for each in report.diagnostics], indent=2) + "\n"
+    # A report has no entry without a path: what belongs to no file is shown at the first.
+    first = next(iter(report.files), _NO_FILE)
+    return json.dumps([_entry(each, first, seen) for each in report.diagnostics], indent=2) + "\n"
 
 
-def _entry(diagnostic: Diagnostic, seen: Counter[str]) -> dict[str, Any]:
+def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[str, Any]:
     first, last = (diagnostic.span.first, diagnostic.span.last) if diagnostic.span else ((1, 1), (1, 1))
-    path = os.path.normpath(diagnostic.span.source.name) if diagnostic.span else _NOWHERE
+    path = os.path.normpath(diagnostic.span.source.name if diagnostic.span else elsewhere)
     return {
         "description": diagnostic.message,
         "check_name": diagnostic.code,
