@@ -70,10 +70,17 @@ def _replace_the_directory(rules):
     rules.rename(rules.with_name("old"))
 
 
+def _allow_others(rules):
+    (rules / "site.rules").chmod(0o600)
+
+
 @pytest.mark.parametrize(
     "change",
-    [_write_in_place, _save_by_rename, _new_file, _delete, _write_below, _rename_directory_in, _replace_the_directory],
-)
+    [
+        _write_in_place, _save_by_rename, _new_file, _delete, _write_below, _rename_directory_in,
+        _replace_the_directory, _allow_others,
+    ],
+)  # fmt: skip
 def test_a_change_pokes(watch, rules, poked, change):
     """However a file is saved, the watch pokes."""
     change(rules)

@@ -15,7 +15,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 # Reading a file makes events too (`opened`, `closed_no_write`): with those, a reload would cause the next one.
-_CHANGES = frozenset({"created", "modified", "moved", "deleted", "closed"})
+_CHANGES = frozenset({"created", "modified", "attrib", "moved", "deleted", "closed"})
 
 _LIMITS = {
     errno.ENOSPC: "`fs.inotify.max_user_watches` is too low",
