@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.tools.lsp.completion import Kind, Proposal, completions
+from tornado_proxy.tools.lsp.completion import Proposal, completions
+from tornado_proxy.tools.lsp.ideas import Kind
 
 _PAGE = "rewrite `^/(a)/(?P<page>[^/]+)$` -> "
 
@@ -66,6 +67,9 @@ def test_checks_are_proposed_where_one_may_be_allowed(comment):
         ('"/b/$‸"', ["1", "page"]),
         ('"/b/$pa‸"', ["1", "page"]),
         ('"/b/${‸"', ["1}", "page}"]),
+        ('"/b/${‸}"', ["1", "page"]),
+        ('"/b/${pa‸ge}"', ["1", "page"]),
+        ('"/b/${‸/c"', ["1}", "page}"]),
         ('"/b/$$‸"', []),
         ('"/b/$$$‸"', ["1", "page"]),
         ('"/b‸"', []),
@@ -76,6 +80,11 @@ def test_checks_are_proposed_where_one_may_be_allowed(comment):
         ('jinja "/‸{{ key }}"', []),
         ('go "/{{ .Groups.‸ }}"', ["page"]),
         ('go "/{{ $.Groups.pa‸', ["page"]),
+        ('go `/{{ index .Groups "‸" }}`', ["1", "page"]),
+        ('go "/{{ index $.Groups `p‸', ["1", "page"]),
+        ('go `/{{ .Request.Header.Get "‸" }}`', []),
+        ("jinja \"/{{ request.headers['‸'] }}\"", []),
+        ('jinja `/{{ "it\\"s" ~ groups["‸"] }}`', ["1", "page"]),
         ('go "/‸"', []),
     ],
 )
@@ -96,12 +105,39 @@ def test_groups_of_the_source_are_proposed_in_the_template(template, labels):
         ('go "/{{ .‸ }}"', {"User", "Key", "Groups"}),
         ('go "/{{ .User.Get‸ }}"', {"GetUsername", "GetEmail"}),
         ('go "/{{ .Request.URL.‸ }}"', {"Path", "RawQuery"}),
+        ('jinja "/{{ key is ‸ }}"', {"defined", "none"}),
+        ('jinja "/{{ key is not de‸ }}"', {"defined"}),
+        ('jinja "/{{ key is defined and ‸ }}"', {"user", "key"}),
+        ('jinja "{% ‸ %}"', {"if", "for", "set", "endif"}),
+        ('jinja "{%- end‸', {"endif", "endfor"}),
         ('go "/{{ .Key | lo‸ }}"', {"lower"}),
     ],
 )
 def test_variables_and_functions_are_proposed_in_templates(template, some):
     """What the dialect lets a template read at that place."""
     assert some <= set(_labels(f"target site {{ {_PAGE}{template}"))
+
+
+def test_variables_that_a_go_template_declares_are_proposed():
+    """Each once, behind the dollar sign that begins it."""
+    text = f"target site {{ {_PAGE}go `{{{{ $a := 1 }}}}{{{{ range $i, $x := .Groups }}}}{{{{ $a = 2 }}}}{{{{ $‸ }}}}"
+    found = _proposed(text)
+    assert [each.label for each in found] == ["$a", "$i", "$x"]
+    assert all(each.span.end - each.span.start == 1 for each in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["tar‸ {}", 'target site { rew‸ `^/a` -> "/b" }', "target site { rewrite `a` -> j‸ `b`"]
+)
+def test_a_keyword_whose_texts_are_there_brings_no_other_ones(text):
+    """A string that the author, or the editor, has written already would stand twice."""
+    assert [each.snippet for each in _proposed(text)] == ["" for _ in _proposed(text)]
+    assert _proposed(text)
+
+
+def test_an_arrow_that_is_there_is_not_proposed():
+    """A second one would be a mistake."""
+    assert _labels('target site { rewrite `^/a` ‸ -> "/b"') == []
 
 
 def test_nothing_is_proposed_in_other_strings():

@@ -9,8 +9,9 @@ from rule_texts import document
 
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.tools.lsp.completion import Kind, Proposal
+from tornado_proxy.tools.lsp.completion import Proposal
 from tornado_proxy.tools.lsp.hover import Hover
+from tornado_proxy.tools.lsp.ideas import Kind
 from tornado_proxy.tools.lsp.positions import Encoding
 from tornado_proxy.tools.lsp.symbols import symbols
 from tornado_proxy.tools.lsp.translation import Translation, uri_of

@@ -11,9 +11,13 @@ from tornado_proxy.templating.jinja.texts import backticked
 Said = tuple[str, str | None]
 """The fact, and its cure where one is known."""
 
-_STATEMENTS = ("if", "elif", "else", "for", "set", "with", "macro", "call", "filter", "raw")
-_CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
-_LISTED = "the statements are " + ", ".join(f"`{name}`" for name in _STATEMENTS)
+STATEMENTS = ("if", "elif", "else", "for", "set", "with", "macro", "call", "filter", "raw")
+"""The statements of a template, those that only stand in another one among them."""
+
+CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
+"""Those that end at an `end…` of their own."""
+
+_LISTED = "the statements are " + ", ".join(f"`{name}`" for name in STATEMENTS)
 _BRACES = "`{{` is closed by `}}`, `{%` by `%}`"
 
 _PLACE = re.compile(r" at \d+$")
@@ -83,13 +87,13 @@ def _character(found: str) -> Said:
 
 
 def _tag(name: str, innermost: str | None) -> Said:
-    if name.removeprefix("end") in _CLOSED and name.startswith("end"):
+    if name.removeprefix("end") in CLOSED and name.startswith("end"):
         if innermost is None:
             return f"`{name}` closes nothing", None
         return f"`{name}` closes no `{innermost}`", _closing(innermost)
-    if name in _STATEMENTS:
+    if name in STATEMENTS:
         return f"`{name}` stands in no `if` and no `for`", None
-    meant = _MEANT.get(name) or next(iter(get_close_matches(name, _STATEMENTS, n=1)), None)
+    meant = _MEANT.get(name) or next(iter(get_close_matches(name, STATEMENTS, n=1)), None)
     return f"there is no statement named `{name}`", f"did you mean `{meant}`?" if meant else _LISTED
 
 

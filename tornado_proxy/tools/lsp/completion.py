@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from lark import Token
 
@@ -18,19 +17,7 @@ from tornado_proxy.lang.unfinished import Unfinished, unfinished
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.tools.lsp.groups import group_names
-from tornado_proxy.tools.lsp.variables import fields
-
-
-class Kind(Enum):
-    """What a proposal is."""
-
-    KEYWORD = "keyword"
-    TARGET = "target"
-    GROUP = "group"
-    VARIABLE = "variable"
-    FUNCTION = "function"
-    CHECK = "check"
-    VALUE = "value"
+from tornado_proxy.tools.lsp.ideas import Kind, ideas
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +47,14 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "USER_GROUPS": ("the user's groups, separated by commas", 'user-groups "$1"'),
     "EMAIL": ("the user's address", 'email "$1"'),
 }
+# What stands behind the cursor already is not proposed once more.
+_FILLED = re.compile(r"""[ \t]*["`{]""")
+_BEFORE_ARROW = re.compile(r"[ \t]*->")
+_BEFORE_BRACE = re.compile(r"\w*\}")
 _WORD = re.compile(r"[A-Za-z_](?:[\w.]|-(?!>))*\Z")
 _ALLOWING = re.compile(r"#\s*allow(?:-file)?\s*:[^(]*\Z")
 _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
 _CHECK_NAME = re.compile(r"[^\s,:]*\Z")
-_PLAIN_GROUP = re.compile(r"(?<!\$)(?:\$\$)*\$(?P<brace>\{?)(?P<word>\w*)\Z")
-_ACTION = re.compile(r"(?:\{\{|\{%)(?:(?!\}\}|%\}).)*\Z", re.DOTALL)
-_JINJA_PATH = re.compile(r"(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<word>\w*)\Z")
-_JINJA_KEY = re.compile(r"""\bgroups\[\s*["'](?P<word>[^"']*)\Z""")
-_JINJA_FILTER = re.compile(r"\|\s*(?P<word>\w*)\Z")
-_GO_PATH = re.compile(r"(?:\$|(?<![\w.)\]]))\.(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<word>\w*)\Z")
-_GO_WORD = re.compile(r"(?<![\w.$])(?P<word>[A-Za-z_]\w*)?\Z")
 
 
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Proposal]:
@@ -92,10 +76,12 @@ def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator
         yield from (Proposal(name, Kind.TARGET, span, "target") for name in dict.fromkeys(targets))
     elif last == "METHOD":
         yield from (Proposal(method, Kind.VALUE, span) for method in METHODS)
+    filled = _FILLED.match(span.source.text, span.end)
     for terminal, (detail, snippet) in _WORDS.items():
         if terminal in before.accepts:
-            yield Proposal(KEYWORDS[terminal], Kind.KEYWORD, span, detail, snippet=snippet)
-    if "ARROW" in before.accepts and span.start == span.end:
+            yield Proposal(KEYWORDS[terminal], Kind.KEYWORD, span, detail, snippet="" if filled else snippet)
+    arrow = _BEFORE_ARROW.match(span.source.text, span.end)
+    if "ARROW" in before.accepts and span.start == span.end and not arrow:
         yield Proposal("->", Kind.KEYWORD, span)
 
 
@@ -122,76 +108,12 @@ def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[P
     dialect = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}.get(kinds[-1], Dialect.PLAIN)
     if dialect is Dialect.PLAIN and kinds[-1] != "ARROW":
         return
-    text = source.text[(found.open.start_pos or 0) + 1 : offset].replace('\\"', '"')
+    start = (found.open.start_pos or 0) + 1
+    text = source.text[start:offset]
+    if source.text[start - 1] == '"':
+        text = text.replace('\\"', '"')
     pattern, _ = literal(source, found.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
-    for label, kind, length, detail in _IN_TEMPLATE[dialect](text, names):
-        yield Proposal(label, kind, Span(source, offset - length, offset), detail)
-
-
-_Idea = tuple[str, Kind, int, str]
-"""A label, what it is, how many characters before the place it takes the place of, and a phrase."""
-
-
-def _in_plain(text: str, names: Iterable[str]) -> Iterator[_Idea]:
-    found = _PLAIN_GROUP.search(text)
-    if found is None:
-        return
-    closing = "}" if found["brace"] else ""
-    for name in names:
-        yield name + closing, Kind.GROUP, len(found["word"]), "group of the source"
-
-
-def _in_jinja(text: str, names: Iterable[str]) -> Iterator[_Idea]:
-    action = _ACTION.search(text)
-    if action is None:
-        return
-    key = _JINJA_KEY.search(action[0])
-    if key is not None:
-        yield from ((name, Kind.GROUP, len(key["word"]), "group of the source") for name in names)
-        return
-    piped = _JINJA_FILTER.search(action[0])
-    if piped is not None:
-        yield from ((name, Kind.FUNCTION, len(piped["word"]), "filter") for name in _jinja_filters())
-        return
-    found = _JINJA_PATH.search(action[0])
-    assert found  # it matches an empty text
-    yield from _after(Dialect.JINJA, "groups", found, names)
-
-
-def _in_go(text: str, names: Iterable[str]) -> Iterator[_Idea]:
-    action = _ACTION.search(text)
-    if action is None:
-        return
-    found = _GO_PATH.search(action[0])
-    if found is not None:
-        yield from _after(Dialect.GO, "Groups", found, names)
-        return
-    word = _GO_WORD.search(action[0])
-    if word is not None:
-        length = len(word["word"] or "")
-        yield from ((f".{name}", Kind.VARIABLE, length, detail) for name, detail in fields(Dialect.GO, ""))
-        yield from ((name, Kind.FUNCTION, length, "function") for name in _go_functions())
-
-
-def _after(dialect: Dialect, groups: str, found: re.Match[str], names: Iterable[str]) -> Iterator[_Idea]:
-    """What can be read from what stands before the last dot."""
-    path, length = found["path"].removesuffix("."), len(found["word"])
-    if path == groups:
-        yield from ((name, Kind.GROUP, length, "group of the source") for name in names if not name.isdecimal())
-    yield from ((name, Kind.VARIABLE, length, detail) for name, detail in fields(dialect, path))
-
-
-def _jinja_filters() -> Iterable[str]:
-    from tornado_proxy.templating.jinja.filters import FILTERS  # noqa: PLC0415 - Jinja2 only where a file needs it
-
-    return sorted(FILTERS)
-
-
-def _go_functions() -> Iterable[str]:
-    from tornado_proxy.templating.golang.template import vocabulary  # noqa: PLC0415 - only where a file needs it
-
-    return sorted(vocabulary().functions)
-
-
-_IN_TEMPLATE = {Dialect.PLAIN: _in_plain, Dialect.JINJA: _in_jinja, Dialect.GO: _in_go}
+    for each in ideas(dialect, text, names):
+        label = each.label if _BEFORE_BRACE.match(source.text, offset) else each.label + each.closing
+        yield Proposal(label, each.kind, Span(source, offset - each.length, offset), each.detail)

@@ -11,8 +11,9 @@ from lsprotocol import types
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Severity
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.lsp.actions import Action
-from tornado_proxy.tools.lsp.completion import Kind, Proposal
+from tornado_proxy.tools.lsp.completion import Proposal
 from tornado_proxy.tools.lsp.hover import Hover
+from tornado_proxy.tools.lsp.ideas import Kind
 from tornado_proxy.tools.lsp.lenses import Lens
 from tornado_proxy.tools.lsp.positions import ClientPosition, Encoding, Lines
 from tornado_proxy.tools.lsp.symbols import Symbol
