@@ -83,6 +83,16 @@ def test_a_fix_that_would_break_the_file_is_not_applied():
     assert (result.files[0].data, result.count) == (text, 0)
 
 
+def test_a_fix_that_would_break_the_file_keeps_no_other_from_being_applied():
+    """Only the fix that breaks something is left out, of many in one round."""
+    rest = "".join(f"rewrite `^/{letter}$` -> `{letter}x`\n" for letter in "bcde")
+    broken = "rewrite `^/a$` -> `/{{ printf 'x' }}`\n"
+    result = _fixed(block(rest + broken + rest.replace("^/", "^/x")).encode())
+    after = rest.replace("-> `", "-> `/")
+    assert result.files[0].data.decode() == block(after + broken + after.replace("^/", "^/x"))
+    assert result.count == 8
+
+
 def test_fixes_that_never_end_are_given_up():
     """A cycle of fixes is a defect that must not hang the tool."""
     numbers = count()

@@ -13,6 +13,9 @@ from tornado_proxy.rules.loading import RuleFile
 ROUNDS = 20
 """A fix may call for another one; more often than this it is a mistake of ours."""
 
+Look = Callable[[Sequence[RuleFile]], Report]
+"""What lints some state of the files."""
+
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -31,22 +34,36 @@ def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -
     return [fix for fix in offered if fix is not None]
 
 
-def fix_all(
-    files: Sequence[RuleFile], look: Callable[[Sequence[RuleFile]], Report], allowed: Collection[Safety]
-) -> Fixed:
-    """Fix what may be fixed, looking again after each round; files that would be broken stay as they were."""
+def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) -> Fixed:
+    """Fix what may be fixed, looking again after each round; a fix that would break a file is left out."""
     fixed = Fixed(tuple(files), look(files))
     for _ in range(ROUNDS):
         fixes = apart(applicable(fixed.report.diagnostics, allowed))
-        if not fixes:
+        better = _after(fixed, fixes, look) or _after(fixed, _bearable(fixed, fixes, look), look)
+        if better is None or better.count == fixed.count:
             break
-        edits = [edit for fix in fixes for edit in fix.edits]
-        changed = tuple(_edited(file, edits) for file in fixed.files)
-        report = look(changed)
-        if len(_mistakes(report)) > len(_mistakes(fixed.report)):
-            break
-        fixed = Fixed(changed, report, fixed.count + len(fixes))
+        fixed = better
     return fixed
+
+
+def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
+    """The files after fixes of which none touch; None where that breaks a file."""
+    if not fixes:
+        return fixed
+    edits = [edit for fix in fixes for edit in fix.edits]
+    changed = tuple(_edited(file, edits) for file in fixed.files)
+    report = look(changed)
+    broken = len(_mistakes(report)) > len(_mistakes(fixed.report))
+    return None if broken else Fixed(changed, report, fixed.count + len(fixes))
+
+
+def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
+    """Those of some fixes, which together break a file, that do not break it: found by halves."""
+    if len(fixes) < 2:
+        return ()
+    middle = len(fixes) // 2
+    halves = (fixes[:middle], fixes[middle:])
+    return [fix for half in halves for fix in (half if _after(fixed, half, look) else _bearable(fixed, half, look))]
 
 
 def _mistakes(report: Report) -> list[Diagnostic]:

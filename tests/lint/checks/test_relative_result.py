@@ -30,6 +30,20 @@ def test_the_slash_is_written(template, after):
     assert fixed(NAME, f"rewrite `^/(a.*)$` -> {template}") == f"rewrite `^/(a.*)$` -> {after}"
 
 
+@pytest.mark.parametrize(
+    ("template", "after"),
+    [('" y"', '"/y"'), ('" /y"', '"/y"'), ('" $1"', '"$1"'), ('"  "', '"/"'), ('" $$x"', '"/$$x"')],
+)
+def test_white_space_that_comes_first_is_taken_out(template, after):
+    """A plain template is not trimmed: the slash takes the place of the white space, and that changes keys."""
+    (found,) = findings(NAME, f"rewrite `^(/a)$` -> {template}")
+    assert (
+        found.message == "the result begins with white space, which a plain template keeps, and gets a slash before it"
+    )
+    assert [fix.safety for fix in found.fixes] == [Safety.UNSAFE]
+    assert fixed(NAME, f"rewrite `^(/a)$` -> {template}") == f"rewrite `^(/a)$` -> {after}"
+
+
 def test_an_address_is_no_redirect():
     """A result that looks like an address is explained, and left to its author."""
     (found,) = findings(NAME, 'rewrite `^/a$` -> "https://example.com/a"')

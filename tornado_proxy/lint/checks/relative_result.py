@@ -2,7 +2,7 @@ r"""A template whose result has no leading slash.
 
 A key begins with `/`; a result that does not gets one. That works, and reads as if the result were put behind
 something, which it is not: the whole key is replaced. A result such as `https://example.com/` is no redirect either,
-but the key `/https://example.com/`.
+but the key `/https://example.com/`. White space at the beginning of a plain template is part of the key, too.
 
 ### Avoid
 
@@ -26,7 +26,8 @@ target site {
 
 ### Fix
 
-Writes the slash. Safe: the key has it anyway.
+Writes the slash. Safe: the key has it anyway. Where a plain template begins with white space, the slash takes its
+place, which is unsafe: the key loses it.
 """
 
 from __future__ import annotations
@@ -34,15 +35,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lang.tree import Dialect, Literal
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import head, is_address
-from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.rewording import inserted, reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templating.trimming import GO_SPACES
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
 SEVERITY = Severity.WARNING
+
+_CURE = "begin it with `/`"
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -56,7 +61,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _finding(rewrite: Rewrite, beginning: str) -> Diagnostic:
     template = rewrite.statement.template
-    start = len(template.value) - len(template.value.lstrip())
+    start = len(template.value) - len(template.value.lstrip(GO_SPACES))
+    if start and rewrite.dialect is Dialect.PLAIN:
+        return _spaced(template, start)
     span = template.at(start, start + len(beginning))
     if is_address(beginning):
         message = f"a result is a key, not an address: this asks the bucket for `/{beginning}…`"
@@ -65,4 +72,13 @@ def _finding(rewrite: Rewrite, beginning: str) -> Diagnostic:
     edits = inserted(template, start, "/")
     fixes = (Fix("write the slash", edits, Safety.SAFE),) if edits else ()
     message = "the result has no leading slash, and gets one"
-    return Diagnostic(NAME, message, span, "begin it with `/`", severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, span, _CURE, severity=SEVERITY, fixes=fixes)
+
+
+def _spaced(template: Literal, start: int) -> Diagnostic:
+    """The finding where white space comes first, which only other dialects trim."""
+    slash = "" if template.value.startswith(("/", "$"), start) else "/"
+    edits = reworded(template, 0, start, slash)
+    fixes = (Fix("take the white space out", edits, Safety.UNSAFE),) if edits else ()
+    message = "the result begins with white space, which a plain template keeps, and gets a slash before it"
+    return Diagnostic(NAME, message, template.at(0, start), _CURE, severity=SEVERITY, fixes=fixes)
