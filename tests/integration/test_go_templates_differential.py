@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 from generated_templates import Case, Generator
-from go_programs import GENEROUS, GO, HELM, request_root
+from go_programs import GENEROUS, GO, request_root
 from real_go import build, build_with_modules
 
+from tornado_proxy.rules.go_templates import compile_regex
 from tornado_proxy.templating.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.templating.golang.program import Program
+from tornado_proxy.templating.golang.program import TEMPLATE_OF_TEXT, Program
+from tornado_proxy.templating.golang.sprig.all import functions
 from tornado_proxy.templating.golang.sprig.refused import REFUSED
+from tornado_proxy.templating.golang.standard import STANDARD
 from tornado_proxy.templating.golang.values import from_json
+from tornado_proxy.templating.golang.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.integration
 
@@ -25,6 +29,7 @@ BATCH = 5000
 SPEAKING = (1, 27)  # an older encoding/json writes bytes that are no UTF-8 in another way
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/template.json").read_text(encoding="utf-8"))["vectors"]
 SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
+HELM = Vocabulary({**STANDARD, **functions(compile_regex), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
 
 # What docs/go-templates.md says is refused here and not in Go.
 KNOWN_REFUSALS = (

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.templating.golang import GoTemplate, compile_template
-from tornado_proxy.templating.golang.regex import KEPT, Expression, Re2Expression
+from tornado_proxy.templating.golang.regex import Expression, Re2Expression, keeping
 
 
-@lru_cache(maxsize=KEPT)
+@keeping
 def compile_regex(text: str) -> Expression:
-    """The expression of a text in Go's syntax; raises ValueError where Go refuses it.
-
-    A template's expressions are nearly always constants, so some are kept.
-    """
+    """The expression of a text in Go's syntax; raises ValueError where Go refuses it."""
     try:
         expression = read_expression(text)
     except PatternError as error:

@@ -77,6 +77,12 @@ def test_nesting_has_a_depth():
         '{{fromJson (repeat 16000 "[")}}',
         '{{regexReplaceAll "a" (repeat 16000 "a") "aaaa"}}',
         '{{regexReplaceAll "(.*)" (repeat 16000 "a") "$1$1$1$1"}}',
+        '{{regexMatch (repeat 2049 "a") "a"}}',
+        r'{{regexMatch "\\pL{1000}" "a"}}',
+        r'{{range until 4000}}{{$_ := regexMatch (printf "\\pL{%d}" .) "a"}}{{end}}',
+        '{{regexFindAll "(?:[^x]?){1000}y" (repeat 100 .) -1}}',
+        '{{$d := dict}}{{$e := dict}}{{range until 55}}{{$d = dict "a" $d "b" $d}}{{$e = dict "a" $e "b" $e}}{{end}}'
+        + "{{merge $d $e}}",
         "{{range until 4000}}" + "{{.}}" * 100 + "{{end}}",
         LONG + "{{range until 4000}}{{$_ := snakecase $k}}{{end}}",
         LONG + "{{range until 4000}}{{$_ := toJson $k}}{{end}}",

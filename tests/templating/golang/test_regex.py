@@ -1,8 +1,11 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 from go_programs import budget
 
 from tornado_proxy.templating.errors import LimitError
-from tornado_proxy.templating.golang.regex import Re2Expression, captures, compile_re2, matches
+from tornado_proxy.templating.golang.regex import Re2Expression, captures, compile_re2, keeping, matches
 
 
 def _found(pattern, text, most=-1):
@@ -59,10 +62,43 @@ def test_what_is_no_expression_says_why():
 
 
 def test_a_large_expression_gets_the_memory_that_it_needs():
-    """But not without end."""
-    assert compile_re2(r"\pL{1000}").spans(b"a" * 1000, 0) == [(0, 1000)]
-    with pytest.raises(ValueError, match="too large"):
-        compile_re2(r"\pL{1000}" * 20)
+    """But not without end; that is a limit, and no mistake in it."""
+    assert compile_re2(r"\pL{300}").spans(b"a" * 300, 0) == [(0, 300)]
+    with pytest.raises(LimitError, match="more than 16 MiB"):
+        compile_re2(r"\pL{1000}")
+
+
+def test_large_expressions_cost_more_steps():
+    """A search may follow all instructions of one at each byte."""
+    left = budget(steps=1000)
+    list(matches(compile_re2("a"), b"b" * 31, left))
+    assert left.left == 999
+    list(matches(compile_re2("(?:a?){32}"), b"b" * 31, left))
+    assert left.left < 960
+
+
+@dataclass(frozen=True)
+class _Weighing:
+    memory: int
+    names: Sequence[tuple[str, int]] = ()
+    size: int = 1
+
+    def spans(self, _text, _start):
+        return None
+
+
+def test_expressions_used_lately_are_kept_as_far_as_memory_goes():
+    """The one that was not used for longest goes first; one that is too large by itself stays no longer than another."""
+    compiled = []
+
+    @keeping
+    def compile_regex(text):
+        compiled.append(text)
+        return _Weighing(int(text) << 20)
+
+    for text in ("50", "60", "50", "61", "50", "60", "999", "999"):
+        compile_regex(text)
+    assert compiled == ["50", "60", "61", "60", "999", "999"]
 
 
 def test_searching_is_work():

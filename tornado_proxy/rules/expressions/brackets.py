@@ -103,6 +103,7 @@ def _has_other_case(within: Range) -> bool:
     return bisect_left(_LETTERS, low) < bisect_right(_LETTERS, high)
 
 
+@lru_cache(maxsize=128)
 def _ascii_class(text: str, *, fold: bool) -> Ranges:
     r"""The code points of `\d` or `[:alpha:]`; a negated one is asked for its opposite, which is small."""
     positive = text.replace("^", "") if text[0] == "[" else text.lower()

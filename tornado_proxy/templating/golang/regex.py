@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.templating.data import Captures
+from tornado_proxy.templating.errors import LimitError
 from tornado_proxy.templating.golang.limits import Budget
 from tornado_proxy.templating.golang.text import go_string
 from tornado_proxy.templating.searching import is_within, leftmost
@@ -16,15 +16,18 @@ from tornado_proxy.templating.searching import is_within, leftmost
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
 
-_MEMORY = (8 << 20, 64 << 20)
+_MEMORY = (2 << 20, 16 << 20)
 """Bytes for one expression, the second where the first is too small: what data asks for may not take much."""
 
-KEPT = 64
-"""How many expressions are kept compiled: in templates they are nearly always constants."""
+_KEPT = 128 << 20
+"""Bytes for all the expressions that are kept compiled: sixty usual ones, or seven large ones."""
 
 
 class Expression(Protocol):
-    """A compiled expression."""
+    """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take."""
+
+    size: int
+    memory: int
 
     @property
     def names(self) -> Sequence[tuple[str, int]]:
@@ -47,7 +50,9 @@ class Re2Expression:
     """
 
     def __init__(self, program: str, names: Sequence[tuple[str, int]] | None = None) -> None:
-        self._compiled = _compiled(program.encode())
+        self._compiled, memory = _compiled(program.encode())
+        self.size: int = self._compiled.programsize
+        self.memory = memory + 2 * len(program)
         self._sees_within = r"\B" in program
         first = [(name.decode(), number) for name, number in self._compiled.groupindex.items()]
         self.names: Sequence[tuple[str, int]] = first if names is None else names
@@ -58,18 +63,38 @@ class Re2Expression:
         return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
 
 
-def _compiled(program: bytes) -> Any:
+def _compiled(program: bytes) -> tuple[Any, int]:
+    """RE2's form of a program, and the bytes that it may take."""
     options = re2.Options()
     options.log_errors = False
     for options.max_mem in _MEMORY:
         try:
-            return re2.compile(program, options)
+            compiled = re2.compile(program, options)
         except re2.error as error:
             message = error.args[0].decode(errors="replace")
-    raise ValueError(message)
+            if "too large" not in message:
+                raise ValueError(message) from None
+        else:
+            re2.purge()  # it would keep more than a hundred, whatever memory they take
+            return compiled, options.max_mem
+    raise LimitError(f"an expression of the template takes more than {_MEMORY[-1] >> 20} MiB")
 
 
-@lru_cache(maxsize=KEPT)
+def keeping(compile_regex: CompileRegex) -> CompileRegex:
+    """The same, but what was compiled lately is kept: in templates, expressions are nearly always constants."""
+    kept: dict[str, Expression] = {}
+
+    def compile_or_find(text: str) -> Expression:
+        found = kept.pop(text, None)
+        kept[text] = expression = found or compile_regex(text)
+        while found is None and sum(each.memory for each in list(kept.values())) > _KEPT:
+            kept.pop(next(iter(kept)), None)
+        return expression
+
+    return compile_or_find
+
+
+@keeping
 def compile_re2(pattern: str) -> Expression:
     """The expression as RE2 itself reads it."""
     return Re2Expression(pattern)
@@ -79,9 +104,11 @@ def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1)
     """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
     text, offsets = _readable(text)
     position, last_end = 0, -1
+    # RE2 may have to follow all instructions at once; of those that a usual expression has, it does not.
+    cost = 1 + (expression.size >> 6)
     while most and position <= len(text):
         # A search may look at all that is left, and there are as many searches as matches.
-        budget.spend(1 + (len(text) - position >> 5))
+        budget.spend(cost * (1 + (len(text) - position >> 5)))
         spans = expression.spans(text, position)
         if spans is None:
             return

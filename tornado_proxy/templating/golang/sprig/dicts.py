@@ -117,6 +117,7 @@ def _merged(*, overwrite: bool) -> Callable[..., Map]:
 
 def _merge(budget: Budget, target: Map, source: Map, depth: int, *, overwrite: bool) -> None:
     """Package mergo's deepMerge of maps: empty entries are filled, or all overwritten; maps within are merged alike."""
+    budget.spend()
     budget.nest(depth)
     budget.items(len(target) + len(source))
     for key, new in list(source.items()):

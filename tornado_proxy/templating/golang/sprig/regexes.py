@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from tornado_proxy.templating.errors import LimitError
 from tornado_proxy.templating.golang.calling import INT, STRING, Function, budgeted, function
 from tornado_proxy.templating.golang.failures import ExecutionError
 from tornado_proxy.templating.golang.limits import Budget
@@ -14,7 +15,8 @@ from tornado_proxy.templating.golang.text import runes
 from tornado_proxy.templating.golang.values import STRING_SLICE, Slice
 from tornado_proxy.templating.plain import PlainTemplate, compile_template
 
-# What an expression costs that was not used lately.
+# The longest expression in bytes, and what one costs that was not used lately.
+_LONGEST = 2048
 _COMPILATION = 50
 _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
@@ -31,11 +33,15 @@ class _Regexes:
         self._compile_regex = compile_regex
 
     def _compiled(self, budget: Budget, pattern: bytes) -> Expression:
-        budget.spend(_COMPILATION + len(pattern))
+        if len(pattern) > _LONGEST:
+            raise LimitError(f"the template makes an expression of more than {_LONGEST} bytes")
+        budget.spend(_COMPILATION + 4 * len(pattern))
         try:
-            return self._compile_regex(pattern.decode())
+            expression = self._compile_regex(pattern.decode())
         except ValueError as error:
             raise ExecutionError(f"`{runes(pattern)}` is no regular expression: {error}") from None
+        budget.spend(expression.size >> 5)
+        return expression
 
     def must_match(self, budget: Budget, pattern: bytes, text: bytes) -> bool:
         """Whether the expression is found."""
