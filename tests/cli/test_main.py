@@ -64,3 +64,17 @@ def test_the_statuses_are_a_contract():
         ("FINDINGS", 1),
         ("FAILED", 2),
     ]
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_daemon_that_starts_is_not_ended_by_a_wish_to_reload(command):
+    """SIGHUP, which would end a process by default, is nothing to one that is about to read its files."""
+    code = f"""import signal
+from tornado_proxy.cli.main import main
+try:
+    main([{command!r}, "--help"])
+finally:
+    print(signal.getsignal(signal.SIGHUP).name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "SIG_IGN"

@@ -163,6 +163,16 @@ def test_the_metrics_of_all_workers_are_one_view(pair):
     eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 31)
 
 
+def test_without_a_worker_the_service_is_not_ready(pair):
+    """A load balancer is told to go elsewhere until there is one again."""
+    _, admin = pair
+    for pid in _pids(admin):
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: admin.ask("GET", "/-/ready")[0] == 503)
+    eventually(lambda: admin.ask("GET", "/-/ready")[0] == 200)
+    eventually(lambda: len(_pids(admin)) == 2)
+
+
 def test_workers_end_when_their_keeper_is_killed(doomed):
     """A kill -9 of the process that keeps them: the workers finish what runs, and free the port."""
     proxy, admin = doomed

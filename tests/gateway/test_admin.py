@@ -6,6 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import pytest
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
@@ -30,7 +31,7 @@ class Scripted:
         self.reloads += 1
         return self.in_force, {"outcome": "loaded" if self.in_force else "refused"}
 
-    def metrics(self):
+    async def metrics(self):
         """Metrics."""
         return b"tornado_proxy_generation 3.0\n"
 
@@ -87,12 +88,48 @@ async def test_looking_does_not_reload():
     assert (answer.code, answer.headers["Allow"], administration.reloads) == (405, "POST", 0)
 
 
-async def test_a_page_in_a_browser_cannot_reload():
+@pytest.mark.parametrize("header", ["Origin", "Referer", "Sec-Fetch-Site"])
+async def test_a_page_in_a_browser_cannot_reload(header):
     """A request that a web page made is refused."""
     administration = Scripted()
     async with _listener(administration) as ask:
-        answer = await ask("POST", "/-/reload", Origin="http://example.com")
+        answer = await ask("POST", "/-/reload", **{header: "http://example.com"})
     assert (answer.code, administration.reloads) == (403, 0)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_name_that_is_not_ours_is_refused(path):
+    """A web page whose name was made to lead here learns nothing, and does nothing."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        method = "POST" if path == "/-/reload" else "GET"
+        answer = await ask(method, path, Host="evil.example.com")
+    assert (answer.code, administration.reloads) == (421, 0)
+    assert b"generation" not in answer.body
+
+
+@pytest.mark.parametrize("host", ["localhost:9090", "127.0.0.1", "[::1]:9090", "LOCALHOST"])
+async def test_addresses_and_the_local_name_are_ours(host):
+    """However the listener is reached on this machine."""
+    async with _listener(Scripted()) as ask:
+        assert (await ask("GET", "/-/healthy", Host=host)).code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/-/healthy", 200), ("/-/status", 200), ("/metrics", 200), ("/-/reload", 405)]
+)
+async def test_a_head_is_answered_as_a_get(path, status):
+    """Without the body."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("HEAD", path)
+    assert (answer.code, answer.body) == (status, b"")
+
+
+async def test_a_method_that_is_not_there_names_those_that_are():
+    """RFC 9110 15.5.6."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("DELETE", "/-/status")
+    assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
 
 async def test_status_is_json_and_metrics_are_prometheus_text():

@@ -51,7 +51,9 @@ def test_another_configuration_has_no_copy_there(files, sources, tmp_path):
         kept.read(tmp_path / "other.yaml", ENVIRONMENT)
 
 
-@pytest.mark.parametrize("index", [b"", b"[]", b'{"rules": {}}', b'{"configuration": "", "rules": {"a": 1}}', b"\xff"])
+@pytest.mark.parametrize(
+    "index", [b"", b"[]", b'{"rules": {}}', b'{"configuration": "", "rules": {"a": 1}}', b"\xff", b"[" * 100_000]
+)
 def test_a_copy_that_was_damaged_is_none(files, sources, tmp_path, index):
     """Whatever stands there, it is an error that says where."""
     kept = LastGood(tmp_path / "kept")
@@ -59,6 +61,19 @@ def test_a_copy_that_was_damaged_is_none(files, sources, tmp_path, index):
     (tmp_path / "kept" / "current" / "index.json").write_bytes(index)
     with pytest.raises(NoLastGood, match="holds no copy"):
         kept.read(files.configuration, ENVIRONMENT)
+
+
+def test_the_copy_of_another_configuration_is_left_alone(files, sources, tmp_path):
+    """Two services would take each other's way out."""
+    LastGood(tmp_path / "kept").keep(sources)
+    other = files.folder / "other.yaml"
+    other.write_bytes(files.configuration.read_bytes())
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(read_sources(other, ENVIRONMENT))
+    assert kept.trouble == (
+        f"`{tmp_path}/kept` holds the copy of `{files.configuration}`; each configuration needs a directory of its own"
+    )
+    assert kept.read(files.configuration, ENVIRONMENT).digest == sources.digest
 
 
 class _Filled(LastGood):

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -27,6 +28,9 @@ COMMANDS = {
     "completion": "print a script that completes command lines in a shell",
 }
 """The subcommands, each a module of this package, and what each does."""
+
+
+_DAEMONS = {"serve", "demo"}  # SIGHUP asks them to reload, and would end them before they can heed it
 
 
 class Command(Protocol):
@@ -51,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if words and words[0] in COMMANDS:
+        if words[0] in _DAEMONS:
+            # What it reads at its start is looked at again before it is ready: nothing is missed.
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         return _run(words[0], words[1:])
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from http import HTTPStatus
+from ipaddress import ip_address
+from socket import gethostname
 from typing import Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
+from tornado_proxy.routing.mounts import host_name
+
 PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics")
+
+
+_LOCAL_NAMES = {"localhost", gethostname().lower()}
+_OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
 
 
 class Administration(Protocol):
@@ -27,7 +36,7 @@ class Administration(Protocol):
         """Reload at once: whether what is on disk is in force now, and the report, fit for JSON."""
         ...
 
-    def metrics(self) -> bytes:
+    async def metrics(self) -> bytes:
         """The metrics in Prometheus's text format."""
         ...
 
@@ -49,6 +58,20 @@ class _Handler(RequestHandler):
     def initialize(self, administration: Administration) -> None:
         self.administration = administration
 
+    def prepare(self) -> None:
+        if not self._is_meant():
+            self.say(
+                421, f"this listener is not called `{self.request.host_name}`: ask for its address, or `localhost`"
+            )
+
+    def _is_meant(self) -> bool:
+        """Whether it is asked by a name of its own.
+
+        A web page that this machine's browser shows may have its own name lead here (DNS rebinding), not ours.
+        """
+        name = host_name(self.request.host)
+        return not _is_loopback(self.request.remote_ip) or name in _LOCAL_NAMES or _is_address(name)
+
     def set_default_headers(self) -> None:
         self.clear_header("Server")
         self.set_header("Cache-Control", "no-store")
@@ -56,17 +79,35 @@ class _Handler(RequestHandler):
 
     def write_error(self, status_code: int, **_kwargs: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
+        if status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.set_header("Allow", "GET, HEAD")
         self.finish(f"{status_code}; the pages are {', '.join(PATHS)}\n")
 
     def get(self) -> Awaitable[None] | None:
         self.send_error(404)
         return None
 
+    def head(self) -> Awaitable[None] | None:
+        # Tornado sends a HEAD's answer without its body.
+        return self.get()
+
     def say(self, status: int, text: str) -> None:
         """Answer with a line of text."""
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(f"{text}\n")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(name: str | None) -> bool:
+    return name is not None and _is_address(name) and ip_address(name).is_loopback
 
 
 class _Healthy(_Handler):
@@ -95,7 +136,7 @@ class _Reload(_Handler):
 
     async def post(self) -> None:
         # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).
-        if "Origin" in self.request.headers:
+        if any(name in self.request.headers for name in _OF_BROWSERS):
             self.say(403, "not from a browser")
             return
         in_force, report = await self.administration.reload()
@@ -113,6 +154,6 @@ class _Status(_Handler):
 class _Metrics(_Handler):
     """The metrics."""
 
-    def get(self) -> None:
+    async def get(self) -> None:
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
-        self.finish(self.administration.metrics())
+        self.finish(await self.administration.metrics())

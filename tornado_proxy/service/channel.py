@@ -10,9 +10,10 @@ import pickle
 import socket
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tornado_proxy.service.sources import Sources
+from tornado_proxy.telemetry.totals import Counts
 
 _LENGTH = struct.Struct("!Q")
 
@@ -56,7 +57,19 @@ class Beat:
     view: Mapping[str, object]
 
 
-Message = Begin | Put | Stop | Beat
+@dataclass(frozen=True, slots=True)
+class Count:
+    """To a worker: tell what it has counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """From a worker: everything that it has counted so far. Also unasked, since a worker may be killed."""
+
+    counts: Counts = field(repr=False)
+
+
+Message = Begin | Put | Stop | Beat | Count | Counted
 
 
 class Channel:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from tornado_proxy.service.building import Workshop
 from tornado_proxy.service.channel import Begin, Put, Stop
@@ -24,6 +20,7 @@ from tornado_proxy.service.kept import KeptWorker, spawn
 from tornado_proxy.service.listening import Sockets
 from tornado_proxy.service.loading import Loaded
 from tornado_proxy.service.sources import Sources
+from tornado_proxy.telemetry.totals import Totals
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -32,7 +29,7 @@ LASTED = 10.0  # seconds of serving, after which the end of a worker is an accid
 BREATHS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a place is filled again, by how many workers did not last there; the last for all more."""
 
-Spawn = Callable[[int, Sockets, Path], Awaitable[KeptWorker]]
+Spawn = Callable[[Sockets], Awaitable[KeptWorker]]
 
 
 class CannotServe(Exception):
@@ -62,7 +59,9 @@ class Fleet:
         self._workers: dict[int, KeptWorker] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
-        self._counters = Path()
+        self._totals = Totals()
+        self._registry = CollectorRegistry()
+        self._registry.register(self._totals)
 
     def __repr__(self) -> str:
         return f"<Fleet of {self._count}, generation {self._begin.number}>"
@@ -70,8 +69,6 @@ class Fleet:
     async def start(self, sockets: Sockets) -> None:
         """Start the workers, and wait until each serves; raises `CannotServe` where one ends instead."""
         self._sockets = sockets
-        # The counters of all workers are files there (prometheus_client's multiprocess mode).
-        self._counters = Path(tempfile.mkdtemp(prefix="tornado-proxy-metrics-"))
         self._begin = Begin(1, self._begin.sources, self._begin.name_generation, sockets.inherited)
         loop = asyncio.get_running_loop()
         started = [loop.create_future() for _ in range(self._count)]
@@ -98,13 +95,21 @@ class Fleet:
         """What each worker does, as it said last."""
         return [worker.view for _, worker in sorted(self._workers.items())]
 
-    def metrics(self) -> bytes:
+    def serves(self) -> bool:
+        """Whether there is a worker whose loop has turned lately."""
+        return any(worker.answers for worker in self._workers.values())
+
+    async def metrics(self) -> bytes:
         """The metrics of all workers, added up, those of workers that were replaced among them."""
-        registry = CollectorRegistry()
-        if not self._keeping:
-            return b""
-        MultiProcessCollector(registry, path=str(self._counters))  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.count() for worker in workers))
+        for worker in workers:
+            self._take_counts(worker)
+        return generate_latest(self._registry)
+
+    def _take_counts(self, worker: KeptWorker) -> None:
+        if worker in self._workers.values():
+            self._totals.take(worker.pid, worker.counts)
 
     async def wind_down(self, grace: float) -> None:
         """Have every worker wind down, and end those that do not."""
@@ -120,8 +125,6 @@ class Fleet:
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
         await self._workshop.close()
-        if self._keeping:
-            shutil.rmtree(self._counters, ignore_errors=True)
 
     async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
         """Keep one place filled until the end; `first` gets whether its first worker serves."""
@@ -136,7 +139,7 @@ class Fleet:
     async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
         """Fill a place once, until its worker has ended."""
         try:
-            worker = await self._spawn(place, self._sockets, self._counters)
+            worker = await self._spawn(self._sockets)
         except OSError as error:
             _LOG.error("a worker cannot be started: %s", error)
             _tell(first, serves=False)
@@ -149,9 +152,10 @@ class Fleet:
             if not self._stopping:
                 _LOG.error("worker %d ended (%s); another takes its place", worker.pid, _said(status))
         finally:
+            self._take_counts(worker)
+            self._totals.end(worker.pid)
             del self._workers[place]
             await worker.close()
-            mark_process_dead(place, str(self._counters))  # type: ignore[no-untyped-call]
 
 
 def _tell(first: asyncio.Future[bool], *, serves: bool) -> None:

@@ -9,10 +9,11 @@ import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import Mapping
-from pathlib import Path
+from contextlib import suppress
 
-from tornado_proxy.service.channel import Beat, Channel
+from tornado_proxy.service.channel import Beat, Channel, Count, Counted, Message
 from tornado_proxy.service.listening import Sockets
+from tornado_proxy.telemetry.totals import Counts
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -20,6 +21,7 @@ TICK = 1.0  # seconds
 LATELY = 5  # ticks without a beat, after which a worker no longer counts as one that answers
 STUCK = 15  # the same, after which it is killed
 STARTING = 120  # ticks that a worker may take before its first beat
+COUNT_WITHIN = 1.0  # seconds after which a worker's counts of a while ago must do
 
 _PRIVATE = frozenset({"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"})
 
@@ -32,6 +34,8 @@ class KeptWorker:
         self._tick = tick
         self.channel = channel
         self.view: dict[str, object] = {"pid": process.pid}
+        self.counts: Counts = ()  # what it told last
+        self._tellings = 0  # how often it has told what it counted
         self._number = 0  # of the generation that it serves
         self._silent = 0  # ticks since its last beat
         self._changed = asyncio.Condition()
@@ -59,6 +63,14 @@ class KeptWorker:
             await self._changed.wait_for(lambda: self._gone or self._number >= number)
         return self._number >= number
 
+    async def count(self) -> None:
+        """Have it tell what it has counted; one that is busy has told it a few seconds ago."""
+        before = self._tellings
+        if await self.channel.send(Count()):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(COUNT_WITHIN), self._changed:
+                    await self._changed.wait_for(lambda: self._gone or self._tellings > before)
+
     async def ended(self) -> int:
         """Wait for the end of the process; its status, negative for a signal."""
         await self._listening
@@ -78,13 +90,22 @@ class KeptWorker:
         await self.channel.close()
 
     async def _listen(self) -> None:
-        while isinstance(beat := await self.channel.receive(), Beat):
+        while (message := await self.channel.receive()) is not None:
             async with self._changed:
-                self.view, self._number, self._silent = dict(beat.view), beat.number, 0
+                self._note(message)
                 self._changed.notify_all()
         async with self._changed:
             self._gone = True
             self._changed.notify_all()
+
+    def _note(self, message: Message) -> None:
+        match message:
+            case Beat(number, view):
+                self.view, self._number, self._silent = dict(view), number, 0
+            case Counted(counts):
+                self.counts, self._tellings = counts, self._tellings + 1
+            case _:
+                _LOG.error("worker %d says what no worker says: %r", self.pid, message)
 
     async def _watch(self) -> None:
         while not self._gone:
@@ -96,8 +117,8 @@ class KeptWorker:
                 return
 
 
-async def spawn(place: int, sockets: Sockets, counters: Path) -> KeptWorker:
-    """Start a worker for a place; it waits to be told what to serve. Raises OSError where the system has none left."""
+async def spawn(sockets: Sockets) -> KeptWorker:
+    """Start a worker; it waits to be told what to serve. Raises OSError where the system has none left."""
     ours, theirs = socket.socketpair()
     descriptors = [theirs.fileno(), *(each.fileno() for each in sockets.sockets)]
     with theirs:
@@ -106,9 +127,9 @@ async def spawn(place: int, sockets: Sockets, counters: Path) -> KeptWorker:
                 sys.executable,
                 "-m",
                 "tornado_proxy.service.worker",
-                *map(str, (place, *descriptors)),
+                *map(str, descriptors),
                 pass_fds=descriptors,
-                env={**_environment(os.environ), "PROMETHEUS_MULTIPROC_DIR": str(counters)},
+                env=_environment(os.environ),
             )
         except BaseException:
             ours.close()

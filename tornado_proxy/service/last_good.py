@@ -34,6 +34,10 @@ class NoLastGood(Exception):
     """There is no copy to start from; the text says why."""
 
 
+class _Taken(Exception):
+    """The directory is another configuration's."""
+
+
 async def keep_each(
     last_good: LastGood, in_force: Callable[[], Sources], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
@@ -55,7 +59,7 @@ async def keep_each(
 
 
 class LastGood:
-    """A directory that keeps the last good set of files."""
+    """A directory that keeps the last good set of files, of one configuration."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -70,9 +74,12 @@ class LastGood:
         if sources.text is None or self._kept == (sources.text, sources.rules):
             return
         try:
+            self._require_ours(sources.text)
             self._replace(sources.text, sources)
         except OSError as error:
             self.trouble = f"`{self.directory}` cannot keep it: {error.strerror or error}"
+        except _Taken as taken:
+            self.trouble = f"`{self.directory}` {taken}; each configuration needs a directory of its own"
         else:
             self._kept, self.trouble = (sources.text, sources.rules), ""
 
@@ -83,11 +90,20 @@ class LastGood:
             original, names = _read_index(folder / _INDEX)
             text = (folder / _CONFIGURATION).read_bytes().decode()
             rules = [RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in names.items()]
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise NoLastGood(f"`{folder}` holds no copy: {error}") from error
-        if original != str(config.absolute()):
+        if original != _name_of(config):
             raise NoLastGood(f"`{folder}` is a copy of `{original}`")
         return compile_text(SourceFile(str(config), text), environment, Read(tuple(rules)))
+
+    def _require_ours(self, text: SourceFile) -> None:
+        """Raise `_Taken` where the copy of another configuration is there, which a service may depend on."""
+        try:
+            original, _ = _read_index(self.directory / CURRENT / _INDEX)
+        except (OSError, ValueError, RecursionError):
+            return
+        if original != _name_of(Path(text.name)):
+            raise _Taken(f"holds the copy of `{original}`")
 
     def _replace(self, text: SourceFile, sources: Sources) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,6 +124,11 @@ class LastGood:
                 shutil.rmtree(other, ignore_errors=True)
 
 
+def _name_of(config: Path) -> str:
+    """What a configuration is known by."""
+    return str(config.absolute())
+
+
 def _read_index(path: Path) -> tuple[str, Mapping[str, str]]:
     """Of what it is a copy, and the names of rule files by those that they are kept under; raises `ValueError`."""
     match json.loads(path.read_bytes()):
@@ -126,7 +147,7 @@ def _write_set(folder: Path, text: SourceFile, sources: Sources) -> None:
         _write(folder / _RULES / kept, file.data)
     _write(folder / _CONFIGURATION, text.text.encode())
     index = {
-        "configuration": str(Path(text.name).absolute()),
+        "configuration": _name_of(Path(text.name)),
         "rules": {kept: file.name for kept, file in names.items()},
     }
     _write(folder / _INDEX, json.dumps(index, indent=2).encode())

@@ -76,7 +76,12 @@ class _Life:
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
         self._in_force = asyncio.Event()
-        self.ready = False
+        self._begun = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are being served."""
+        return self._begun and self._serving.serves()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -87,12 +92,12 @@ class _Life:
         admin.add_sockets(self._launch.admin.sockets)
         try:
             if await self._started():
-                self.ready = True
+                self._begun = True
                 self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
                 self._launch.notifier.ready(self._line())
                 await self._until_told_to_stop()
         finally:
-            self.ready = False
+            self._begun = False
             await self._wind_down()
             admin.stop()
             await admin.close_all_connections()
@@ -115,9 +120,9 @@ class _Life:
         self._take_note(report.outcome)
         return report.is_in_force, report_view(report)
 
-    def metrics(self) -> bytes:
+    async def metrics(self) -> bytes:
         """The metrics of requests and of reloads."""
-        return self._serving.metrics() + generate_latest(self._registry)
+        return await self._serving.metrics() + generate_latest(self._registry)
 
     async def _started(self) -> bool:
         """Begin to serve; false where the process is told to stop before it does."""

@@ -23,6 +23,7 @@ from tornado_proxy.telemetry.bus import Bus
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.service_log import service_log
+from tornado_proxy.telemetry.totals import Counts, counts_of
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -51,7 +52,11 @@ class Serving(Protocol):
         """What each process does, fit for JSON."""
         ...
 
-    def metrics(self) -> bytes:
+    def serves(self) -> bool:
+        """Whether anybody answers requests."""
+        ...
+
+    async def metrics(self) -> bytes:
         """The metrics of requests, in Prometheus's text format."""
         ...
 
@@ -114,7 +119,15 @@ class Solo:
         """What this process does."""
         return [self.view()]
 
-    def metrics(self) -> bytes:
+    def serves(self) -> bool:
+        """It does, as above."""
+        return True
+
+    def counts(self) -> Counts:
+        """What this process has counted."""
+        return counts_of(self._registry)
+
+    async def metrics(self) -> bytes:
         """The metrics of requests."""
         return generate_latest(self._registry)
 

@@ -1,21 +1,19 @@
 """A worker: serves what it is sent, says that its loop turns, and ends when told to or when nobody is left to tell it.
 
-Run as `python -m tornado_proxy.service.worker PLACE CHANNEL SOCKET…`: its place among the workers, and the numbers of
-the descriptors that it inherits.
+Run as `python -m tornado_proxy.service.worker CHANNEL SOCKET…`: the numbers of the descriptors that it inherits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import signal
 import socket
 import sys
 from collections.abc import Sequence
 
-from prometheus_client import values
-
-from tornado_proxy.service.channel import Beat, Begin, Channel, Put, Stop
+from tornado_proxy.service.channel import Beat, Begin, Channel, Count, Counted, Put, Stop
 from tornado_proxy.service.ending import end_process
 from tornado_proxy.service.listening import named
 from tornado_proxy.service.loading import compile_sources
@@ -27,19 +25,17 @@ from tornado_proxy.service.turns import in_short_turns
 _LOG = logging.getLogger("tornado_proxy")
 
 BEAT_EVERY = 0.5  # seconds
+COUNT_EVERY = 10  # beats, after which the keeper is told what was counted, asked or not
 
 
 def main(arguments: Sequence[str]) -> None:
     """Work on the inherited descriptors."""
-    place, *descriptors = (int(each) for each in arguments)
-    end, *listening = (socket.socket(fileno=each) for each in descriptors)
+    end, *listening = (socket.socket(fileno=int(each)) for each in arguments)
     for taken in listening:
         taken.setblocking(False)
     # The process that keeps the workers hears of these, and tells them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # One set of counters for a place, not for each process that ever took it.
-    values.ValueClass = values.MultiProcessValue(lambda: place)  # type: ignore[no-untyped-call]
     asyncio.run(work(end, listening))
 
 
@@ -76,6 +72,7 @@ class _Work:
         for task in (beating, obeying, ended):
             task.cancel()
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
+        await self._channel.send(self._counted())
 
     @property
     def _grace(self) -> float:
@@ -83,8 +80,15 @@ class _Work:
         return self._loaded.settings.grace_period if self._loaded.settings else 0.0
 
     async def _beat(self) -> None:
-        while await self._channel.send(self._news()):  # noqa: ASYNC110 - a beat waits for time alone
+        for beat in itertools.count(1):
+            if not await self._channel.send(self._news()):
+                return
+            if beat % COUNT_EVERY == 0:
+                await self._channel.send(self._counted())
             await asyncio.sleep(BEAT_EVERY)
+
+    def _counted(self) -> Counted:
+        return Counted(self._serving.counts())
 
     def _news(self) -> Beat:
         return Beat(self._serving.number, self._serving.view())
@@ -99,6 +103,8 @@ class _Work:
                     except Exception:  # noqa: BLE001 - whatever it is, this worker serves what the others do not
                         _LOG.exception("generation %d cannot be taken over, so that another worker must", number)
                         return self._grace, False
+                case Count():
+                    await self._channel.send(self._counted())
                 case Stop(grace):
                     return grace, True
                 case _:

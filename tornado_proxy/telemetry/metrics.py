@@ -59,13 +59,7 @@ class RequestMetrics:
             registry=registry,
             buckets=_SECONDS,
         )
-        # Of several processes that serve one port, those that live are added up.
-        self._in_flight = Gauge(
-            "tornado_proxy_requests_in_flight",
-            "Requests being answered",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
+        self._in_flight = Gauge("tornado_proxy_requests_in_flight", "Requests being answered", registry=registry)
 
     def __call__(self, event: Event) -> None:
         """Count an event."""
