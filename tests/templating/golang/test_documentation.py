@@ -7,6 +7,7 @@ from go_programs import written
 from tornado_proxy.templating.golang.headers import HEADER, VALUES
 from tornado_proxy.templating.golang.limits import Limits
 from tornado_proxy.templating.golang.scanner import DEEPEST
+from tornado_proxy.templating.golang.sprig.regexes import LONGEST
 from tornado_proxy.templating.golang.template import vocabulary
 from tornado_proxy.templating.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 
@@ -58,7 +59,7 @@ def test_the_limits_are_those_of_the_product():
     """Each number, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = Limits()
-    assert numbers == [limits.steps, limits.text, limits.items, limits.depth, DEEPEST]
+    assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST]
 
 
 @pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))

@@ -81,8 +81,7 @@ def test_nesting_has_a_depth():
         r'{{regexMatch "\\pL{1000}" "a"}}',
         r'{{range until 4000}}{{$_ := regexMatch (printf "\\pL{%d}" .) "a"}}{{end}}',
         '{{regexFindAll "(?:[^x]?){1000}y" (repeat 100 .) -1}}',
-        '{{$d := dict}}{{$e := dict}}{{range until 55}}{{$d = dict "a" $d "b" $d}}{{$e = dict "a" $e "b" $e}}{{end}}'
-        + "{{merge $d $e}}",
+        '{{$d := dict}}{{range until 55}}{{$d = dict "a" $d "b" $d}}{{end}}{{merge $d (dict "a" $d)}}',
         "{{range until 4000}}" + "{{.}}" * 100 + "{{end}}",
         LONG + "{{range until 4000}}{{$_ := snakecase $k}}{{end}}",
         LONG + "{{range until 4000}}{{$_ := toJson $k}}{{end}}",

@@ -15,8 +15,10 @@ from tornado_proxy.templating.golang.text import runes
 from tornado_proxy.templating.golang.values import STRING_SLICE, Slice
 from tornado_proxy.templating.plain import PlainTemplate, compile_template
 
-# The longest expression in bytes, and what one costs that was not used lately.
-_LONGEST = 2048
+LONGEST = 2048
+"""The most bytes of an expression."""
+
+# What an expression costs that was not used lately.
 _COMPILATION = 50
 _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
@@ -33,8 +35,8 @@ class _Regexes:
         self._compile_regex = compile_regex
 
     def _compiled(self, budget: Budget, pattern: bytes) -> Expression:
-        if len(pattern) > _LONGEST:
-            raise LimitError(f"the template makes an expression of more than {_LONGEST} bytes")
+        if len(pattern) > LONGEST:
+            raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
         budget.spend(_COMPILATION + 4 * len(pattern))
         try:
             expression = self._compile_regex(pattern.decode())
