@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def test_a_bad_edit_that_is_taken_back_alarms_nobody_any_more(admin, folder):
     (folder / "rules" / "site.rules").write_text(good)
     assert admin.reload()[1]["outcome"] == "unchanged"
     assert admin.metric("tornado_proxy_config_last_reload_successful") == 1
+
+
+@pytest.mark.parametrize("name", ["proxy.yaml", "rules/site.rules"])
+def test_a_pipe_in_the_place_of_a_file_stops_nothing(admin, folder, name):
+    """It is refused without being waited for, and the file loads once it is back."""
+    good = (folder / name).read_bytes()
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    code, report = admin.reload()
+    assert (code, report["diagnostics"][0]["code"]) == (422, "unreadable-file")
+    (folder / name).unlink()
+    (folder / name).write_bytes(good)
+    assert admin.reload()[0] == 200
 
 
 def test_requests_are_counted(admin, running):
