@@ -5,7 +5,11 @@ NAME = "unknown-group"
 
 
 @pytest.mark.parametrize(
-    "template", ["/$1/$page", "/${1}x/$0", "/$$page", "/$", "/price$", "/a\\b", "/$${page", "/${", "/${-}"]
+    "template",
+    [
+        *("/$1/$page", "/${1}x/$0", "/$$page", "/$", "/price$", "/a\\b", "/$${page", "/${", "/${-}"),
+        *("/{slug}", "/{{page}}", "/$(slug)", "/%2", "/%1A", "/$$(page)", "/$$&", "/$page{x}", "/100%"),
+    ],
 )
 def test_groups_that_exist_are_left_alone(template):
     """Names, numbers, the whole match, and dollars that refer to nothing are no finding."""
@@ -24,6 +28,13 @@ def test_groups_that_exist_are_left_alone(template):
         ("^/(.*)$", r"/\1", r"`\1` is no reference to a group here, but text", "write `${1}`"),
         ("^/(?P<a>.*)$", r"/\g<a>", r"`\g<a>` is no reference to a group here, but text", "write `${a}`"),
         ("^/(?P<page>.*)$", "/${page", "`${page` is no reference to a group here, but text", "write `${page}`"),
+        ("^/.*$", r"/\1", r"`\1` is no reference to a group here, but text", "it has no group; put what is to be kept between `(?P<name>` and `)`"),
+        ("^/(?P<page>.*)$", "/$(page)", "`$(page)` is no reference to a group here, but text", "write `${page}`"),
+        ("^/(?P<page>.*)$", "/{page}", "`{page}` is no reference to a group here, but text", "write `${page}`"),
+        ("^/(?P<page>.*)$", "/{1}", "`{1}` is no reference to a group here, but text", "write `${1}`"),
+        ("^/(?P<page>.*)$", "/%1", "`%1` is no reference to a group here, but text", "write `${1}`"),
+        ("^/(?P<page>.*)$", "/x$&", "`$&` is no reference to a group here, but text", "write `${0}`"),
+        ("^/(?P<page>.*)$", r"/x\0", r"`\0` is no reference to a group here, but text", "write `${0}`"),
         ("^/(?P<page>.*)$", "/$1${page-x}", "`${page` is no reference to a group here, but text", "write `${page}`"),
     ],
 )  # fmt: skip
@@ -43,6 +54,32 @@ def test_the_reference_that_was_meant_is_written(template, after):
     assert fixed(NAME, f"{text}`{template}`") == f"{text}`{after}`"
 
 
-def test_other_dialects_are_left_to_the_compiler():
-    """A template of another dialect may hold dollars."""
-    assert places(NAME, "rewrite `^/a$` -> jinja `/$1`") == []
+@pytest.mark.parametrize(
+    "template",
+    [
+        "jinja `/$2/$slug/$$1/${slug}`",
+        "jinja `/{# $page #}{% set a = '$page' %}{{ '$1' }}`",
+        "go `/{{ $page := .Key }}{{ $page }}`",
+        "go `/$2`",
+    ],
+)
+def test_dollars_of_other_dialects_are_left_alone(template):
+    """A template of another dialect may hold dollars, as text or within its braces, that name no group."""
+    assert places(NAME, f"rewrite `^/(?P<page>.*)$` -> {template}") == []
+
+
+@pytest.mark.parametrize(
+    ("template", "after"),
+    [
+        ("jinja `/$1`", "jinja `/{{ groups[1] }}`"),
+        ("jinja `/${page}`", "jinja `/{{ groups.page }}`"),
+        ('jinja "/$page"', 'jinja "/{{ groups.page }}"'),
+        (r"jinja `/\1`", "jinja `/{{ groups[1] }}`"),
+        (r"go `/\g<page>{{ .Key }}`", "go `/{{ .Groups.page }}{{ .Key }}`"),
+        ("go `/$1`", 'go `/{{ index .Groups "1" }}`'),
+    ],
+)
+def test_a_plain_reference_in_another_dialect_is_written_in_it(template, after):
+    """Jinja and Go have groups of their own, and a dollar outside of braces is text."""
+    statement = "rewrite `^/(?P<page>.*)$` -> "
+    assert fixed(NAME, statement + template) == statement + after

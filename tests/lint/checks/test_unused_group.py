@@ -21,6 +21,12 @@ NAME = "unused-group"
         ("^/(?P<page>.*)$", "go `/{{ range .Groups }}{{ . }}{{ end }}`"),
         ("^/(?P<page>.*)$", "`/{{ groups.page }}`"),
         ("^/(?P<page>.*)$", "`/$pgae`"),
+        ("^/(?P<page>.*)$", "`/${page`"),
+        ("^/(?P<page>.*)$", "`/{page}`"),
+        ("^/(?P<page>.*)$", r"`/\2`"),
+        ("^/(?P<a>.)(?P<page>.*)$", "`/$a/%2`"),
+        ("^/(?P<page>.*)$", "jinja `/$page`"),
+        ("^/(?P<page>.*)$", "go `/$1`"),
     ],
 )
 def test_groups_that_are_used_or_hold_together(source, template):

@@ -2,7 +2,9 @@ r"""A template that asks for a group which its source does not have.
 
 In a plain template such a group is empty, as it is in Go: `/archive/$page.html` quietly becomes `/archive/.html`. The
 longest name counts, so `$1x` is the group `1x`. The other dialects refuse it when the file is compiled.
-What only looks like a reference, `\1` or `${page` without its closing brace, is text.
+What only looks like a reference, as other languages write one (`\1`, `$(page)`, `{page}`, `%1`, `$&`) or as
+`${page` without its closing brace, is text; so is `$page` in the other dialects, which write `{{ groups.page }}` and
+`{{ .Groups.page }}`.
 
 ### Avoid
 
@@ -31,16 +33,15 @@ Writes the group that was probably meant. Unsafe: keys are rewritten otherwise.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.suggestion import did_you_mean
-from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import listed
 from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
+from tornado_proxy.lint.slips import Slip, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.rules.patterns import Pattern
@@ -49,27 +50,25 @@ NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES
 SEVERITY = Severity.ERROR
 
-# How other languages write a reference; and one whose brace is not closed. A dollar may stand for another one.
-_NO_REFERENCE = re.compile(r"\$\$|\\(?:([1-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])")
-
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Look at every reference of every plain template."""
+    """Look at every reference, and at every slip for one; where a group is missing other dialects do not compile."""
     for target in subject.targets:
         for rewrite in target.rewrites:
-            if rewrite.dialect is Dialect.PLAIN:
-                yield from _findings(rewrite)
+            for name, start, end in rewrite.template.group_references:
+                if not has_group(rewrite.pattern, name):
+                    yield _unknown(rewrite, name, start, end)
+            for slip in slips(rewrite):
+                yield _slip(rewrite, slip)
 
 
-def _findings(rewrite: Rewrite) -> Iterator[Diagnostic]:
-    for name, start, end in rewrite.template.group_references:
-        if not has_group(rewrite.pattern, name):
-            yield _unknown(rewrite, name, start, end)
-    for found in _NO_REFERENCE.finditer(rewrite.template.text):
-        if found.lastindex is not None:
-            meant = f"${{{found[found.lastindex]}}}"
-            message = f"`{found[0]}` is no reference to a group here, but text"
-            yield _finding(rewrite, found.span(), message, (f"write `{meant}`", meant))
+def _slip(rewrite: Rewrite, slip: Slip) -> Diagnostic:
+    written = rewrite.template.text[slip.start : slip.end]
+    message = f"`{written}` is no reference to a group here, but text"
+    if not has_group(rewrite.pattern, slip.group):
+        return _finding(rewrite, (slip.start, slip.end), message, (_groups_of(rewrite.pattern), ""))
+    meant = reference(slip.group, rewrite.dialect)
+    return _finding(rewrite, (slip.start, slip.end), message, (f"write `{meant}`", meant))
 
 
 def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> Diagnostic:

@@ -2,7 +2,8 @@ r"""A group that captures what the template never uses.
 
 Who names a part of a key means to use it. If the template does not, many keys become one: `/press/spring.html` and
 `/press/autumn.html` both lead to the same object. What only holds alternatives together, or repeats, may stand between
-plain parentheses; `(?:…)` captures nothing.
+plain parentheses; `(?:…)` captures nothing. Nothing is said where the template has a slip for a reference, such as
+`${page`, which is a finding of its own.
 
 ### Avoid
 
@@ -41,6 +42,7 @@ from tornado_proxy.lint.automata.syntax import Alternation, Group, Member, Node,
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
+from tornado_proxy.lint.slips import slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templating.references import group_number
@@ -51,7 +53,7 @@ SEVERITY = Severity.WARNING
 
 # Where a template may use groups, named by a literal or not; a plain one, where its author takes it for another.
 _MENTIONS = {
-    Dialect.PLAIN: re.compile(r"\{\{|\\[1-9gk]"),
+    Dialect.PLAIN: re.compile(r"\{\{"),
     Dialect.JINJA: re.compile(r"\bgroups\b"),
     Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
 }
@@ -75,6 +77,8 @@ def _names_all_it_uses(rewrite: Rewrite) -> bool:
 def _findings(rewrite: Rewrite, tree: Node) -> Iterator[Diagnostic]:
     used = {name for name, _, _ in rewrite.template.group_references}
     unused = [*_unused(tree, used)]
+    if unused and next(slips(rewrite), None) is not None:
+        return
     repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)} if unused else ()
     for group in unused:
         holds_together = id(group) in repeated or isinstance(bare(group), Alternation)

@@ -1,0 +1,55 @@
+r"""What was meant as a reference to a group and is text: as other languages write one, or with its brace not closed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.results import has_group
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templating.references import group_number
+
+# What cannot be meant otherwise, then what only is a slip where there is such a group; `$$` stands for a dollar.
+_IN_PLAIN = re.compile(
+    r"\$\$|\\(?:([0-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])|\$(&)"
+    r"|\$\((?P<round>\w+)\)|\{(?<![{$]\{)(?P<curly>\w+)\}(?!\})|%(?P<percent>[1-9])(?![0-9A-Fa-f])"
+)
+# In another dialect plain ones are slips; those within braces are its own variables, and texts.
+_IN_OTHERS = re.compile(
+    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\$"
+    r"|\\(?:(?P<number>[1-9])|[gk]<(?P<called>\w+)>)|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)",
+    re.DOTALL,
+)
+_WHOLE = {"&": "0"}
+
+
+class Slip(NamedTuple):
+    """A text that was meant as a reference to a group, and its place in the template (code points)."""
+
+    group: str
+    start: int
+    end: int
+
+
+def slips(rewrite: Rewrite) -> Iterator[Slip]:
+    """What a template has for references that are none; where that may be meant, only those to groups that exist."""
+    expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
+    for found in expression.finditer(rewrite.template.text):
+        if found.lastindex is not None:
+            group = _WHOLE.get(found[found.lastindex], found[found.lastindex])
+            if found.lastgroup is None or has_group(rewrite.pattern, group):
+                yield Slip(group, *found.span())
+
+
+def reference(group: str, dialect: Dialect) -> str:
+    """How a dialect refers to a group."""
+    by_number = group_number(group) is not None
+    match dialect:
+        case Dialect.PLAIN:
+            return f"${{{group}}}"
+        case Dialect.JINJA:
+            return f"{{{{ groups[{group}] }}}}" if by_number else f"{{{{ groups.{group} }}}}"
+        case Dialect.GO:
+            return f'{{{{ index .Groups "{group}" }}}}' if by_number else f"{{{{ .Groups.{group} }}}}"
