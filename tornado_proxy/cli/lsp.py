@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.cli.loading import Ended, load_settings
 from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.service.ending import end_process
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
@@ -33,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the editor leaves; 2 where there is nothing to serve with."""
     try:
-        from tornado_proxy.tools.lsp.handlers import rules_server  # noqa: PLC0415 - pygls is an extra
+        from tornado_proxy.tools.lsp.connection import serve  # noqa: PLC0415 - pygls is an extra
+        from tornado_proxy.tools.lsp.frames import BadFrame  # noqa: PLC0415 - the same
+        from tornado_proxy.tools.lsp.handlers import rules_server  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
         cure = "install it with `pip install 'tornado-proxy[lsp]'`"
         print(f"tornado-proxy lsp: the extra `lsp` is missing ({error.name}); {cure}", file=sys.stderr)
@@ -44,8 +47,15 @@ def run(arguments: argparse.Namespace) -> int:
         return ended.tell("lsp")
     # Editors show what comes on standard error; pygls would tell of every message.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    rules_server(version("tornado-proxy"), _places(arguments.paths, settings), settings).start_io()
-    return ExitStatus.CLEAN
+    server = rules_server(version("tornado-proxy"), _places(arguments.paths, settings), settings)
+    try:
+        serve(server, sys.stdin.buffer, sys.stdout.buffer)
+    except BadFrame as error:
+        print(f"tornado-proxy lsp: {error}", file=sys.stderr)
+        return end_process(ExitStatus.FAILED)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return end_process(ExitStatus.FAILED)
+    return end_process(ExitStatus.CLEAN)
 
 
 def _places(given: list[Path], settings: Settings | None) -> list[Path]:

@@ -125,13 +125,14 @@ def find_rule_files(place: Path, unreadable: Callable[[OSError], object]) -> Seq
     """The rule files at or below a place, in order; a place that is a file counts whatever its name."""
     if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir raises where a name is too long
         return [place] if os.path.exists(place) else []  # noqa: PTH110 - the same
-    found = [
-        Path(folder, name)
-        for folder, names in _folders(place, unreadable)
-        for name in names
-        if name.endswith(".rules") and not name.startswith(".")
-    ]
+    found = [path for paths in rule_files_by_folder(place, unreadable) for path in paths]
     return sorted(found, key=lambda path: os.fsencode(path.relative_to(place)))
+
+
+def rule_files_by_folder(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[Sequence[Path]]:
+    """The rule files of each directory at and below one, those too that have none: for those who look at some only."""
+    for folder, names in _folders(place, unreadable):
+        yield [Path(folder, name) for name in names if name.endswith(".rules") and not name.startswith(".")]
 
 
 def _folders(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[tuple[str, list[str]]]:

@@ -156,3 +156,17 @@ def test_a_lens_shows_the_tests_and_leads_to_one(vscode):
     vscode.wait(vscode.client.workspace_execute_command_async(command))
     shown = vscode.client.shown_documents.pop()
     assert (shown.uri, shown.selection.start) == (vscode.uri("a.rules"), types.Position(3, 4))
+
+
+def test_a_text_that_is_too_large_is_answered_with_nothing(vscode):
+    """It is not read, so that no answer is late; a finding says so."""
+    position = vscode.show("a.rules", "# long\n" * 700_000 + "‸")
+    document, client = vscode.document("a.rules"), vscode.client
+    vscode.findings("a.rules", "too-large")
+    assert vscode.wait(client.text_document_hover_async(types.HoverParams(document, position))) is None
+    assert not vscode.wait(client.text_document_definition_async(types.DefinitionParams(document, position)))
+    assert not vscode.wait(client.text_document_completion_async(types.CompletionParams(document, position)))
+    assert not vscode.wait(client.text_document_document_symbol_async(types.DocumentSymbolParams(document)))
+    assert not vscode.wait(client.text_document_code_lens_async(types.CodeLensParams(document)))
+    layout = types.DocumentFormattingParams(document, types.FormattingOptions(4, insert_spaces=True))
+    assert not vscode.wait(client.text_document_formatting_async(layout))

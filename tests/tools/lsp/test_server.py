@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 from editing import site
 from language_client import editor
 from lsprotocol import types
+
+from tornado_proxy.tools.lsp import server as lsp_server
+from tornado_proxy.tools.lsp.server import RulesServer
 
 _MOVE = site('rewrite `^/a$` -> "/b"')
 _TEST = site('test "/a" -> "/b"')
@@ -120,3 +126,15 @@ def test_with_a_configuration_more_can_be_said(tmp_path):
         parameters = types.CompletionParams(session.document("rules/a.rules"), position)
         found = session.wait(session.client.text_document_completion_async(parameters))
         assert "site" in [each.label for each in found]
+
+
+def test_an_analysis_that_takes_long_is_not_waited_for(monkeypatch):
+    """A request is answered with nothing, and the work goes on."""
+    monkeypatch.setattr(lsp_server, "PATIENCE", 0.01)
+    server, done = RulesServer("1"), threading.Event()
+    monkeypatch.setattr(lsp_server, "analyse", lambda *_: done.wait())
+    try:
+        assert asyncio.run(server.analysis("file:///nowhere/a.rules")) is None
+    finally:
+        done.set()
+        server.shutdown()

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.tools.lsp.workspace import Sources, Workspace, resolved
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.tools.lsp import workspace as lsp_workspace
+from tornado_proxy.tools.lsp.workspace import LARGEST, MOST_FILES, Sources, Workspace, resolved
 
 
 @pytest.fixture
@@ -44,7 +46,56 @@ def test_nothing_above_the_clients_folder_is_looked_at(folder):
     _write(folder, "a.rules", "rules/b.rules")
     inner = folder / "rules"
     assert Workspace((inner,)).together_with(str(inner / "b.rules")) == (inner,)
-    assert Workspace().together_with(str(inner / "b.rules")) == (inner,)
+
+
+def test_without_a_folder_a_file_is_looked_at_alone(folder):
+    """What lies around a file that an editor opens by itself, such as one of the system's own, is nobody's business."""
+    _write(folder, "a.rules", "b.rules", "more/c.rules")
+    assert _names(Workspace().sources(str(folder / "a.rules")), folder) == ["a.rules"]
+    assert _names(Workspace((folder / "more",)).sources(str(folder / "a.rules")), folder) == ["a.rules"]
+
+
+def _sparse(path: Path, size: int) -> None:
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def test_of_a_set_that_is_too_large_the_file_alone_is_read(folder):
+    """It is told as a mistake, so that no test is judged by rules that are not there."""
+    _write(folder, "a.rules")
+    _sparse(folder / "b.rules", LARGEST)
+    found = Workspace((folder,)).sources(str(folder / "a.rules"))
+    assert _names(found, folder) == ["a.rules"]
+    (mistake,) = found.mistakes
+    assert mistake.message == "the rule files that are read together have more than 4 MB: only this one is looked at"
+    assert (mistake.code, mistake.severity, mistake.place) == ("too-large", Severity.ERROR, f"{folder}/a.rules:1:1")
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_file_that_is_too_large_is_not_read(folder, shown):
+    """Whether it is on disk or in the editor."""
+    _sparse(folder / "a.rules", LARGEST + 1)
+    name = str(folder / "a.rules")
+    workspace = Workspace((folder,))
+    found = (workspace.with_text(name, "#" * (LARGEST + 1)) if shown else workspace).sources(name)
+    assert found.files == ()
+    assert [each.message for each in found.mistakes] == ["the file has more than 4 MB: it is not looked at"]
+
+
+def test_a_set_of_too_many_files_is_not_read(folder):
+    """Each of them would be read again after every pause."""
+    for number in range(MOST_FILES + 1):
+        (folder / f"{number}.rules").touch()
+    found = Workspace((folder,)).sources(str(folder / "1.rules"))
+    assert (len(found.files), [each.code for each in found.mistakes]) == (1, ["too-large"])
+
+
+def test_no_more_directories_are_looked_through_than_an_editor_can_wait_for(folder, monkeypatch):
+    """A file in somebody's home does not lead to all that lies there."""
+    monkeypatch.setattr(lsp_workspace, "MOST_FOLDERS", 3)
+    _write(folder, "a.rules", "1/x", "2/x", "3/x/y")
+    found = Workspace((folder,)).sources(str(folder / "a.rules"))
+    assert [each.code for each in found.mistakes] == ["too-large"]
 
 
 def test_places_that_are_given_are_read_together(folder):

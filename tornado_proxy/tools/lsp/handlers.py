@@ -82,17 +82,20 @@ def _answer_at_places(server: RulesServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(parameters: types.HoverParams) -> types.Hover | None:
         analysis, name, offset = await _asked(server, parameters)
-        found = hover_at(analysis, name, offset)
+        found = hover_at(analysis, name, offset) if analysis else None
         return server.translation.hover(found) if found else None
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def define(parameters: types.DefinitionParams) -> list[types.Location]:
         analysis, name, offset = await _asked(server, parameters)
-        return [server.translation.location(span) for span in definitions(analysis, name, offset)]
+        found = definitions(analysis, name, offset) if analysis else ()
+        return [server.translation.location(span) for span in found]
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=_TRIGGERS))
     def complete(parameters: types.CompletionParams) -> list[types.CompletionItem]:
         source = server.source(parameters.text_document.uri)
+        if source is None:
+            return []
         offset = server.translation.offset(source, parameters.position)
         proposals = completions(source, offset, server.known_targets())
         return [server.translation.completion(each, number) for number, each in enumerate(proposals)]
@@ -101,18 +104,18 @@ def _answer_at_places(server: RulesServer) -> None:
     async def act(parameters: types.CodeActionParams) -> list[types.CodeAction]:
         uri = parameters.text_document.uri
         analysis, name = await server.analysis(uri), server.name_of(uri)
-        found = _actions(server, analysis, name, parameters.range)
+        found = _actions(server, analysis, name, parameters.range) if analysis else []
         wanted = parameters.context.only
         return [each for each in found if wanted is None or any(_is_kind(each, kind) for kind in wanted)]
 
 
 async def _asked(
     server: RulesServer, parameters: types.HoverParams | types.DefinitionParams
-) -> tuple[Analysis, str, int]:
+) -> tuple[Analysis | None, str, int]:
     """What is known of a file, its name, and the offset that a request points to."""
     uri = parameters.text_document.uri
     analysis, name = await server.analysis(uri), server.name_of(uri)
-    document = analysis.document(name)
+    document = analysis.document(name) if analysis else None
     return analysis, name, server.translation.offset(document.source, parameters.position) if document else 0
 
 
@@ -140,17 +143,19 @@ def _is_kind(action: types.CodeAction, wanted: types.CodeActionKind | str) -> bo
 def _answer_for_files(server: RulesServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_FORMATTING)
     def lay_out(parameters: types.DocumentFormattingParams) -> list[types.TextEdit]:
-        return server.translation.edits(layout_edits(parse(server.source(parameters.text_document.uri))))
+        source = server.source(parameters.text_document.uri)
+        return server.translation.edits(layout_edits(parse(source))) if source else []
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(parameters: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        document = parse(server.source(parameters.text_document.uri)).document
-        return [server.translation.symbol(each) for each in symbols(document)]
+        source = server.source(parameters.text_document.uri)
+        return [server.translation.symbol(each) for each in symbols(parse(source).document)] if source else []
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())
     async def lens(parameters: types.CodeLensParams) -> list[types.CodeLens]:
         uri = parameters.text_document.uri
-        found = lenses(await server.analysis(uri), server.name_of(uri))
+        analysis = await server.analysis(uri)
+        found = lenses(analysis, server.name_of(uri)) if analysis else ()
         return [server.translation.lens(each) for each in found]
 
     @server.command(SHOW_TEST)

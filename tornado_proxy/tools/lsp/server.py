@@ -22,15 +22,19 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.analysis import Analysis, Demand, analyse
+from tornado_proxy.tools.lsp.connection import RulesProtocol
 from tornado_proxy.tools.lsp.positions import Encoding
 from tornado_proxy.tools.lsp.translation import NAME, Translation
-from tornado_proxy.tools.lsp.workspace import Workspace, resolved
+from tornado_proxy.tools.lsp.workspace import LARGEST, Workspace, resolved
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
 
 PAUSE = 0.15
 """Seconds without a key press after which findings are looked for; requests do not wait for them."""
+
+PATIENCE = 5.0
+"""Seconds after which a request is answered with nothing rather than with what is still being worked on."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +44,8 @@ class RulesServer(LanguageServer):
 
     def __init__(self, version: str, places: Sequence[Path] = (), settings: Settings | None = None) -> None:
         # The whole text is sent: pygls takes U+2028 and the like for line ends, and would apply changes elsewhere.
-        super().__init__(NAME, version, text_document_sync_kind=types.TextDocumentSyncKind.Full, max_workers=4)
+        full = types.TextDocumentSyncKind.Full
+        super().__init__(NAME, version, text_document_sync_kind=full, protocol_cls=RulesProtocol, max_workers=4)
         self.translation = Translation()
         self._settings = settings
         self._files = Workspace(places=tuple(Path(resolved(str(place))) for place in places))
@@ -98,10 +103,11 @@ class RulesServer(LanguageServer):
         for name in self._files.texts:
             self.look_soon(name)
 
-    def source(self, uri: str) -> SourceFile:
-        """The text of an open file."""
+    def source(self, uri: str) -> SourceFile | None:
+        """The text of an open file; None of one that is too large to be answered for at once."""
         name = self.name_of(uri)
-        return SourceFile(name, self._files.texts.get(name, ""))
+        text = self._files.texts.get(name, "")
+        return SourceFile(name, text) if len(text) <= LARGEST else None
 
     def known_targets(self) -> list[str]:
         """The names of all targets that the last analyses and the configuration know."""
@@ -109,9 +115,14 @@ class RulesServer(LanguageServer):
         found = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
         return sorted({*configured, *found})
 
-    async def analysis(self, uri: str) -> Analysis:
-        """The analysis of the files that are read together with one, as they are now."""
-        return await asyncio.wrap_future(self._analysed(self.name_of(uri)))
+    async def analysis(self, uri: str) -> Analysis | None:
+        """The analysis of the files that are read together with one, as they are now; None where it takes too long."""
+        analysed = asyncio.wrap_future(self._analysed(self.name_of(uri)))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.shield(analysed)
+        except TimeoutError:
+            return None
 
     def look_soon(self, name: str) -> None:
         """Look for findings when no key has been pressed for a while."""

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.rules.loading import Read, find_rule_files, read_rule_files
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.rules.loading import Read, read_rule_files, rule_files_by_folder
+
+LARGEST = 4 * 1024 * 1024
+"""The most bytes that are read together: some 30,000 rewrites, which take ten seconds when they are first read."""
+
+MOST_FILES = 2_000
+"""The most files that are read together."""
+
+MOST_FOLDERS = 10_000
+"""The most directories that are looked through for them."""
+
+
+class _TooMuch(Exception):
+    """More is there than an editor can wait for; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +41,8 @@ class Workspace:
 
     A file's name is its path with all links resolved; what has no path has the name that the client gives it. Without
     `places`, the files below one directory belong together: the highest one, within the client's folder, that holds a
-    rule file and is reached from the file through directories that each lie in the next.
+    rule file and is reached from the file through directories that each lie in the next. Outside of its folders
+    nothing but the file itself is looked at.
     """
 
     folders: tuple[Path, ...] = ()
@@ -50,13 +64,30 @@ class Workspace:
             return ()
         if any(path == place or place in path.parents for place in self.places):
             return self.places
-        return (_highest(path.parent, self.folders),) if path.suffix == ".rules" else ()
+        within = any(each in path.parents for each in self.folders)
+        return (_highest(path.parent, self.folders),) if within and path.suffix == ".rules" else ()
 
     def sources(self, name: str) -> Sources:
-        """The files that are read together with one, itself among them, as editors show them or as they are on disk."""
-        names = list(dict.fromkeys(self._names(self.together_with(name))))
-        if name not in names:
-            names = [name]
+        """The files that are read together with one, itself among them, as editors show them or as they are on disk.
+
+        Where there is more than can be read while somebody waits, it is the file alone, with a mistake that says so.
+        """
+        try:
+            return self._read(dict.fromkeys(self._names(self.together_with(name))), name)
+        except _TooMuch as error:
+            more = str(error)
+        try:
+            alone = self._read([name], name)
+        except _TooMuch:
+            message = f"the file has more than {LARGEST >> 20} MB: it is not looked at"
+            return Sources((), (_too_much(SourceFile(name, ""), message),))
+        message = f"the rule files that are read together {more}: only this one is looked at"
+        return Sources(alone.files, (*alone.mistakes, *(_too_much(each, message) for each in alone.files)))
+
+    def _read(self, names: Collection[str], name: str) -> Sources:
+        names = names if name in names else [name]
+        if sum(map(self._size, names)) > LARGEST:
+            raise _TooMuch(f"have more than {LARGEST >> 20} MB")
         files: list[SourceFile] = []
         mistakes: list[Diagnostic] = []
         for each in names:
@@ -68,10 +99,17 @@ class Workspace:
             mistakes += found
         return Sources(tuple(files), tuple(mistakes))
 
+    def _size(self, name: str) -> int:
+        if name in self.texts:
+            return len(self.texts[name])
+        with contextlib.suppress(OSError):
+            return Path(name).stat().st_size
+        return 0
+
     def _names(self, places: Iterable[Path]) -> Iterator[str]:
         """The files of the places in the order in which the daemon reads them, those too that are not saved yet."""
         for place in places:
-            found = {path: os.path.realpath(path) for path in find_rule_files(place, lambda _: None)}
+            found = {path: os.path.realpath(path) for path in _rule_files(place)}
             unsaved = (Path(name) for name in self.texts if name not in found.values())
             found.update({path: str(path) for path in unsaved if path.suffix == ".rules" and place in path.parents})
             for path in sorted(found, key=lambda path: os.fsencode(os.path.relpath(path, place))):
@@ -92,10 +130,25 @@ def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
     return source, [mistake] if mistake else []
 
 
-def _highest(folder: Path, folders: Iterable[Path]) -> Path:
+def _rule_files(place: Path) -> Sequence[Path]:
+    if not place.is_dir():
+        return [place] if place.exists() else []
+    found: list[Path] = []
+    for count, paths in enumerate(rule_files_by_folder(place, lambda _: None)):
+        found += paths
+        if len(found) > MOST_FILES:
+            raise _TooMuch(f"are more than {MOST_FILES:,}")
+        if count == MOST_FOLDERS:
+            raise _TooMuch(f"lie among more than {MOST_FOLDERS:,} directories")
+    return found
+
+
+def _too_much(source: SourceFile, message: str) -> Diagnostic:
+    return Diagnostic("too-large", message, Span(source, 0, 0), "`tornado-proxy lint` looks at files of any size")
+
+
+def _highest(folder: Path, folders: Collection[Path]) -> Path:
     highest = folder
-    if not any(each == folder or each in folder.parents for each in folders):
-        return folder
     for parent in folder.parents:
         if not any(each == parent or each in parent.parents for each in folders):
             break
