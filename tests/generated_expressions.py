@@ -49,13 +49,62 @@ _REFERENCES = [
 ]
 
 
+# What expressions of few letters are made of, so that they match in many ways.
+_SMALL_ATOMS = [
+    *(
+        "a",
+        "b",
+        "A",
+        ".",
+        "[ab]",
+        "[^a]",
+        "",
+        "^",
+        "$",
+        r"\b",
+        r"\B",
+        r"\A",
+        r"\z",
+        r"\w",
+        r"\W",
+        "é",
+        "É",
+        "k",
+        "s",
+        "\n",
+    ),
+    *(
+        r"\Qab\E",
+        r"\Qa",
+        r"[[:^lower:]]",
+        r"\pL",
+        r"\PL",
+        r"[\PLa]",
+        "[^\\W]",
+        "[a-zé-ü]",
+        "ſ",
+        "\u212a",
+        "[^k]",
+        "[^S-ſ]",
+    ),
+]
+_SMALL_REPETITIONS = ["*", "+", "?", "*?", "+?", "??", "{0,}", "{1,2}", "{2}", "{0,1}?", "{2,}", "{0}", "{1,}?"]
+_SMALL_GROUPS = ["(", "(?:", "(?P<n>", "(?<n>", "(?i:", "(?m:", "(?s:", "(?U:", "(?-i:", "(?im-s:", "(?P<m>"]
+_SMALL_TEXT = "abAB\n éÉkKsS\u212aſ1_.a"
+
+
 @dataclass
 class Generator:
-    """Generated cases; `new` is whether Unicode 17 is known, `recorded` are expressions to change at random."""
+    """Generated cases.
+
+    `new` is whether Unicode 17 is known, `recorded` are expressions to change at random, `classes` the names of
+    Unicode's classes.
+    """
 
     random: random.Random
     new: bool
     recorded: Sequence[str]
+    classes: Sequence[str]
     characters: str = field(init=False)
     atoms: list[str] = field(init=False)
 
@@ -66,7 +115,58 @@ class Generator:
     def cases(self, count: int) -> Iterator[tuple[str, bytes, str]]:
         """So many expressions, each with a text and a template."""
         for _ in range(count):
-            yield self._any_expression()[:300], self._text(), self._template()
+            choice = self.random.random()
+            if choice < 0.25:
+                yield self._small(), self._small_text(), self._template()
+            elif choice < 0.35:
+                yield self._of_classes(), self._any_character(), self._template()
+            else:
+                expression = self._any_expression()[:300]
+                text = self._text() if choice < 0.75 else self._text_like(expression)
+                yield expression, text, self._template()
+
+    def _small(self, depth: int = 3) -> str:
+        """Few letters, much structure."""
+        choice = self.random.random()
+        if depth == 0 or choice < 0.25:
+            return self.random.choice(_SMALL_ATOMS)
+        if choice < 0.45:
+            return self._small(depth - 1) + self._small(depth - 1)
+        if choice < 0.6:
+            return f"{self._small(depth - 1)}|{self._small(depth - 1)}"
+        if choice < 0.65:
+            return self.random.choice(_FLAGS[:7]) + self._small(depth - 1)
+        group = self.random.choice(_SMALL_GROUPS) + self._small(depth - 1) + ")"
+        return group + (self.random.choice(_SMALL_REPETITIONS) if choice < 0.85 else "")
+
+    def _small_text(self) -> bytes:
+        return "".join(self.random.choices(_SMALL_TEXT, k=self.random.randint(0, 9))).encode()
+
+    def _of_classes(self) -> str:
+        """Unicode's classes, alone and within brackets, in all their spellings."""
+        parts = [self._property() for _ in range(self.random.randint(1, 3))]
+        if self.random.random() < 0.5:
+            parts = [f"[{self.random.choice(['', '^'])}{''.join(parts)}{self.random.choice(['', 'a', 'k-s', '-'])}]"]
+        flag = self.random.choice(["", "(?i)", "(?s)", "(?U)"])
+        opening, closing = self.random.choice([("", ""), ("(", ")"), ("^(?:", ")+"), ("", "*"), ("(?P<n>", ")?")])
+        return flag + opening + "".join(parts) + closing
+
+    def _property(self) -> str:
+        name = self.random.choice(self.classes)
+        spelled = self.random.choice([name, name.lower(), name.upper(), name.replace("_", " "), name.replace("_", "")])
+        caret = "^" if self.random.random() < 0.1 else ""
+        return f"\\{self.random.choice('pP')}{{{caret}{name if self.random.random() < 0.6 else spelled}}}"
+
+    def _any_character(self) -> bytes:
+        """Text of any script."""
+        codes = [self.random.choice([0x80, 0x500, 0x3000, 0x11000, 0x20000]) for _ in range(self.random.randint(1, 4))]
+        drawn = [self.random.randrange(code) for code in codes]
+        return "".join(chr(code) for code in drawn if not 0xD800 <= code < 0xE000).encode()
+
+    def _text_like(self, expression: str) -> bytes:
+        """A text of the expression's own characters, in any case."""
+        text = "".join(self.random.choices(expression + "a\n", k=self.random.randint(0, 9)))
+        return self.random.choice([text, text, text.upper(), text.lower(), text.swapcase()]).encode()
 
     def _any_expression(self) -> str:
         choice = self.random.random()

@@ -43,6 +43,7 @@ FOLDED = (
     "ASCII",
     "C",
 )
+OLD_NAMES = ("L", "Lu", "Ll", "Nd", "P", "S", "Z", "Greek", "Latin", "Han", "Common")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/regexp.json").read_text(encoding="utf-8"))
 
 
@@ -66,6 +67,13 @@ def _recorded(go):
             yield expression
 
 
+def _generator(go):
+    seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"TORNADO_PROXY_SEED={seed} Go {go.version}, Unicode {go.unicode}")
+    new = go.unicode == OUR_UNICODE
+    return Generator(random.Random(seed), new, [*_recorded(go)], NAMES if new else OLD_NAMES)
+
+
 def _ours(expression, text, template):
     """What we make of a case; an error is a text alone."""
     try:
@@ -76,7 +84,7 @@ def _ours(expression, text, template):
     if found is None:
         return "no match"
     expanded = compile_template(template, pattern.names, pattern.group_count).render(found, TargetKeyRewriteData("/"))
-    return list(found.groups), expanded
+    return list(found.groups), dict(pattern.names), expanded
 
 
 def _theirs(answer, text):
@@ -86,15 +94,13 @@ def _theirs(answer, text):
         return "no match"
     spans = zip(answer["match"][::2], answer["match"][1::2], strict=True)
     groups = [None if start < 0 else _text(text[start:end]) for start, end in spans]
-    return groups, _text(base64.b64decode(answer["expanded"]))
+    names = {name: number for number, name in reversed([*enumerate(answer["names"])]) if name}
+    return groups, names, _text(base64.b64decode(answer["expanded"]))
 
 
 def test_generated_expressions_and_expansions_have_the_answers_of_go(go):
     """Whatever is written, Go and this project refuse it, find nothing, or find and make the same."""
-    seed = int(os.environ.get("TORNADO_PROXY_SEED", random.SystemRandom().randrange(1 << 32)))
-    print(f"TORNADO_PROXY_SEED={seed} Go {go.version}, Unicode {go.unicode}")
-    generator = Generator(random.Random(seed), go.unicode == OUR_UNICODE, [*_recorded(go)])
-    cases = generator.cases(CASES)
+    cases = _generator(go).cases(CASES)
     while batch := list(islice(cases, BATCH)):
         questions = (
             {"Pattern": expression, "Text": base64.b64encode(text).decode(), "Template": template}
