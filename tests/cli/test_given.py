@@ -58,3 +58,18 @@ def test_a_log_that_cannot_be_read_ends_the_command():
     with pytest.raises(Ended, match="`nowhere` cannot be read: No such file or directory") as ended:
         requests_of(Path("nowhere"), [])
     assert ended.value.status is ExitStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--host", "a/b"], "`a/b` is no host: it contains `/`"),
+        (["--user", "a/b"], "`a/b` cannot sign in: the name contains a `/`"),
+    ],
+)
+def test_what_the_service_refuses_is_refused(capsys, words, reason):
+    """No answer is told that no client can get."""
+    with pytest.raises(SystemExit) as ended:
+        _parsed(*words)
+    assert ended.value.code == ExitStatus.FAILED
+    assert reason in capsys.readouterr().err

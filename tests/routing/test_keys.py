@@ -2,7 +2,7 @@ import pytest
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.errors import BadPath, KeyTooLong
-from tornado_proxy.routing.keys import object_key, parse_request_path, segment_objection
+from tornado_proxy.routing.keys import object_key, parse_request_path
 from tornado_proxy.rules.keys import Key
 
 
@@ -96,23 +96,3 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
     with pytest.raises(KeyTooLong) as caught:
         object_key(bucket, Key(key + "x"))
     assert caught.value.status == 400
-
-
-@pytest.mark.parametrize(
-    ("name", "objection"),
-    [
-        ("ann", None),
-        ("ann@example.com", None),
-        ("..ann", None),
-        ("a\\b", None),
-        ("", "is empty"),
-        ("a/b", "contains a `/`"),
-        ("/", "contains a `/`"),
-        ("..", "contains a `.` or `..` segment"),
-        (".", "contains a `.` or `..` segment"),
-        ("a\n", "contains a control character"),
-    ],
-)
-def test_a_name_is_one_segment(name, objection):
-    """What names a file or a user stands in a key as one segment, whole."""
-    assert segment_objection(name) == objection

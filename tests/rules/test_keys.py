@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection, path_objection
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection, path_objection, segment_objection
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,23 @@ def test_no_segment_of_dots_passes(parts):
     """A key without objection has no segment that any file system reads as a step."""
     text = "".join(parts)
     assert (objection(text) is None) is (not {".", ".."} & set(text.split("/")))
+
+
+@pytest.mark.parametrize(
+    ("name", "objection"),
+    [
+        ("ann", None),
+        ("ann@example.com", None),
+        ("..ann", None),
+        ("a\\b", None),
+        ("", "is empty"),
+        ("a/b", "contains a `/`"),
+        ("/", "contains a `/`"),
+        ("..", "contains a `.` or `..` segment"),
+        (".", "contains a `.` or `..` segment"),
+        ("a\n", "contains a control character"),
+    ],
+)
+def test_a_name_is_one_segment(name, objection):
+    """What names a file or a user stands in a key as one segment, whole."""
+    assert segment_objection(name) == objection

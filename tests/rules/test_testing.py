@@ -108,6 +108,42 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
             ],
         ),
         (
+            'test "/a" as "a/b" -> "/b"',
+            [
+                (
+                    "`a/b` cannot sign in: the name contains a `/`",
+                    '"a/b"',
+                    "the service refuses such a name before it asks any rule; a name is one segment of a path",
+                )
+            ],
+        ),
+        (
+            'test "/a" host "a/b" -> "/b"',
+            [
+                (
+                    "the host `a/b` contains `/`",
+                    '"a/b"',
+                    "the service refuses such a request before it asks any rule; a host is a name or an address",
+                )
+            ],
+        ),
+        ('test "/a" as "" -> error', [("`` cannot sign in: the name is empty", '""', None)]),
+        (
+            'test "https://www.example.com/a/b?x=1" -> "HTTP://x"',
+            [
+                (
+                    "the key `https://www.example.com/a/b?x=1` does not begin with `/`",
+                    '"https://www.example.com/a/b?x=1"',
+                    'write "/a/b": a key is the path alone, without scheme, host and query',
+                ),
+                (
+                    "the key `HTTP://x` does not begin with `/`",
+                    '"HTTP://x"',
+                    'write "/": a key is the path alone, without scheme, host and query',
+                ),
+            ],
+        ),
+        (
             'test "a" -> "b"',
             [
                 ("the key `a` does not begin with `/`", '"a"', None),

@@ -9,8 +9,8 @@ from tornado_proxy.auth.passwords import Password, UnreadableHash, read_password
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import BasicProvider, BasicUser, Settings
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.keys import segment_objection
 from tornado_proxy.routing.request import Facts
+from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.semantics.credentials import BasicCredentials, challenge
 from tornado_proxy.templating.data import User
 

@@ -10,8 +10,9 @@ from tornado_proxy.cli.loading import Ended
 from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.routing.keys import segment_objection
 from tornado_proxy.routing.mounts import host_name
+from tornado_proxy.rules.hosts import host_objection
+from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.templating.data import User
 from tornado_proxy.tools.asking import Given
@@ -23,7 +24,7 @@ def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str
     request = parser.add_argument_group("what the request says")
     if methods:
         request.add_argument("--method", choices=methods, default="GET", help="default: GET")
-    request.add_argument("--host", type=host_name, default="", help="the host that is asked")
+    request.add_argument("--host", type=_host, default="", help="the host that is asked")
     request.add_argument(
         "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
     )
@@ -86,6 +87,13 @@ def _header(text: str) -> tuple[str, str]:
     if not (name.strip() and colon):
         raise argparse.ArgumentTypeError(f"`{text}` is no `NAME:VALUE`")
     return name.strip(), value.strip()
+
+
+def _host(text: str) -> str:
+    objection = host_objection(text)
+    if objection is not None:
+        raise argparse.ArgumentTypeError(f"`{text}` is no host: it {objection}")
+    return host_name(text)
 
 
 def _user_name(text: str) -> str:

@@ -50,10 +50,3 @@ def object_key(bucket: Bucket, key: Key) -> ObjectKey:
     if len(joined.encode()) > LONGEST_OBJECT_KEY:
         raise KeyTooLong(f"the object key is longer than {LONGEST_OBJECT_KEY} bytes")
     return ObjectKey(joined)
-
-
-def segment_objection(name: str) -> str | None:
-    """Why a text cannot be one segment of a path, as a file's and a user's name must; None where it can."""
-    if not name:
-        return "is empty"
-    return "contains a `/`" if "/" in name else path_objection(name)

@@ -10,12 +10,12 @@ from urllib.parse import quote
 from tornado_proxy.config.model import Actions
 from tornado_proxy.routing.data import request_data
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong
-from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key, segment_objection
+from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
 from tornado_proxy.routing.mounts import Routed
 from tornado_proxy.routing.plan import Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.errors import RefusedResult, RewriteError, TemplateFailed, UserRequired
-from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.keys import Key, segment_objection
 from tornado_proxy.rules.model import Rewritten
 from tornado_proxy.semantics.percent import path_reference
 from tornado_proxy.templating.data import TargetKeyRewriteData, User

@@ -38,3 +38,10 @@ def path_objection(text: str) -> str | None:
     if _DOT_SEGMENT.search(text):
         return "contains a `.` or `..` segment"
     return "is not valid Unicode"
+
+
+def segment_objection(name: str) -> str | None:
+    """Why a text cannot be one segment of a path, as a file's and a user's name must; None where it can."""
+    if not name:
+        return "is empty"
+    return "contains a `/`" if "/" in name else path_objection(name)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verdict
-from tornado_proxy.rules.keys import Key, objection
+from tornado_proxy.rules.hosts import host_objection
+from tornado_proxy.rules.keys import Key, objection, segment_objection
 from tornado_proxy.rules.model import RuleTest
 from tornado_proxy.templating.data import User
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that act on objects; a test may name one of them."""
+
+_ABSOLUTE = re.compile(r"https?://[^/?#]*(?P<path>/[^?#]*)?", re.IGNORECASE)
 
 
 def compile_test(statement: TestStatement) -> RuleTest | tuple[Diagnostic, ...]:
@@ -38,6 +42,18 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
     clauses = statement.clauses
     if clauses.method is not None:
         yield from _method_mistakes(clauses.method, statement.key)
+    yield from _request_mistakes(clauses)
+
+
+def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
+    user, host = clauses.user, clauses.host
+    if user is not None and (reason := segment_objection(user.value)) is not None:
+        message = f"`{user.value}` cannot sign in: the name {reason}"
+        cure = "the service refuses such a name before it asks any rule; a name is one segment of a path"
+        yield Diagnostic("bad-test", message, user.span, cure)
+    if host is not None and (reason := host_objection(host.value)) is not None:
+        cure = "the service refuses such a request before it asks any rule; a host is a name or an address"
+        yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, cure)
     for clause, literal in (("user-groups", clauses.user_groups), ("email", clauses.email)):
         if literal is not None and clauses.user is None:
             yield Diagnostic(
@@ -50,12 +66,11 @@ def _mistakes(statement: TestStatement) -> Iterator[Diagnostic]:
 
 def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
     if not key.value.startswith("/"):
-        yield Diagnostic(
-            "bad-test",
-            f"the key `{key.value}` does not begin with `/`",
-            key.span,
-            help=f'write "/{key.value}": a key is the path below the mount, with its leading slash',
-        )
+        address = _ABSOLUTE.match(key.value)
+        cure = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
+        if address is not None:
+            cure = f'write "{address["path"] or "/"}": a key is the path alone, without scheme, host and query'
+        yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, cure)
     elif (reason := objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
 
