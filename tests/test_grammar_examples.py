@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import lint
+from tornado_proxy.lint.selection import Selection
+from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.verdict import evaluate
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +58,14 @@ def test_example_holds(example):
     assert [render(diagnostic) for diagnostic in compiled.diagnostics] == []
     outcomes = [evaluate(rules, test) for rules in compiled.rule_sets.values() for test in rules.tests]
     assert [each.test.statement.span.place for each in outcomes if not each.passed] == []
+
+
+@pytest.mark.parametrize("example", _examples("rules", "rules untidy"))
+def test_example_is_clean(example):
+    """The linter warns of nothing in an example, so that nobody copies what it would warn of."""
+    loaded = compile_rule_files([RuleFile("example.rules", example.encode())])
+    found = lint(subject_of(loaded), CHECKS, Selection()).diagnostics
+    assert [render(each) for each in found if each.severity is not Severity.INFO] == []
 
 
 @pytest.mark.parametrize("example", _examples("rules-error"))
