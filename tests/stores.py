@@ -13,7 +13,7 @@ from real_s3 import Endpoint
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.memory import MemoryStore
-from tornado_proxy.storage.s3 import S3Store, Threads
+from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.store import ObjectInfo, Store
 
 _NUMBERS = itertools.count(1)
@@ -67,7 +67,7 @@ class Bucketful:
 
 
 @contextmanager
-def a_bucket(endpoint: Endpoint, threads: Threads) -> Iterator[Bucketful]:
+def a_bucket(endpoint: Endpoint, threads: int = 8) -> Iterator[Bucketful]:
     """A new bucket of an S3."""
     name = f"bucket-{next(_NUMBERS)}"
     store = S3Store(endpoint.bucket(name), threads)
@@ -100,10 +100,8 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
 @asynccontextmanager
 async def store_at(url: str, **settings: Any) -> AsyncIterator[S3Store]:
     """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
-    threads = Threads(4)
-    store = S3Store(Endpoint(url).bucket("bucket", **{"connect_timeout": 1.0, "read_timeout": 0.5} | settings), threads)
+    store = S3Store(Endpoint(url).bucket("bucket", **{"connect_timeout": 1.0, "read_timeout": 0.5} | settings), 4)
     try:
         yield store
     finally:
         await store.close()
-        threads.close()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from textwrap import dedent
 
 import pytest
+from endless_s3 import endless_s3
 from running import start_proxy
 
 CONFIGURATION = """
@@ -55,6 +57,33 @@ def test_an_s3_that_never_answers_is_a_gateway_timeout(tmp_path):
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with start_proxy(tmp_path, CONFIGURATION.format(name="some-bucket", endpoint=endpoint)) as proxy:
             assert proxy.request("GET", "/x").status == 504
+
+
+TWO = """
+server: {{port: 0}}
+internalServer: {{port: 0}}
+s3: {{threads: 2}}
+targets:
+  hangs:
+    mount: {{path: [/hangs/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{silent}", s3ForcePathStyle: true, maxAttempts: 1, readTimeout: 10s,
+              credentials: &keys {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, credentials: *keys}}
+"""
+
+
+def test_a_bucket_that_hangs_holds_up_no_other(tmp_path):
+    """Each target has threads of its own: however many wait for one, the others answer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, endless_s3() as (endpoint, _), ExitStack() as stack:
+        configuration = TWO.format(silent=f"http://127.0.0.1:{silent.getsockname()[1]}", endpoint=endpoint)
+        proxy = stack.enter_context(start_proxy(tmp_path, configuration))
+        for _ in range(8):
+            waiting = stack.enter_context(socket.create_connection(proxy.address))
+            waiting.sendall(b"GET /hangs/a HTTP/1.1\r\nHost: x\r\n\r\n")
+        silent.accept()[0].close()
+        assert proxy.request("GET", "/first/a.txt").status == 200
 
 
 def test_a_missing_bucket_is_not_found(s3_endpoint, tmp_path):

@@ -20,7 +20,7 @@ __all__ = ["pytest_pyfunc_call"]
 
 @pytest.fixture(scope="session")
 def threads() -> Iterator[Threads]:
-    """The threads of all S3 stores."""
+    """Threads for what a store is made of."""
     made = Threads(8)
     yield made
     made.close()
@@ -41,16 +41,16 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
 
 
 @pytest.fixture(scope="session")
-def moto_bucket(moto: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+def moto_bucket(moto: real_s3.Endpoint) -> Iterator[Bucketful]:
     """A bucket of moto's; a store takes longer to make than most tests to run."""
-    with a_bucket(moto, threads) as made:
+    with a_bucket(moto) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def radosgw_bucket(radosgw: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+def radosgw_bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
     """A bucket of Ceph's."""
-    with a_bucket(radosgw, threads) as made:
+    with a_bucket(radosgw) as made:
         yield made
 
 

@@ -158,7 +158,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class S3Pool:
-    """The executor that makes S3's blocking calls: `threads` at once, a connection for each."""
+    """The executor that makes a target's blocking calls: `threads` at once, a connection for each."""
 
     threads: int = 32
 

@@ -15,7 +15,6 @@ from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
-from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.events import Event
 from tornado_proxy.telemetry.measured import MeasuredStore
@@ -31,9 +30,9 @@ class Unbuildable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What all generations of a process share: threads for S3, threads for passwords, pages."""
+    """What all generations of a process share: threads for passwords, pages, and how many threads a bucket gets."""
 
-    threads: Threads
+    s3_threads: int
     verifier: Verifier
     pages: Pages
     tell: Callable[[Event], None]
@@ -41,7 +40,7 @@ class Workshop:
     @classmethod
     def open(cls, settings: Settings, tell: Callable[[Event], None]) -> Workshop:
         """The workshop for a process; its sizes are those of the first configuration."""
-        return cls(Threads(settings.s3.threads), Verifier(), Pages(), tell)
+        return cls(settings.s3.threads, Verifier(), Pages(), tell)
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """The parts of a generation; raises `Unbuildable` where boto3 can make no client of what a target says."""
@@ -51,9 +50,8 @@ class Workshop:
         return Parts(settings, mounts, self.pages, stores, authenticators)
 
     async def close(self) -> None:
-        """Let the threads end; one that hangs in a call keeps nobody waiting."""
+        """Let the threads end."""
         await self.verifier.close()
-        self.threads.close(wait=False)
 
     def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
         """A store for each target, taken over where its bucket is the same."""
@@ -73,4 +71,4 @@ class Workshop:
         return stores
 
     def _store(self, target: Target) -> Shared[Store]:
-        return Shared(MeasuredStore(S3Store(target.bucket, self.threads), target.name, self.tell))
+        return Shared(MeasuredStore(S3Store(target.bucket, self.s3_threads), target.name, self.tell))

@@ -9,8 +9,6 @@ import real_s3
 from coroutines import pytest_pyfunc_call
 from stores import Bucketful, a_bucket
 
-from tornado_proxy.storage.s3 import Threads
-
 __all__ = ["pytest_pyfunc_call"]
 
 
@@ -21,16 +19,8 @@ def radosgw() -> Iterator[real_s3.Endpoint]:
         yield endpoint
 
 
-@pytest.fixture(scope="session")
-def threads() -> Iterator[Threads]:
-    """Threads enough for writers that race."""
-    made = Threads(16)
-    yield made
-    made.close()
-
-
 @pytest.fixture
-def bucket(radosgw: real_s3.Endpoint, threads: Threads) -> Iterator[Bucketful]:
+def bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
     """A new bucket there."""
-    with a_bucket(radosgw, threads) as made:
+    with a_bucket(radosgw, 16) as made:
         yield made

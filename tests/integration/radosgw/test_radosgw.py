@@ -25,19 +25,19 @@ MIB = 1024**2
 
 
 @pytest.mark.parametrize("pair", [("access", "wrong"), ("nobody", "secret")])
-async def test_wrong_credentials_are_denied(radosgw, bucket, threads, pair):
+async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
     """A signature that does not fit, or a key that is nobody's, is denied whatever is asked."""
     credentials = Credentials(*(Secret("test", each) for each in pair))
-    store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), threads)
+    store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), 4)
     for asked in (store.open("a", ANY), store.head("a", ANY), store.list(""), store.put("a", pieces(b""), Write())):
         with pytest.raises(AccessDenied):
             await asked
     await store.close()
 
 
-async def test_a_missing_bucket_is_missing(radosgw, threads):
+async def test_a_missing_bucket_is_missing(radosgw):
     """A bucket that is not there is told from an object that is not."""
-    store = S3Store(radosgw.bucket("no-such-bucket"), threads)
+    store = S3Store(radosgw.bucket("no-such-bucket"), 4)
     for asked in (store.open("a", ANY), store.list(""), store.put("a", pieces(b"x" * 6 * MIB), Write())):
         with pytest.raises(BucketMissing):
             await asked

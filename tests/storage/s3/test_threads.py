@@ -96,3 +96,18 @@ async def test_calls_after_the_end_are_errors_of_ours(two_threads):
     two_threads.close()
     with pytest.raises(Unreachable):
         await two_threads.run(threading.get_ident)
+
+
+async def test_threads_that_nobody_holds_end():
+    """A store that was closed leaves none behind, once nothing is read any more."""
+    made = Threads(2)
+    thread = await made.run(threading.current_thread)
+    del made
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
+
+
+async def test_threads_that_have_ended_make_no_call():
+    """Whoever asks is told that the bucket cannot be reached."""
+    with pytest.raises(Unreachable):
+        await Threads.ended().run(lambda: None)

@@ -40,17 +40,17 @@ _UNCONDITIONAL = Conditions()
 
 
 class S3Store:
-    """A bucket of S3, asked through boto3 in threads that it shares with other stores.
+    """A bucket of S3, asked through boto3 in threads of its own: one that hangs holds up no other.
 
     S3 itself decides what it decides everywhere alike: an If-Match of one strong ETag. All other conditions of a GET
     are decided here, after a HEAD, and the GET is pinned to the ETag that was decided on. A 304 then costs one call,
     and says all that RFC 9110 15.4.5 wants it to, which those of S3s do not.
     """
 
-    def __init__(self, bucket: Bucket, threads: Threads) -> None:
+    def __init__(self, bucket: Bucket, threads: int) -> None:
         self._bucket = bucket
-        self._threads = threads
-        self._client = make_client(bucket, threads.count)
+        self._client = make_client(bucket, threads)
+        self._threads = Threads(threads)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
@@ -129,8 +129,9 @@ class S3Store:
             return await self._threads.run(sign)
 
     async def close(self) -> None:
-        """Let go of the connections; the threads are others' too."""
+        """Let go of the connections and the threads; those with which an object is still read end with it."""
         self._client.close()
+        self._threads = Threads.ended()
 
     async def _open_after_a_look(self, key: str, conditions: Conditions, part: ByteRange | None) -> S3Object:
         """Decide on what a HEAD says, and open that very representation; once more if it has changed in between."""

@@ -14,15 +14,21 @@ T = TypeVar("T")
 
 
 class Threads:
-    """A fixed number of threads that all S3 stores of a process share.
+    """The threads of one store, no more than so many, begun as they are needed.
 
-    Whoever made them closes them, after the stores: a store that is closed lets go of its connections only, since the
-    stores of the next generation use the same threads.
+    They end when they are closed, or when nobody holds this any more.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._executor = ThreadPoolExecutor(count, thread_name_prefix="s3")
+
+    @classmethod
+    def ended(cls) -> Threads:
+        """Threads that make no call any more."""
+        made = cls(1)
+        made.close()
+        return made
 
     def submit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a call made, and do not wait for it; a future of this kind outlives a task that is cancelled."""
