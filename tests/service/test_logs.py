@@ -55,3 +55,31 @@ def test_the_level_decides_what_is_said(level, count):
     """Of the service, a warning level leaves the defect only."""
     lines = [line for line in _lines(Log(level, "json")) if "chatter" not in line]
     assert len(lines) == count
+
+
+MANY = """
+import logging, os, sys
+from tornado_proxy.config.model import Log
+from tornado_proxy.service.ending import end_process
+from tornado_proxy.service.logs import configure_logging
+configure_logging(Log())
+for number in range({count}):
+    logging.getLogger("tornado_proxy.access").info("line %d", number)
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))", "configure_logging(Log())"])
+def test_nothing_is_lost_at_the_end(end):
+    """Everything that was logged before the end of a process is written."""
+    script = MANY.format(count=20_000, end=end)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stderr.splitlines() == [f"line {number}" for number in range(20_000)]
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(end_process(0))"])
+def test_a_stuck_reader_does_not_hold_up_the_end(end):
+    """A process whose standard error nobody reads ends all the same."""
+    script = MANY.format(count=20_000, end=end)
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as process:
+        assert process.wait(timeout=20) == 0

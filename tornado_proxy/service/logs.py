@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from datetime import UTC, datetime
 
 from tornado_proxy.config.model import Log
+from tornado_proxy.service.log_writer import LogWriter
 
+STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
 
 
@@ -39,14 +40,47 @@ class _Json(logging.Formatter):
 _FORMATTERS = {"text": _Text, "json": _Json}
 
 
+class Outlet(logging.Handler):
+    """Hands lines to a writer, so that nobody who logs waits for whoever reads standard error."""
+
+    patience = 1.0  # seconds that the end of the process waits for a reader
+
+    def __init__(self, formatter: logging.Formatter) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self._writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have a record written."""
+        try:
+            self._writer.put(self.format(record))
+        except Exception:  # noqa: BLE001 - what cannot be logged is said, and stops nobody (logging.Handler)
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Wait for what is not written yet, and not for ever; `logging.shutdown` calls this at the end."""
+        self._writer.drain(self.patience)
+
+    def close(self) -> None:
+        """Take no more, and leave what is unread; whoever cannot, flushes first, as `logging.shutdown` does."""
+        self._writer.close(0)
+        super().close()
+
+
+def _lost(count: int) -> logging.LogRecord:
+    message = "%d lines of the log are lost: they came faster than they were read"
+    return logging.LogRecord("tornado_proxy", logging.WARNING, "", 0, message, (count,), None)
+
+
 def configure_logging(log: Log) -> None:
     """Send the log to standard error in the form that the configuration asks for."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_FORMATTERS[log.format]())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
-    root.addHandler(handler)
+        if isinstance(old, Outlet):
+            old.flush()
+            old.close()
+    root.addHandler(Outlet(_FORMATTERS[log.format]()))
     # Libraries speak up only when something is wrong.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[log.level.upper()]))
     logging.getLogger("tornado_proxy").setLevel(log.level.upper())
