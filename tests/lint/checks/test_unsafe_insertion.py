@@ -29,3 +29,10 @@ def test_what_a_client_chooses_is_found_in_both_dialects(template, what, cure):
 def test_carets_are_under_the_value():
     """The place is that of the value in the template, wherever it is on its lines."""
     assert places(NAME, "rewrite `^/a$` -> jinja `\n  /{{ user.email }}\n`") == ["user.email"]
+
+
+def test_a_list_that_is_inserted_as_it_is():
+    """All groups of a user have no text: the help says how one has it, or all."""
+    (found,) = findings(NAME, "rewrite `^/a$` -> jinja `/{{ user.groups }}`")
+    assert found.message == "this inserts all groups of the user: a list has no text, so that the template always fails"
+    assert found.help == 'write one of them, `user.groups[0]`, or join them: `user.groups | join("-")`'

@@ -21,6 +21,10 @@ NAME = "unused-group"
         ("^/(?P<page>.*)$", "go `/{{ range .Groups }}{{ . }}{{ end }}`"),
         ("^/(?P<page>.*)$", "`/{{ groups.page }}`"),
         ("^/(?P<page>.*)$", "`/$pgae`"),
+        ("^/k/(?P<page>.*)$", "jinja `/x/{{ key }}`"),
+        ("^/k/(?P<page>.*)$", "jinja `/x{{ request.path }}`"),
+        ("^/k/(?P<page>.*)$", "go `/x{{ .Key | lower }}`"),
+        ("^/k/(?P<page>.*)$", "go `/x{{ .Request.URL.Path }}`"),
         ("^/(?P<page>.*)$", "`/${page`"),
         ("^/(?P<page>.*)$", "`/{page}`"),
         ("^/(?P<page>.*)$", r"`/\2`"),
@@ -41,8 +45,9 @@ def test_groups_that_are_used_or_hold_together(source, template):
         ("^/(?<page>de|en)/(.*)$", "`/$2`", ["(?<page>de|en)"]),
         ("^/([^/]+)/(.*)$", "`/$2`", ["([^/]+)"]),
         ("^/(?P<page>.*)$", "jinja `/{{ user.groups }}`", []),
-        ("^/(?P<page>.*)$", "jinja `/{{ key }}`", ["(?P<page>.*)"]),
-        ("^/(?P<page>.*)$", "go `/x{{ .Key }}`", ["(?P<page>.*)"]),
+        ("^/(?P<page>.*)$", "jinja `/{{ user.username }}`", ["(?P<page>.*)"]),
+        ("^/(?P<page>.*)$", "go `/x{{ .User.Username }}`", ["(?P<page>.*)"]),
+        ("^/(?P<key>.)/(?P<page>.*)$", "jinja `/key/{{ groups.key }}`", ["(?P<page>.*)"]),
     ],
 )
 def test_groups_that_the_template_never_names(source, template, unused):

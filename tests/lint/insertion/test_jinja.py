@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY
+from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY
 from tornado_proxy.lint.insertion.jinja import insertions
 
 
@@ -17,6 +17,7 @@ def _found(template):
         ("/{{ request['query']['page'] }}", [(QUERY, "request['query']['page']")]),
         ("/{{ user.email }}{{ user.name }}", [(EMAIL, "user.email"), (NAME, "user.name")]),
         ("/{{ user.groups[0] }}", [(GROUPS, "user.groups[0]")]),
+        ("/{{ user.groups }}{{ user['groups'] }}", [(ALL_GROUPS, "user.groups"), (ALL_GROUPS, "user['groups']")]),
         ("/{{ user.groups | join('-') }}", [(GROUPS, "user.groups")]),
         ("/{{ user.email | lower }}", [(EMAIL, "user.email")]),
         ("/{{ 'a' ~ user.email ~ 'b' }}", [(EMAIL, "user.email")]),
@@ -28,6 +29,20 @@ def _found(template):
         ("{% set a = user.email %}{% set b = a %}/{{ b }}", [(EMAIL, "b")]),
         ("{% with a = user.email %}/{{ a }}{% endwith %}", [(EMAIL, "a")]),
         ("{% for group in user.groups %}/{{ group }}{% endfor %}", [(GROUPS, "group")]),
+        ("/{{ user.email | replace('/', '/') }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email | replace('/', '', 1) }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email | replace('@', '') }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email.replace('/', key) }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email.split('@')[0] }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email.split('/', 1)[1] }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email.partition('/')[key] }}", [(EMAIL, "user.email")]),
+        ("/{{ user.email.split('/') | join('/') }}", [(EMAIL, "user.email")]),
+        ("/{{ {'a': user.email}.get('a', user.name) }}", [(EMAIL, "user.email"), (NAME, "user.name")]),
+        ("/{{ request.headers.get }}", [(HEADER, "request.headers.get")]),
+        ("{% if '/' in user.email %}/{{ user.email }}{% endif %}", [(EMAIL, "user.email")]),
+        ("{% if user.email != 'a' %}/{{ user.email }}{% endif %}", [(EMAIL, "user.email")]),
+        ("{% if user or user.email == 'a' %}/{{ user.email }}{% endif %}", [(EMAIL, "user.email")]),
+        ("{% if not user.email.isalnum() %}/{{ user.email }}{% endif %}", [(EMAIL, "user.email")]),
         ("{% if user %}/{{ user.email }}{% else %}/{{ user.name }}{% endif %}", [(EMAIL, "user.email"), (NAME, "user.name")]),
     ],
 )  # fmt: skip
@@ -53,6 +68,15 @@ def test_what_becomes_part_of_the_key(template, found):
         "/{{ 'x' if user.email == 'a' }}",
         "{% set team = request.headers.team %}{% if team in ['a'] %}/{{ team }}{% endif %}",
         "{% set ns = namespace(a=1) %}/{{ ns.a }}",
+        '/{{ request.headers["X"].split("/")[0] }}',
+        "/{{ user.email.split('/') | last }}/{{ user.email.rsplit('/', 1)[-1] }}/{{ user.email.partition('/') | first }}",
+        '{% if "/" not in user.email %}/{{ user.email }}{% endif %}',
+        '{% if "/" in user.email %}/x{% elif user %}/{{ user.email }}{% else %}/{{ user.email }}{% endif %}',
+        "{% if not ('/' in user.email or user.name != 'a') %}/{{ user.email }}{{ user.name }}{% endif %}",
+        "{% if user.email not in ['a'] %}/x{% else %}/{{ user.email }}{% endif %}",
+        "/{{ 'none' if '/' in user.email else user.email }}",
+        '/{{ {"a": "b"}.get(request.headers.x, "c") }}',
+        "{% set names = {'a': 'b'} %}/{{ names[user.email] }}{{ names.get(user.email) }}",
         "/plain",
     ],
 )

@@ -5,7 +5,10 @@ of it: with a `/` in it the key lies in another directory than the template's au
 refused, so no key leaves the bucket's prefix; but `a/b` is a good key. A user's name cannot do that: one with a `/` is
 refused at sign-in, so `user.username` is always one segment.
 
-Nothing is said of a value that a condition compares with what is allowed, nor where its slashes are taken out.
+Nothing is said of a value that a condition compares with what is allowed, or of which one says that no `/` is in it;
+nor where its slashes are taken out: by `replace`, by taking a part from between them (`split("/")[0]`), by functions
+that make texts without any (`b32enc`), or by an expression that finds each of them (`regexReplaceAll "[^a-z]" … ""`).
+What else is made of a value is taken for one that may have slashes.
 
 ### Avoid
 
@@ -37,7 +40,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.insertion.insertion import Insertion
+from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, Insertion
 from tornado_proxy.lint.subject import Subject
 
 NAME = check_name(__name__)
@@ -63,6 +66,11 @@ _CURES = {
     Dialect.GO: 'take the slashes out with `| replace "/" ""`, or compare it with what is allowed',
 }
 
+_NO_TEXT = (
+    "this inserts all groups of the user: a list has no text, so that the template always fails",
+    'write one of them, `user.groups[0]`, or join them: `user.groups | join("-")`',
+)
+
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look at what the templates insert that are not plain: a plain one inserts parts of the key alone."""
@@ -72,5 +80,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             literal = rewrite.statement.template
             for what, start, end in _READERS[rewrite.dialect](literal.value):
                 message = f"this inserts {what}: with a `/` in it, it spans several segments of the key"
-                span = literal.at(start, end)
-                yield Diagnostic(NAME, message, span, _CURES[rewrite.dialect], severity=SEVERITY)
+                cure = _CURES[rewrite.dialect]
+                if what == ALL_GROUPS:
+                    message, cure = _NO_TEXT
+                yield Diagnostic(NAME, message, literal.at(start, end), cure, severity=SEVERITY)

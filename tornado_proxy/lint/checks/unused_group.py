@@ -3,7 +3,7 @@ r"""A group that captures what the template never uses.
 Who names a part of a key means to use it. If the template does not, many keys become one: `/press/spring.html` and
 `/press/autumn.html` both lead to the same object. What only holds alternatives together, or repeats, may stand between
 plain parentheses; `(?:…)` captures nothing. Nothing is said where the template has a slip for a reference, such as
-`${page`, which is a finding of its own.
+`${page`, which is a finding of its own, nor where it takes the whole match or the whole key.
 
 ### Avoid
 
@@ -58,6 +58,12 @@ _MENTIONS = {
     Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
 }
 
+# Where it takes the whole key, with all that the groups captured, or the path that holds it.
+_WHOLE = {
+    Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
+    Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),
+}
+
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for groups that no reference names, in templates that name all that they use."""
@@ -69,6 +75,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _names_all_it_uses(rewrite: Rewrite) -> bool:
     """Whether no group may be used but by its name, and no name is a slip for one that seems unused."""
+    if rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(rewrite.template.text):
+        return False
     references = rewrite.template.group_references
     mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
     return len(mentions) <= len(references) and all(has_group(rewrite.pattern, name) for name, _, _ in references)

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
+from tornado_proxy.lint.insertion.slashes import admits_no_slash, matches_every_slash, matches_no_slash
 from tornado_proxy.templating.golang.nodes import (
     Body,
     Branch,
@@ -52,12 +53,12 @@ _SOURCES: Mapping[Path, str] = {
 # Functions whose results span no segments, whatever they are given.
 _HARMLESS = frozenset(
     (
-        *("adler32sum", "atoi", "base", "contains", "empty", "eq", "float64", "ge", "gt", "has", "hasPrefix"),
+        *("adler32sum", "atoi", "b32enc", "base", "contains", "empty", "eq", "float64", "ge", "gt", "has", "hasPrefix"),
         *("hasSuffix", "int", "int64", "le", "len", "lt", "ne", "not", "osBase", "regexMatch", "sha1sum"),
         *("sha256sum", "sha512sum", "urlquery"),
     )
 )
-_SETTLING = frozenset({"eq", "has"})
+_LOOKUPS = frozenset({"get", "index"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,12 @@ class _Walk:
     def _branch(self, node: Branch, place: _Place) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
         inner = _with_variables(place, node.pipeline, found)
-        settled = replace(inner, settled=inner.settled | self._compared(node.pipeline, place))
+        settled = replace(inner, settled=inner.settled | self._settled(node.pipeline, place, holds=True))
         if node.sets_dot:
             settled = replace(settled, dot=found[0].what if found else _path_of_pipeline(node.pipeline, place))
         yield from self.body(node.body, settled)
-        yield from self.body(node.otherwise, inner)
+        otherwise = inner.settled | self._settled(node.pipeline, place, holds=False)
+        yield from self.body(node.otherwise, replace(inner, settled=otherwise))
 
     def _range(self, node: Range, place: _Place) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
@@ -127,18 +129,32 @@ class _Walk:
         yield from self.body(self._templates[node.name], _Place(dot))
 
     def _pipeline(self, pipeline: Pipeline, place: _Place) -> Iterator[Insertion]:
-        """What of a pipeline's operands reaches its result."""
-        if not any(_is_harmless(command) for command in pipeline.commands):
-            for command in pipeline.commands:
-                for operand in command.operands:
-                    yield from self._operand(operand, place)
+        """What of a pipeline's operands reaches its result: nothing of what a harmless command was given."""
+        kept: list[Command] = []
+        for command in pipeline.commands:
+            if _is_harmless(command) or (kept and _is_split(kept[-1]) and _takes_a_part(command)):
+                kept.clear()
+            else:
+                kept.append(command)
+        for command in kept:
+            yield from self._command(command, place)
+
+    def _command(self, command: Command, place: _Place) -> Iterator[Insertion]:
+        first, *arguments = command.operands
+        if self._between(first, command.operands[-1], place) in place.settled:
+            return
+        # What is looked up in a dictionary chooses of its values, and is none itself.
+        looks_up = isinstance(first, Identifier) and first.name in _LOOKUPS
+        for operand in arguments[:1] if looks_up else command.operands:
+            yield from self._operand(operand, place)
 
     def _operand(self, operand: Operand, place: _Place) -> Iterator[Insertion]:
         match operand:
             case Pipeline():
                 yield from self._pipeline(operand, place)
             case Chain():
-                yield from self._operand(operand.operand, place)
+                if not _ends_in_split(operand.operand):
+                    yield from self._operand(operand.operand, place)
             case Variable() if operand.name in place.variables:
                 yield from self._insertion(place.variables[operand.name], operand, place)
             case Dot() if isinstance(place.dot, str):
@@ -149,24 +165,53 @@ class _Walk:
                 pass
 
     def _insertion(self, what: str | None, operand: Operand, place: _Place) -> Iterator[Insertion]:
-        if what is not None and self._written(operand, place) not in place.settled:
+        if what is not None and self._between(operand, operand, place) not in place.settled:
             yield Insertion(what, place.base + operand.start, place.base + operand.end)
 
-    def _written(self, operand: Operand, place: _Place) -> str:
-        return self._text[place.base + operand.start : place.base + operand.end]
+    def _between(self, first: Operand, last: Operand, place: _Place) -> str:
+        """What is written from one operand to another."""
+        return self._text[place.base + first.start : place.base + last.end]
 
-    def _compared(self, pipeline: Pipeline, place: _Place) -> AbstractSet[str]:
-        """The operands of which a condition says what they may be."""
-        first, *arguments = pipeline.commands[-1].operands
-        if not (isinstance(first, Identifier) and first.name in _SETTLING):
+    def _settled(self, pipeline: Pipeline, place: _Place, *, holds: bool) -> AbstractSet[str]:
+        """The values of which a condition, or its contrary, says what they may be, or that no slash is in them."""
+        *before, last = pipeline.commands
+        first, *arguments = last.operands
+        name = first.name if isinstance(first, Identifier) else ""
+        if name in ("not", "and" if holds else "or"):
+            inner = (each for each in arguments if isinstance(each, Pipeline))
+            return frozenset().union(
+                *(self._settled(each, place, holds=holds is not (name == "not")) for each in inner)
+            )
+        if not _settles(name, arguments, holds=holds):
             return frozenset()
-        inner = (self._innermost(each) for each in arguments)
-        return frozenset(self._written(each, place) for each in inner)
+        compared = [*(before if len(before) == 1 else ()), *map(_innermost, arguments)]
+        return frozenset(self._between(each.operands[0], each.operands[-1], place) for each in compared)
 
-    def _innermost(self, operand: Operand) -> Operand:
-        while isinstance(operand, Pipeline) and len(operand.commands) == 1:
-            operand = operand.commands[0].operands[0]
-        return operand
+
+def _settles(name: str, arguments: list[Operand], *, holds: bool) -> bool:
+    """Whether a question says of what it asks about what it may be, or that no slash is in it."""
+    match name:
+        case "eq" | "has":
+            return holds
+        case "ne":
+            return not holds
+        case "contains":
+            return not holds and _literal(arguments, 0) == b"/"
+        case "regexMatch":
+            expression = _literal(arguments, 0)
+            return holds and expression is not None and admits_no_slash(expression.decode(errors="replace"))
+        case _:
+            return False
+
+
+def _innermost(operand: Operand) -> Command:
+    """The command that an operand is, without the parentheses around it."""
+    while isinstance(operand, Pipeline) and len(operand.commands) == 1:
+        command = operand.commands[0]
+        if len(command.operands) > 1:
+            return command
+        operand = command.operands[0]
+    return Command(operand.start, operand.end, (operand,))
 
 
 def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -> _Place:
@@ -179,15 +224,46 @@ def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -
 
 
 def _is_harmless(command: Command) -> bool:
+    """Whether what a command makes can span no segments."""
     first, *arguments = command.operands
     if not isinstance(first, Identifier):
         return False
-    takes_slashes_out = first.name in ("replace", "nospace") and _is_slash(arguments[:1])
-    return first.name in _HARMLESS or takes_slashes_out
+    expression = (_literal(arguments, 0) or b"").decode(errors="replace")
+    match first.name:
+        case "replace":
+            new = _literal(arguments, 1)
+            return expression == "/" and new is not None and b"/" not in new
+        case "regexReplaceAll" | "regexReplaceAllLiteral":
+            new = _literal(arguments, 2)
+            plain = new is not None and b"/" not in new and b"$" not in new
+            return plain and matches_every_slash(expression)
+        case "regexFind":
+            return bool(expression) and matches_no_slash(expression)
+        case "first" | "last" | "index":
+            return bool(arguments) and _ends_in_split(arguments[0])
+        case name:
+            return name in _HARMLESS
 
 
-def _is_slash(arguments: list[Operand]) -> bool:
-    return any(isinstance(each, StringLiteral) and each.value == b"/" for each in arguments)
+def _takes_a_part(command: Command) -> bool:
+    first = command.operands[0]
+    return isinstance(first, Identifier) and first.name in ("first", "last")
+
+
+def _ends_in_split(operand: Operand) -> bool:
+    return isinstance(operand, Pipeline) and _is_split(operand.commands[-1])
+
+
+def _is_split(command: Command) -> bool:
+    """Whether a command takes a value apart at all of its slashes."""
+    first, *arguments = command.operands
+    return isinstance(first, Identifier) and first.name in ("split", "splitList") and _literal(arguments, 0) == b"/"
+
+
+def _literal(arguments: list[Operand], index: int) -> bytes | None:
+    """The text of an argument that is written out."""
+    argument = arguments[index] if index < len(arguments) else None
+    return argument.value if isinstance(argument, StringLiteral) else None
 
 
 def _path_of_pipeline(pipeline: Pipeline, place: _Place) -> Path | None:

@@ -16,5 +16,6 @@ class Insertion(NamedTuple):
 HEADER = "a header"
 QUERY = "a query value"
 GROUPS = "a group of the user"
+ALL_GROUPS = "all groups of the user"  # a list, which `jinja` cannot write
 EMAIL = "an email address"
 NAME = "a claim of the user"

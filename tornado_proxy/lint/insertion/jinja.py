@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from jinja2 import nodes
 
-from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
+from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.templating.jinja.environment import KeyEnvironment
 from tornado_proxy.templating.jinja.source import Tokens, parse
 
@@ -21,6 +21,17 @@ _SOURCES: Mapping[str, str] = {
 }
 _HARMLESS_FILTERS = frozenset({"abs", "count", "float", "int", "length", "round"})
 _SETTLING_METHODS = frozenset({"isalnum", "isalpha", "isdecimal", "isdigit", "isidentifier", "isnumeric"})
+# What of a value that is split at `/`, at all of them or at some, holds none: all parts (None), or those at the end.
+_PARTS: Mapping[tuple[str, bool], tuple[int, ...] | None] = {
+    ("split", False): None,
+    ("rsplit", False): None,
+    ("split", True): (0,),
+    ("rsplit", True): (-1,),
+    ("partition", False): (0,),
+    ("rpartition", False): (-1, 2),
+}
+_CONTAINING = frozenset({"in", "notin"})
+_ENDS = {"first": 0, "last": -1}
 
 _ENVIRONMENT = KeyEnvironment()
 
@@ -66,10 +77,11 @@ class _Reading:
         match node:
             case nodes.Output():
                 for each in node.nodes:
-                    yield from self.values(each, settled)
+                    found = self.values(each, settled)
+                    yield from (one._replace(what=ALL_GROUPS) for one in found) if _is_list(each) else found
             case nodes.If():
-                yield from self._all(node.body, settled | _settled(node.test))
-                yield from self._all([*node.elif_, *node.else_], settled)
+                yield from self._all(node.body, settled | _settled(node.test, holds=True))
+                yield from self._all([*node.elif_, *node.else_], settled | _settled(node.test, holds=False))
             case _:
                 statements = (each for each in node.iter_child_nodes() if isinstance(each, nodes.Stmt))
                 yield from self._all(statements, settled)
@@ -80,17 +92,17 @@ class _Reading:
 
     def values(self, node: nodes.Node, settled: AbstractSet[str]) -> Iterator[Insertion]:
         """The insertions of an expression that becomes part of the result."""
+        if _is_harmless(node):
+            return
         match node:
             case nodes.CondExpr():
-                yield from self.values(node.expr1, settled | _settled(node.test))
+                yield from self.values(node.expr1, settled | _settled(node.test, holds=True))
                 if node.expr2 is not None:
-                    yield from self.values(node.expr2, settled)
-            case nodes.Compare() | nodes.Not() | nodes.Test():
-                return
-            case nodes.Filter() if _is_harmless(node):
-                return
-            case nodes.Call(node=nodes.Getattr(attr="replace")) if _takes_slashes_out(node):
-                return
+                    yield from self.values(node.expr2, settled | _settled(node.test, holds=False))
+            case nodes.Call(node=nodes.Getattr(attr="get") as method) if _dotted(method.node) not in _LOOKUPS:
+                # What is looked up in a mapping chooses of its values, and is none itself.
+                for part in (method.node, *node.args[1:]):
+                    yield from self.values(part, settled)
             case nodes.Name():
                 if node.name in self._names and node.name not in settled:
                     yield Insertion(self._names[node.name], node.lineno, self._tokens.end(node.lineno))
@@ -115,26 +127,70 @@ class _Reading:
         return closing + 1 if bracketed else self._tokens.end(node.arg.lineno)
 
 
-def _is_harmless(node: nodes.Filter) -> bool:
-    """Whether what a filter makes can span no segments."""
-    return node.name in _HARMLESS_FILTERS or (node.name == "replace" and _takes_slashes_out(node))
+def _is_list(node: nodes.Node) -> bool:
+    """Whether a node is all groups of the user, which cannot be written as they are."""
+    return isinstance(node, nodes.Getattr | nodes.Getitem) and _dotted(node) == "user.groups"
+
+
+def _is_harmless(node: nodes.Node) -> bool:
+    """Whether what an expression makes can span no segments, whatever it is made of."""
+    match node:
+        case nodes.Compare() | nodes.Not() | nodes.Test():
+            return True
+        case nodes.Filter(name="replace") | nodes.Call(node=nodes.Getattr(attr="replace")):
+            return _takes_slashes_out(node)
+        case nodes.Filter() | nodes.Getitem():
+            return _is_between_slashes(node) or (isinstance(node, nodes.Filter) and node.name in _HARMLESS_FILTERS)
+        case _:
+            return False
 
 
 def _takes_slashes_out(node: nodes.Filter | nodes.Call) -> bool:
-    return bool(node.args) and isinstance(node.args[0], nodes.Const) and node.args[0].value == "/"
-
-
-def _settled(test: nodes.Node) -> AbstractSet[str]:
-    """The values of which a condition says what they may be."""
-    match test:
-        case nodes.And():
-            return _settled(test.left) | _settled(test.right)
-        case nodes.Compare(ops=[nodes.Operand(op="eq" | "in")]):
-            return {_dotted(test.expr)}
-        case nodes.Call(node=nodes.Getattr() as method) if method.attr in _SETTLING_METHODS:
-            return {_dotted(method.node)}
+    """Whether a `replace` puts something without a slash in the place of every slash."""
+    match node.args:
+        case [nodes.Const(value="/"), nodes.Const(value=str() as new)]:
+            return "/" not in new and not node.kwargs
         case _:
-            return frozenset()
+            return False
+
+
+def _is_between_slashes(node: nodes.Getitem | nodes.Filter) -> bool:
+    """Whether a node is a part of a value that was split at its slashes."""
+    index = _ENDS.get(node.name) if isinstance(node, nodes.Filter) else _index(node.arg)
+    match node.node:
+        case nodes.Call(node=nodes.Getattr(attr=method), args=[nodes.Const(value="/"), *more], kwargs=[]):
+            parts = _PARTS.get((method, bool(more)), ())
+            return index is not None and (parts is None or index in parts)
+        case _:
+            return False
+
+
+def _index(node: nodes.Node) -> int | None:
+    match node:
+        case nodes.Const(value=int() as index):
+            return index
+        case nodes.Neg(node=nodes.Const(value=int() as index)):
+            return -index
+        case _:
+            return None
+
+
+def _settled(test: nodes.Node, *, holds: bool) -> AbstractSet[str]:
+    """The values of which a condition, or its contrary, says what they may be, or that no slash is in them."""
+    match test:
+        case nodes.Not():
+            return _settled(test.node, holds=not holds)
+        case nodes.And() if holds:
+            return _settled(test.left, holds=True) | _settled(test.right, holds=True)
+        case nodes.Or() if not holds:
+            return _settled(test.left, holds=False) | _settled(test.right, holds=False)
+        case nodes.Compare(ops=[nodes.Operand(op=operator) as operand]):
+            without_slash = operator in _CONTAINING and isinstance(test.expr, nodes.Const) and test.expr.value == "/"
+            said = operator in (("notin", "ne") if without_slash is holds else ("in", "eq"))
+            return {_dotted(operand.expr if without_slash else test.expr)} if said else frozenset()
+        case nodes.Call(node=nodes.Getattr() as method) if holds and method.attr in _SETTLING_METHODS:
+            return {_dotted(method.node)}
+    return frozenset()
 
 
 def _dotted(node: nodes.Node) -> str:
