@@ -157,3 +157,11 @@ def test_a_kernel_that_has_no_more_is_trouble_and_no_defect(rules, poked):
     _write_in_place(rules)
     assert poked.wait(SOON)
     watch.close()
+
+
+def test_a_place_that_cannot_be_looked_at_is_trouble_and_no_defect(tmp_path, poked):
+    """Whatever the system says of it, here that its name is too long."""
+    watch = Watch(poked.set)
+    watch.look_at([tmp_path / ("a" * 300)])
+    assert watch.trouble == "File name too long"
+    watch.close()

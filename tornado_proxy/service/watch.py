@@ -36,8 +36,8 @@ class Watch(FileSystemEventHandler):
 
     def look_at(self, places: Iterable[Path]) -> None:
         """Watch around these places from now on; call it again after every change, for what was renamed into place."""
-        wanted = dict.fromkeys(directory for place in places for directory in _around(place))
         try:
+            wanted = dict.fromkeys(directory for place in places for directory in _around(place))
             observer = self._observer = self._observer or Observer()
             if not observer.is_alive():
                 observer.start()
