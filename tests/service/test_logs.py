@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -39,7 +40,7 @@ def test_text_lines_have_time_and_level():
     assert first.endswith("Z info serving well")
     assert second == "path=/a status=200"
     assert defect[0].endswith("Z error a defect")
-    assert defect[-1].startswith("ZeroDivisionError")
+    assert defect[-1].startswith("  ZeroDivisionError")
 
 
 def test_json_lines_are_one_object_each():
@@ -48,6 +49,46 @@ def test_json_lines_are_one_object_each():
     assert json.loads(first)["message"] == "serving well"
     assert second == "path=/a status=200"
     assert "ZeroDivisionError" in json.loads(defect)["traceback"]
+
+
+ODD = """
+import logging
+from tornado_proxy.config.model import Log
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.telemetry.events import ReloadRefused
+from tornado_proxy.telemetry.service_log import service_log
+configure_logging(Log("info", {form!r}))
+odd = {odd!r}
+service_log(ReloadRefused(7, (Diagnostic("a-code", "a fact", Span(SourceFile(odd, ""), 0, 0), odd),)))
+try:
+    raise ValueError(odd)
+except ValueError:
+    logging.getLogger("some.library").exception(odd)
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "odd", ["\n", "\r", "\x1b[31m", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u200f", "\ud800"]
+)
+def test_nothing_that_a_message_holds_ends_a_line_or_steers_a_terminal(form, odd):
+    """Whatever a file is called or an error says, each line is printable, and begins as lines of the log do."""
+    script = ODD.format(form=form, odd=f"{odd}2026 forged")
+    lines = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr.decode()
+    for line in lines.removesuffix("\n").split("\n"):
+        assert line.isprintable()
+        assert not line.startswith("2026 forged")
+        assert form == "text" or json.loads(line)["time"].endswith("Z")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_all_lines_have_one_form_of_time(form):
+    """Times are in UTC, and say so by `Z`."""
+    first, *_ = _lines(Log("info", form))
+    time = json.loads(first)["time"] if form == "json" else first.split()[0]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
 
 
 @pytest.mark.parametrize(("level", "count"), [("debug", 3), ("warning", 1), ("error", 1)])

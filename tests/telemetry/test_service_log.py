@@ -36,15 +36,30 @@ def test_a_refused_edit_names_every_place(caplog):
     """A bad edit is told with each diagnostic and its place, where it has one."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     mistakes = (
-        Diagnostic("syntax", "`rewrte` is no statement", Span(source, 16, 22)),
+        Diagnostic("syntax", "`rewrte` is no statement", Span(source, 16, 22), "did you mean `rewrite`?"),
         Diagnostic("empty", "no rule file"),
     )
     service_log(ReloadRefused(7, mistakes))
     assert caplog.messages == [
         "an edit was refused, generation 7 stays in force",
-        "site.rules:2:3: `rewrte` is no statement",
-        "no rule file",
+        "site.rules:2:3: error[syntax] `rewrte` is no statement (help: did you mean `rewrite`?)",
+        "error[empty] no rule file",
     ]
+
+
+def test_a_diagnostic_has_fields(caplog):
+    """A form that has fields can show what a diagnostic is made of."""
+    source = SourceFile("site.rules", "target site {\n  rewrte\n}")
+    service_log(ReloadRefused(7, (Diagnostic("syntax", "a fact", Span(source, 16, 22), "a\ncure"),)))
+    assert caplog.records[-1].fields == {
+        "file": "site.rules",
+        "line": 2,
+        "column": 3,
+        "code": "syntax",
+        "severity": "error",
+        "message": "a fact",
+        "help": "a\ncure",
+    }
 
 
 @pytest.mark.parametrize("severity", Severity)

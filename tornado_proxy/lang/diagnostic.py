@@ -71,6 +71,12 @@ class Diagnostic:
         """Where, as `file:line:column`; empty if it belongs to no place."""
         return self.span.place if self.span else ""
 
+    @property
+    def line(self) -> str:
+        """All but the cure in a line, as compilers print it and editors read it; what a file is called is in it raw."""
+        place = f"{self.place}: " if self.span else ""
+        return f"{place}{self.severity.value}[{self.code}] {self.message}"
+
 
 def errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those that keep a set of files from being used."""

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from datetime import UTC, datetime
+from collections.abc import Mapping
 
 from tornado_proxy.config.model import Log
 from tornado_proxy.service.log_writer import LogWriter
+from tornado_proxy.telemetry.lines import Field, harmless, json_line, moment
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
 
 
 class _Text(logging.Formatter):
-    """`time level message`; an access line is complete as it is."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
-        if record.name == ACCESS:
-            return text
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        return f"{moment.removesuffix('+00:00')}Z {record.levelname.lower()} {text}"
-
-
-class _Json(logging.Formatter):
-    """One object a line; an access line is one already."""
+    """`time level message`, the lines of a traceback indented below; an access line is complete as it is."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name == ACCESS:
             return record.getMessage()
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"time": moment, "level": record.levelname.lower(), "message": record.getMessage()}
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        line = f"{moment(record.created)} {record.levelname.lower()} {harmless(record.getMessage())}"
+        traceback = self.formatException(record.exc_info).split("\n") if record.exc_info else []
+        return "\n  ".join((line, *map(harmless, traceback)))
+
+
+class _Json(logging.Formatter):
+    """One object a line, with the `fields` of what was logged; an access line is one already."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.name == ACCESS:
+            return record.getMessage()
+        fields: Mapping[str, Field] = getattr(record, "fields", {})
+        line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
+        traceback = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
+        return json_line({**line, **fields, **traceback})
 
 
 _FORMATTERS = {"text": _Text, "json": _Json}

@@ -6,12 +6,10 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from enum import Enum
 
 from tornado_proxy.telemetry.events import Event, Refused, Served
-
-Field = str | int | float | bool | None
+from tornado_proxy.telemetry.lines import Field, json_line, moment, quoted
 
 _LOG = logging.getLogger("tornado_proxy.access")
 
@@ -44,7 +42,7 @@ def fields(event: Served | Refused) -> dict[str, Field]:
     """What a line tells, in order; what is not known is left out."""
     asked = event.asked
     known: dict[str, Field] = {
-        "time": datetime.fromtimestamp(asked.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": moment(asked.at),
         "id": asked.request_id,
         "client": asked.client,
         "method": asked.method,
@@ -72,22 +70,7 @@ def _text(line: Mapping[str, Field]) -> str:
 def _pair_value(value: Field) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
-    return value if _BARE.fullmatch(value) and value.isprintable() else _quoted(value)
+    return value if _BARE.fullmatch(value) and value.isprintable() else quoted(value)
 
 
-def _json(line: Mapping[str, Field]) -> str:
-    pairs = (f"{_quoted(name)}: {_quoted(v) if isinstance(v, str) else json.dumps(v)}" for name, v in line.items())
-    return "{" + ", ".join(pairs) + "}"
-
-
-def _quoted(text: str) -> str:
-    """A JSON string in which scripts stay readable and nothing can end a line or steer a terminal."""
-    return "".join(c if c.isprintable() else _escaped(c) for c in json.dumps(text, ensure_ascii=False))
-
-
-def _escaped(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[index : index + 2].hex()}" for index in range(0, len(units), 2))
-
-
-_RENDERERS: dict[LogForm, Callable[[Mapping[str, Field]], str]] = {LogForm.TEXT: _text, LogForm.JSON: _json}
+_RENDERERS: dict[LogForm, Callable[[Mapping[str, Field]], str]] = {LogForm.TEXT: _text, LogForm.JSON: json_line}

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.telemetry.diagnostics import log_diagnostics
 from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
 
 _LOG = logging.getLogger("tornado_proxy")
-
-_LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 
 
 def service_log(event: Event) -> None:
@@ -25,8 +23,7 @@ def service_log(event: Event) -> None:
                 _LOG.warning("`%s` has changed, which only a restart puts in force", name)
         case ReloadRefused(generation, diagnostics):
             _LOG.error("an edit was refused, generation %d stays in force", generation)
-            for each in diagnostics:
-                _LOG.log(_LEVELS[each.severity], "%s%s", f"{each.place}: " if each.place else "", each.message)
+            log_diagnostics(diagnostics)
         case ReloadFailed(generation, error):
             _LOG.error("a reload met a defect, generation %d stays in force", generation, exc_info=error)
         case Restored(generation):
