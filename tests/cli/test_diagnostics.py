@@ -1,5 +1,7 @@
 import io
 
+import pytest
+
 from tornado_proxy.cli.diagnostics import in_color, show
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
@@ -21,10 +23,22 @@ class _Terminal(io.StringIO):
         return True
 
 
-def test_colours_are_for_people_who_like_them(monkeypatch):
-    """A terminal is painted unless NO_COLOR is set; anything else is not."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert in_color(_Terminal())
-    assert not in_color(io.StringIO())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not in_color(_Terminal())
+@pytest.mark.parametrize(
+    ("environment", "terminal", "other"),
+    [
+        ({}, True, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"TERM": "dumb"}, False, False),
+        ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+        ({"FORCE_COLOR": "", "NO_COLOR": ""}, True, False),
+    ],
+)
+def test_colours_are_for_people_who_like_them(monkeypatch, environment, terminal, other):
+    """A terminal that knows colours is painted; NO_COLOR and FORCE_COLOR say otherwise, the first above all."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert (in_color(_Terminal()), in_color(io.StringIO())) == (terminal, other)

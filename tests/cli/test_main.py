@@ -78,3 +78,58 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "SIG_IGN"
+
+
+EVERY_COMMAND = [*COMMANDS, "--help", "--version"]
+
+
+def _in_shell(redirected: str) -> subprocess.CompletedProcess[str]:
+    """A command line with its redirections."""
+    words = ["bash", "-c", f"{sys.executable} -m tornado_proxy {redirected}"]
+    return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", EVERY_COMMAND)
+def test_without_standard_output_nothing_is_done(words):
+    """What it would say is not lost without a word: one line says why, and the status is 2."""
+    done = _in_shell(f"{words} >&-")
+    assert done.returncode == ExitStatus.FAILED
+    assert done.stderr.splitlines() == [f"tornado-proxy{f' {words}' if words in COMMANDS else ''}: {CLOSED}"]
+
+
+CLOSED = "standard output is closed"
+
+
+@pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
+def test_a_full_disk_is_told_on_one_line(words):
+    """It is no defect of the tool, and nobody needs to know where it was writing."""
+    done = _in_shell(f"{words} >/dev/full")
+    name = words.partition(" ")[0]
+    assert done.returncode == ExitStatus.FAILED
+    assert done.stderr == f"tornado-proxy{f' {name}' if name in COMMANDS else ''}: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", ["lint -", "fmt -", "explain --requests - --rules site.rules", "lsp"])
+def test_standard_input_that_is_closed_is_told_to_those_who_read_it(words, tmp_path):
+    """One line, and status 2."""
+    (tmp_path / "site.rules").write_text("target site {}\n", encoding="utf-8")
+    done = _in_shell(f"{words} <&-".replace("site.rules", str(tmp_path / "site.rules")))
+    assert done.returncode == ExitStatus.FAILED
+    assert done.stderr == f"tornado-proxy {words.partition(' ')[0]}: standard input is closed\n"
+
+
+def test_streams_that_are_not_needed_may_be_closed():
+    """Nobody is told of it; what goes to standard error goes nowhere else."""
+    done = _in_shell("lint --list <&- 2>&-")
+    assert done.returncode == ExitStatus.CLEAN
+    done = _in_shell("lint nowhere 2>&-")
+    assert (done.returncode, done.stdout) == (ExitStatus.FAILED, "")
+
+
+def test_a_misspelt_option_is_answered_with_the_right_one(capsys):
+    """One that is like no other is only said to be unknown."""
+    for word, cure in (("--formt", "--formt; did you mean `--format`?\n"), ("--zzz", "--zzz\n")):
+        with pytest.raises(SystemExit) as ended:
+            main(["lint", word])
+        assert ended.value.code == ExitStatus.FAILED
+        assert capsys.readouterr().err.endswith(f"unrecognized arguments: {cure}")

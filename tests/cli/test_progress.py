@@ -37,6 +37,14 @@ def test_it_is_drawn_no_more_often_than_anybody_could_see():
     assert " 30%" in terminal.getvalue()
 
 
+def test_a_terminal_that_cannot_write_over_a_line_shows_none(monkeypatch):
+    """It would show each state behind the other."""
+    monkeypatch.setenv("TERM", "dumb")
+    with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
+        show(0.5)
+    assert terminal.getvalue() == ""
+
+
 def test_it_is_taken_away_when_the_work_fails():
     """An error message starts on a clean line."""
     with redirect_stderr(Terminal()) as terminal, pytest.raises(ZeroDivisionError), progress("reading"):

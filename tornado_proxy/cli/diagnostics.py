@@ -20,5 +20,12 @@ def show(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def in_color(stream: TextIO) -> bool:
-    """Whether a person may be reading who likes colours (https://no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR")
+    """Whether a person may be reading who likes colours (https://no-color.org, https://force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or obeys(stream)
+
+
+def obeys(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that knows more than to print one line after another."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
-import os
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import NoReturn, Protocol, cast
 
+from tornado_proxy.cli import streams
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.suggestion import did_you_mean
 
@@ -31,6 +31,7 @@ COMMANDS = {
 
 
 _DAEMONS = {"serve", "demo"}  # SIGHUP asks them to reload, and would end them before they can heed it
+_UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
 
 
 class Command(Protocol):
@@ -50,15 +51,43 @@ class Command(Protocol):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own) and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a character shows a question mark, and the command goes on.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
+    obstacle = streams.prepare()
+    if obstacle is not None:
+        print(f"{name}: {obstacle}", file=sys.stderr)
+        return ExitStatus.FAILED
+    try:
+        return _done(words)
+    except BrokenPipeError:
+        # The reader has gone (`| head`).
+        streams.give_up_output()
+    except KeyboardInterrupt:
+        pass
+    except Exception as error:  # noqa: BLE001 - status 1 means findings: a defect of the tool must not look like one
+        if isinstance(error, OSError) and streams.is_of_a_stream(error):
+            streams.give_up_output()
+            print(f"{name}: {error.strerror}", file=sys.stderr)
+        else:
+            traceback.print_exc()
+    return ExitStatus.FAILED
+
+
+def _done(words: Sequence[str]) -> int:
+    """Do what a command line asks for, up to the last byte of its output."""
+    try:
+        return _dispatched(words)
+    finally:
+        if not sys.stdout.closed:
+            sys.stdout.flush()
+
+
+def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
         if words[0] in _DAEMONS:
             # What it reads at its start is looked at again before it is ready: nothing is missed.
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        return _run(words[0], words[1:])
+        command, parser = load_command(words[0])
+        return command.run(parser.parse_args(words[1:]))
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])
     if parsed.version:
@@ -74,24 +103,19 @@ def load_command(name: str) -> tuple[Command, argparse.ArgumentParser]:
     """A subcommand's module and the parser of its arguments."""
     command = cast("Command", importlib.import_module(f"tornado_proxy.cli.{name}"))
     summary = (command.__doc__ or "").partition("\n")[0]
-    parser = argparse.ArgumentParser(f"tornado-proxy {name}", description=summary)
+    parser = _Parser(f"tornado-proxy {name}", description=summary)
     command.add_arguments(parser)
     return command, parser
 
 
-def _run(name: str, words: Sequence[str]) -> int:
-    try:
-        command, parser = load_command(name)
-        return command.run(parser.parse_args(words))
-    except BrokenPipeError:
-        # The reader has gone (`| head`); Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitStatus.FAILED
-    except KeyboardInterrupt:
-        return ExitStatus.FAILED
-    except Exception:  # noqa: BLE001 - status 1 means findings: a defect of the tool must not look like one
-        traceback.print_exc()
-        return ExitStatus.FAILED
+class _Parser(argparse.ArgumentParser):
+    """Argparse's, which also says what an unknown option was probably meant to be."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2, and say why."""
+        unknown = _UNKNOWN_OPTION.match(message)
+        meant = did_you_mean(unknown[1], self._option_string_actions) if unknown else None
+        super().error(f"{message}; did you mean `{meant}`?" if meant else message)
 
 
 def _top_parser() -> argparse.ArgumentParser:

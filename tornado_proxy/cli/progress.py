@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tornado_proxy.cli.diagnostics import obeys
+
 _EVERY = 0.1  # seconds
 _WIDTH = 30  # columns of the bar
 _CLEAR = "\r\x1b[K"
@@ -15,7 +17,7 @@ _CLEAR = "\r\x1b[K"
 @contextmanager
 def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[float], None]]:
     """Show a bar while the block runs; what it is given hears what part of the work is done, from 0 to 1."""
-    if not sys.stderr.isatty():
+    if not obeys(sys.stderr):
         yield lambda _: None
         return
     shown_at = clock()
