@@ -53,7 +53,7 @@ def test_a_reload_answers_with_its_report(admin, folder):
     (folder / "rules" / "site.rules").write_text(RULES.format("better"))
     code, report = admin.reload()
     assert (code, report["outcome"]) == (200, "loaded")
-    assert report["changes"] == ["target `site`: rewrites: 1 changed"]
+    assert report["changes"] == ["target `site`: rewrites changed: `#1` (rules/site.rules:1)"]
 
 
 def test_a_bad_edit_is_answered_with_its_diagnostics(admin, folder):

@@ -14,38 +14,105 @@ THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "
     ("after", "said"),
     [
         (THREE, []),
-        (THREE + '\nrewrite `^/d$` -> "/4"', ["rewrites: 1 added"]),
-        ('rewrite a `^/a$` -> "/1"', ["rewrites: 2 removed"]),
-        (THREE.replace('"/3"', '"/33"'), ["rewrites: 1 changed"]),
-        (THREE.replace("`^/a$`", "`^/aa$`"), ["rewrites: 1 changed"]),
-        ("\n".join(reversed(THREE.splitlines())), ["rewrites: 2 moved"]),
-        ('rewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"\nrewrite a `^/a$` -> "/1"', ["rewrites: 1 moved"]),
+        (THREE + '\nrewrite `^/d$` -> "/4"', ["added: `#4` (rules/site.rules:5)"]),
+        ('rewrite a `^/a$` -> "/1"', ["removed: `b` (rules/site.rules:3), `#3` (rules/site.rules:4)"]),
+        (THREE.replace('"/3"', '"/33"'), ["changed: `#3` (rules/site.rules:4)"]),
+        (THREE.replace("`^/a$`", "`^/aa$`"), ["changed: `a` (rules/site.rules:2)"]),
+        ("\n".join(reversed(THREE.splitlines())), ["moved: `#1` (rules/site.rules:2), `b` (rules/site.rules:3)"]),
+        (
+            'rewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"\nrewrite a `^/a$` -> "/1"',
+            ["moved: `a` (rules/site.rules:4)"],
+        ),
         ("# a comment\n" + THREE, []),
+        (
+            'rewrite a `^/a$` -> "/x"\nrewrite `^/c$` -> "/3"\nrewrite n `^/n$` -> "/n"',
+            [
+                "added: `n` (rules/site.rules:4)",
+                "removed: `b` (rules/site.rules:3)",
+                "changed: `a` (rules/site.rules:2)",
+            ],
+        ),
     ],
 )
-def test_rewrites_are_counted_by_what_became_of_them(tmp_path, after, said):
-    """A rewrite is known by its name or its source."""
+def test_rewrites_are_named_by_what_became_of_them(tmp_path, after, said):
+    """A rewrite is known by its name or its source, and found by its place."""
     files = Files.create(tmp_path, site=THREE)
     before = files.load()
     files.write(after)
-    assert list(changes(before, files.load())) == [f"target `site`: {line}" for line in said]
+    assert list(changes(before, files.load())) == [f"target `site`: rewrites {line}" for line in said]
+
+
+def test_of_many_rewrites_the_first_are_named(tmp_path):
+    """Five of a kind are named, and the others counted."""
+    files = Files.create(tmp_path)
+    before = files.load()
+    files.write("\n".join(f'rewrite r{number} `^/{number}$` -> "/x"' for number in range(100)))
+    (line,) = changes(before, files.load())
+    assert line.startswith("target `site`: rewrites added: `r0` (rules/site.rules:2), `r1` ")
+    assert line.endswith("`r4` (rules/site.rules:6) and 95 more")
+
+
+ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("path: [/]", "path: [/m]", "target `site`: mount `/` is now `/m/`"),
-        ("some-bucket", "other-bucket", "target `site`: bucket changed"),
-        ("mount:", "actions: {PUT: {enabled: true}}\n    mount:", "target `site`: actions changed: GET, HEAD, PUT"),
-        ("mount:", "resources: [{path: /**, whiteList: true}]\n    mount:", "target `site`: resources changed"),
+        ("path: [/]", "path: [/m]", ["target `site`: mounts added: `/m/`", "target `site`: mounts removed: `/`"]),
+        (
+            "path: [/]",
+            "path: [/, /m], host: h",
+            ["target `site`: mounts added: `h/`, `h/m/`", "target `site`: mounts removed: `/`"],
+        ),
+        ("some-bucket", "other-bucket", ["target `site`: bucket changed: name"]),
+        (
+            "region: eu-west-1",
+            "disableSSL: true, s3ForcePathStyle: true, s3ListMaxKeys: 7",
+            ["target `site`: bucket changed: region, disableSSL, s3ForcePathStyle, s3ListMaxKeys"],
+        ),
+        (
+            "mount:",
+            ACTIONS,
+            ["target `site`: actions changed: PUT.enabled, PUT.config.maxSize; there are GET, HEAD, PUT"],
+        ),
+        (
+            "mount:",
+            "resources: [{path: /**, whiteList: true}]\n    mount:",
+            ["target `site`: resources added: `/**` (GET, HEAD)"],
+        ),
+        ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["server.gracePeriod changed: 30 s is now 5 s"]),
+        (
+            "rules:",
+            "limits: {maxHeaderSize: 1KiB, idleTimeout: 5s}\nrules:",
+            ["limits changed: maxHeaderSize, idleTimeout"],
+        ),
+        ("rules: [rules]", "rules: [rules/site.rules]", ["rules changed: `rules/site.rules`"]),
+        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["authProviders.basic added: `staff`"]),
     ],
 )
-def test_targets_say_what_is_different(tmp_path, old, new, said):
-    """Mount, bucket, actions and resources are told apart."""
+def test_settings_say_what_is_different(tmp_path, old, new, said):
+    """Each option that differs is named, with its target where it belongs to one."""
     files = Files.create(tmp_path)
     before = files.load()
-    files.configure(CONFIGURATION.replace(old, new))
-    assert list(changes(before, files.load())) == [said]
+    files.configure(CONFIGURATION.replace(old, new, 1))
+    after = files.load()
+    assert list(changes(before, after)) == said
+
+
+def test_no_secret_is_shown(tmp_path):
+    """Another key or password is a change of which only the name is told."""
+    staff = "authProviders: {basic: {staff: {realm: Staff}}}\nrules:"
+    team = "resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {value: OLDpass1}}]}}]\n    mount:"
+    text = CONFIGURATION.replace("rules:", staff).replace("mount:", team)
+    files = Files.create(tmp_path)
+    files.configure(text)
+    before = files.load()
+    files.configure(text.replace("OLDpass1", "NEWpass2"))
+    (tmp_path / "secret").write_text("0ther\n")
+    assert list(changes(before, files.load())) == [
+        "target `site`: bucket changed: credentials",
+        "target `site`: resources changed: `/**` (GET, HEAD)",
+    ]
 
 
 def test_targets_come_and_go(tmp_path):
@@ -54,10 +121,19 @@ def test_targets_come_and_go(tmp_path):
     before = files.load()
     files.configure(CONFIGURATION.replace("  site:", "  other:"))
     files.path().write_text("target other {}")
-    assert list(changes(before, files.load())) == [
-        "target `site` removed",
-        "target `other` added: `/`, 0 rewrites",
-    ]
+    assert list(changes(before, files.load())) == ["targets removed: `site`", "target `other` added: `/`, 0 rewrites"]
+
+
+def test_the_order_of_targets_counts(tmp_path):
+    """Of two targets on one mount the first answers, so that their order is told."""
+    site = CONFIGURATION[CONFIGURATION.index("  site:") :]
+    other = site.replace("site:", "other:").replace("[/]", "[/o]")
+    files = Files.create(tmp_path)
+    head = CONFIGURATION.removesuffix(site)
+    files.configure(head + site + other)
+    before = files.load()
+    files.configure(head + other + site)
+    assert list(changes(before, files.load())) == ["targets moved: `other`"]
 
 
 def test_listeners_and_threads_are_fixed_at_start(tmp_path):

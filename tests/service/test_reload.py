@@ -95,7 +95,10 @@ def test_what_changed_is_told(scene):
     scene.edit(BETTER)
     (event,) = scene.events
     assert isinstance(event, Reloaded)
-    assert event.changes == ("target `site`: rewrites: 1 added, 1 changed",)
+    assert event.changes == (
+        "target `site`: rewrites added: `#2` (rules/site.rules:3)",
+        "target `site`: rewrites changed: `a` (rules/site.rules:2)",
+    )
 
 
 def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
