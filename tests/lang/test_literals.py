@@ -5,11 +5,12 @@ from lark import Token
 
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.tree import Dialect
 
 
-def _literal(kind, text):
+def _literal(kind, text, dialect=None):
     source = SourceFile("a.rules", text)
-    return literal(source, Token(kind, text, start_pos=0, end_pos=len(text)))
+    return literal(source, Token(kind, text, start_pos=0, end_pos=len(text)), dialect)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,24 @@ def test_bad_escape_comes_with_its_cure(written, help):
     """The help says how to write what was probably meant."""
     _, mistake = _literal("STRING", written)
     assert mistake.help == help
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cure"),
+    [
+        (Dialect.PLAIN, "write `${1}` for what the group captured"),
+        (Dialect.JINJA, "write `{{ groups[1] }}` for what the group captured"),
+        (
+            Dialect.GO,
+            'write the string between backticks, and `{{ index .Groups "1" }}` for what the group captured',
+        ),
+        (None, r"write the string between backticks, where a backslash stands for itself: `/b/\1`"),
+    ],
+)
+def test_digit_behind_a_backslash_is_a_group_in_a_template(dialect, cure):
+    """The help says how the template's dialect refers to it; elsewhere it is a bad escape like others."""
+    _, mistake = _literal("STRING", r'"/b/\1"', dialect)
+    assert mistake.help == cure
 
 
 def test_string_with_a_bad_escape_says_what_was_probably_meant():

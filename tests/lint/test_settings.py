@@ -98,6 +98,25 @@ def test_mistakes_name_file_and_setting(tmp_path, text, said):
     assert "tornado-proxy.toml" in str(raised.value)
 
 
+def test_all_mistakes_are_told_at_once(tmp_path):
+    """Each on a line of its own."""
+    with pytest.raises(SettingsMistake) as raised:
+        _settings(tmp_path, '[lint]\nselct = []\nignore = 1\nselect = []\nfail-level = "hint"')
+    said = str(raised.value).splitlines()
+    assert [line.count("tornado-proxy.toml") for line in said] == [1, 1, 1, 1]
+    assert "`select` names nothing" in said[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("[lnt]\nselect = []", "tornado-proxy.toml"), ("[tool.tornado-proxy.lnt]\nselect = []", "pyproject.toml")],
+)
+def test_a_table_that_is_misspelt_is_a_mistake(tmp_path, text, name):
+    """It would be passed over, and nobody would know."""
+    with pytest.raises(SettingsMistake, match="there is no table `lnt`, only `lint`"):
+        _settings(tmp_path, text, name)
+
+
 def test_tool_is_no_table(tmp_path):
     """A shared file may be odd further up, too."""
     with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is no table"):

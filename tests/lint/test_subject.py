@@ -50,3 +50,11 @@ def test_a_configured_target_is_seen_by_templates():
 def test_rewrites_are_counted(text, number):
     """Those with mistakes count, tests do not."""
     assert subject(text).rewrite_count == number
+
+
+@pytest.mark.parametrize("mark", ["<" * 7, "|" * 7, "=" * 7, ">" * 7])
+def test_a_target_in_a_file_that_is_being_merged_is_not_comparable(mark):
+    """Both sides of the conflict are in it, though other mistakes leave a target as it is."""
+    merging = subject(f"rewrite `^/a$` -> `/b`\n{mark} x\nrewrite `^/a$` -> `/c`")
+    assert (len(merging.targets), merging.comparable) == (1, ())
+    assert len(subject("rewrite `^/a$ -> `/b`").comparable) == 1

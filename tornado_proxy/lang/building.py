@@ -97,11 +97,12 @@ class Builder:
 
     def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
         _, name, source, _, dialect, template = symbols
+        written_in = _DIALECTS[dialect.type] if dialect else Dialect.PLAIN
         return RewriteStatement(
             self._literal(name) if name else None,
             self._literal(source),
-            _DIALECTS[dialect.type] if dialect else Dialect.PLAIN,
-            self._literal(template),
+            written_in,
+            self._literal(template, written_in),
             **setting,
         )
 
@@ -135,8 +136,8 @@ class Builder:
         message = f"`{keyword}` is given twice"
         self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
 
-    def _literal(self, token: Token) -> Literal:
-        found, mistake = literal(self.source, token)
+    def _literal(self, token: Token, dialect: Dialect | None = None) -> Literal:
+        found, mistake = literal(self.source, token, dialect)
         if mistake:
             self.diagnostics.append(mistake)
         return found

@@ -9,15 +9,25 @@ from lark import Token
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.lang.tree import Literal
+from tornado_proxy.lang.tree import Dialect, Literal
 
 # A pair of surrogates first: it is one character.
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 _MEANINGS = {"\\\\": "\\", '\\"': '"', "\\n": "\n", "\\t": "\t"}
 
+_DIGITS = frozenset("123456789")
+_GROUPS = {
+    Dialect.PLAIN: "write `${{{}}}` for what the group captured",
+    Dialect.JINJA: "write `{{{{ groups[{}] }}}}` for what the group captured",
+    Dialect.GO: 'write the string between backticks, and `{{{{ index .Groups "{}" }}}}` for what the group captured',
+}
 
-def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | None]:
-    """The literal of a NAME, STRING or RAW token; a string with a bad escape says what was probably meant."""
+
+def literal(source: SourceFile, token: Token, dialect: Dialect | None = None) -> tuple[Literal, Diagnostic | None]:
+    """The literal of a NAME, STRING or RAW token; a string with a bad escape says what was probably meant.
+
+    In a template, whose dialect is given, a digit behind a backslash is meant as a group.
+    """
     start = token.start_pos or 0
     span = Span(source, start, start + len(token))
     if token.type == "NAME":
@@ -26,7 +36,7 @@ def literal(source: SourceFile, token: Token) -> tuple[Literal, Diagnostic | Non
     if raw and "\r\n" in inner:
         return _without_carriage_returns(inner, span), None
     if not raw and "\\" in inner:
-        return _unescaped(inner, span), _bad_escape(inner, span)
+        return _unescaped(inner, span), _bad_escape(inner, span, dialect)
     return Literal(inner, span, raw, range(span.start + 1, span.end)), None
 
 
@@ -71,12 +81,13 @@ def _meaning(escape: str) -> str | None:
         return None
 
 
-def _bad_escape(inner: str, span: Span) -> Diagnostic | None:
+def _bad_escape(inner: str, span: Span, dialect: Dialect | None) -> Diagnostic | None:
     """What to say of the first bad escape: its cure is one for the whole string."""
     for escape in _ESCAPE.finditer(inner):
         if _meaning(escape.group()) is None:
             place = span.part(1 + escape.start(), 1 + escape.end())
-            return Diagnostic("bad-escape", _objection(escape.group()), place, help=_cure(escape.group(), inner))
+            cure = _group(escape.group(), dialect) or _cure(escape.group(), inner)
+            return Diagnostic("bad-escape", _objection(escape.group()), place, help=cure)
     return None
 
 
@@ -86,6 +97,11 @@ def _objection(escape: str) -> str:
     if len(escape) > 2:
         return f"`{escape}` is half of a surrogate pair"
     return f"`{escape}` is no escape"
+
+
+def _group(escape: str, dialect: Dialect | None) -> str | None:
+    """How a dialect writes the group that other languages write with a backslash."""
+    return _GROUPS[dialect].format(escape[1]) if dialect and escape[1:] in _DIGITS else None
 
 
 def _cure(escape: str, inner: str) -> str:

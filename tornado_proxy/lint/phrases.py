@@ -6,10 +6,17 @@ from collections.abc import Iterable
 
 from tornado_proxy.rules.model import Rewrite
 
+_LONGEST = 80
+
 
 def named(rewrite: Rewrite) -> str:
     """What a message calls a rewrite: its name or its number, between backticks."""
     return f"`{rewrite.label}`"
+
+
+def shown(key: str) -> str:
+    """A key between backticks, as much of it as a message needs."""
+    return f"`{key[:_LONGEST]}…`" if len(key) > _LONGEST else f"`{key}`"
 
 
 def listed(words: Iterable[str]) -> str:

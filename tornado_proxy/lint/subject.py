@@ -6,12 +6,13 @@ several checks ask of them, found out when first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.automata import Budget, Example, Language, Reach, language, reachability
@@ -29,14 +30,20 @@ if TYPE_CHECKING:
 REACH_STEPS = 1_000_000
 """What the proofs of one target's reachability may cost together."""
 
+_CONFLICT = frozenset(mark * 7 for mark in "<|=>")
+
 
 @dataclass(frozen=True)  # no slots: what most checks do not need is made when first asked for
 class TargetRules:
-    """The rules of one target; `configured` is the target itself, where a configuration is given and knows it."""
+    """The rules of one target; `configured` is the target itself, where a configuration is given and knows it.
+
+    It is `disputed` where a file of its has the marks of a merge conflict, so that rewrites of both sides are in it.
+    """
 
     blocks: tuple[TargetBlock, ...]
     rule_set: RuleSet
     configured: Target | None = None
+    disputed: bool = False
 
     @property
     def name(self) -> str:
@@ -124,6 +131,11 @@ class Subject:
         return not errors(self.mistakes)
 
     @property
+    def comparable(self) -> tuple[TargetRules, ...]:
+        """The targets whose rewrites can be compared: in a file that is being merged both sides are there."""
+        return tuple(target for target in self.targets if not target.disputed)
+
+    @property
     def rewrite_count(self) -> int:
         """The number of rewrites, with or without a mistake."""
         blocks = (block for document in self.documents for block in document.blocks)
@@ -134,10 +146,16 @@ def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: 
     """The subject of loaded rule files; `mistakes` are those of the configuration, which `settings` comes from."""
     configured = {each.name: each for each in settings.targets} if settings else {}
     blocks = _blocks_by_target(loaded.documents)
+    disputed = {each.span.source for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}
     targets = tuple(
-        TargetRules(blocks[name], rule_set, configured.get(name)) for name, rule_set in loaded.rule_sets.items()
+        TargetRules(blocks[name], rule_set, configured.get(name), _stands_in(blocks[name], disputed))
+        for name, rule_set in loaded.rule_sets.items()
     )
     return Subject(loaded.documents, targets, (*mistakes, *loaded.diagnostics), settings)
+
+
+def _stands_in(blocks: Iterable[TargetBlock], sources: Collection[SourceFile]) -> bool:
+    return bool(sources) and any(block.span.source in sources for block in blocks)
 
 
 def _blocks_by_target(documents: Sequence[Document]) -> Mapping[str, tuple[TargetBlock, ...]]:

@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed
+from linting import block, findings, fixed, report
 
 from tornado_proxy.lang.diagnostic import Safety
 
@@ -46,3 +46,14 @@ def test_blocks_of_one_target_add_up():
     """A source in a later block of the target is found."""
     (found,) = findings(NAME, "rewrite `^/a$` -> `/1` } target site { rewrite `^/a$` -> `/1`")
     assert found.code == NAME
+
+
+def test_two_sides_of_a_merge_are_not_compared():
+    """Where the marks of a conflict stand, so do both sides, and one of them will go."""
+    sides = "<<<<<<< HEAD\nrewrite `^/a$` -> `/1`\n=======\nrewrite `^/a$` -> `/2`\n>>>>>>> other"
+    whole = "target calm {\nrewrite `^/a$` -> `/1`\nrewrite `^/a$` -> `/2`\n}"
+    found = report(site=block(sides), calm=whole, only=NAME).diagnostics
+    assert {(each.code, each.span.source.name) for each in found} == {
+        ("syntax-error", "site.rules"),
+        (NAME, "calm.rules"),
+    }

@@ -38,7 +38,7 @@ def test_one_finding_for_a_rewrite():
     """Several earlier ones that share keys with one are one finding, with three notes at most."""
     several = "\n".join(f"rewrite `^/{letter}/(?P<rest>.*)$` -> `/{letter}{letter}/$rest`" for letter in "abcde")
     (found,) = findings(NAME, f"{several}\n{DRAFTS}")
-    assert found.message.startswith("`#1`, and 4 more stand")
+    assert found.message.startswith("`#1` and 4 more stand before it and take keys")
     assert len(found.notes) == 3
 
 

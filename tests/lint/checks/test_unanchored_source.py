@@ -54,3 +54,22 @@ def test_open_ends_are_shown_with_a_key(source, message):
 def test_anchors_are_written(source, anchored):
     """The fix writes what is missing, around an alternation as a whole."""
     assert fixed(NAME, f'rewrite `{source}` -> "/x"') == f'rewrite `{anchored}` -> "/x"'
+
+
+@pytest.mark.parametrize("source", ["^docs", r"/^\/docs/i", "docs$^"])
+def test_what_no_key_can_match_is_left_to_its_own_check(source):
+    """Where it would be found makes no difference."""
+    assert places(NAME, f'rewrite `{source}` -> "/x"') == []
+
+
+def test_a_source_between_slashes_that_keys_may_have():
+    """The help says how it is written here, and nothing writes anchors around the slashes."""
+    (found,) = findings(NAME, r'rewrite `/\/docs\/(\d+)/gi` -> "/x"')
+    assert found.message == "the slashes around this are part of the source, which is found anywhere in a key"
+    assert (found.help, found.fixes) == (r"write `(?i)/docs/(\d+)`", ())
+
+
+def test_a_long_example_is_shortened():
+    """A message shows as much of a key as helps."""
+    (found,) = findings(NAME, f'rewrite `^/{"a" * 300}` -> "/x"')
+    assert found.message == f"the source does not say where a key ends, in `/{'a' * 79}…` too"

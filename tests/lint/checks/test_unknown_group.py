@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, fixed, places
+from linting import block, findings, fixed, places, report
 
 NAME = "unknown-group"
 
@@ -52,6 +52,12 @@ def test_the_reference_that_was_meant_is_written(template, after):
     """The fix writes the group in braces, where it is certain which."""
     text = "rewrite `^/(?P<page>.*)$` -> "
     assert fixed(NAME, f"{text}`{template}`") == f"{text}`{after}`"
+
+
+def test_a_bad_escape_is_told_once():
+    """What the parser says of it has the cure, and no other stands beside it."""
+    found = report(site=block(r'rewrite `^/a/(.*)$` -> "/b/\1"'), only=NAME).diagnostics
+    assert [(each.code, each.help) for each in found] == [("bad-escape", "write `${1}` for what the group captured")]
 
 
 @pytest.mark.parametrize(

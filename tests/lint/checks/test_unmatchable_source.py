@@ -27,3 +27,14 @@ def test_the_missing_slash_is_named():
 def test_the_fix_writes_the_slash():
     """The slash goes behind the anchor."""
     assert fixed(NAME, "rewrite `^docs/$` -> `/x`") == "rewrite `^/docs/$` -> `/x`"
+
+
+@pytest.mark.parametrize(
+    ("source", "meant"), [(r"/^\/foo$/i", "(?i)^/foo$"), ("/^/foo/", "^/foo"), (r"/\/foo$/g", "/foo$")]
+)
+def test_a_source_between_slashes_is_written_without_them(source, meant):
+    """The habit of other languages gets its own message, and the flags go to the front."""
+    (found,) = findings(NAME, f"rewrite `{source}` -> `/x`")
+    assert found.message == "no key can match this: the slashes around it are part of the source"
+    assert found.help == f"write `{meant}`"
+    assert fixed(NAME, f"rewrite `{source}` -> `/x`") == f"rewrite `{meant}` -> `/x`"

@@ -38,3 +38,9 @@ def test_nothing_is_said_where_something_was_left_out():
     """A test with a mistake might have reached it."""
     found = report(site='target site {\nrewrite `^/a$` -> `/b`\ntest "a" -> "/b"\n}')
     assert [each.code for each in found.diagnostics] == ["bad-test"]
+
+
+def test_a_test_that_nobody_would_copy_is_not_suggested():
+    """A key of a thousand characters is no example."""
+    (found,) = findings(NAME, "rewrite `^/a{900}$` -> `/b`")
+    assert found.help == "say with a `test` what becomes of a key"

@@ -6,6 +6,7 @@ import re
 
 from lark import Token
 
+from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.reading import Where
 from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, shown
 from tornado_proxy.lang.recovery.landmarks import next_statement, next_statement_line
@@ -272,7 +273,7 @@ def _quoting(trouble: Trouble, chunk: re.Match[str]) -> str:
     if "`" in text or not text.isprintable():
         return "put it between quotes"
     if pattern or "\\" in text or '"' in text:
-        return f"put it between backticks: `{text}`"
+        return f"put it between backticks: `{(pattern and undelimited(text)) or text}`"
     return f'put it between quotes: `"{text}"`'
 
 

@@ -35,7 +35,7 @@ from itertools import islice
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.phrases import named, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewritten
 
@@ -46,7 +46,7 @@ SEVERITY = Severity.INFO
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Rewrite an example for every rewrite, and the keys of its tests, and see who would take the results."""
-    for target in subject.targets:
+    for target in subject.comparable:
         for index in range(len(target.rewrites)):
             findings = (_tried(target, index, key, result) for key, result in _rewritten(target, index))
             yield from islice(filter(None, findings), 1)
@@ -74,7 +74,7 @@ def _tried(target: TargetRules, index: int, key: str, result: str) -> Diagnostic
 def _finding(target: TargetRules, index: int, taker: int, example: tuple[str, str]) -> Diagnostic:
     rewrite, other = target.rewrites[index], target.rewrites[taker]
     key, result = example
-    message = f"`{key}` becomes `{result}`, which {named(other)} matches: it is not applied to results"
+    message = f"{shown(key)} becomes {shown(result)}, which {named(other)} matches: it is not applied to results"
     note = Note(f"{named(other)} stands here", other.statement.source.span)
     cure = "if the key is to go on, write its last form here: a key is rewritten once"
     return Diagnostic(NAME, message, rewrite.statement.template.span, cure, (note,), SEVERITY)

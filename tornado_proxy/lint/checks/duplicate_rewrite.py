@@ -47,7 +47,7 @@ SEVERITY = Severity.ERROR
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for sources that a target has already."""
-    for target in subject.targets:
+    for target in subject.comparable:
         first: dict[str, Rewrite] = {}
         for rewrite in target.rewrites:
             earlier = first.setdefault(rewrite.pattern.text, rewrite)

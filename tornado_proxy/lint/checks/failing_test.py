@@ -37,7 +37,7 @@ from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
 from tornado_proxy.lang.writing import string_text
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.phrases import named, shown
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.verdict import TestOutcome
@@ -67,10 +67,10 @@ def _finding(outcome: TestOutcome) -> Diagnostic:
 
 
 def _fact(outcome: TestOutcome) -> str:
-    key = f"`{outcome.test.key}`"
+    key = shown(outcome.test.key)
     if isinstance(outcome.got, RewriteError):
         return f"{key} is refused ({outcome.got})"
-    return f"{key} becomes `{outcome.got.key}`" if outcome.got.rewrite else f"no rewrite matches {key}"
+    return f"{key} becomes {shown(outcome.got.key)}" if outcome.got.rewrite else f"no rewrite matches {key}"
 
 
 def _expectation(outcome: TestOutcome) -> str:
@@ -80,9 +80,9 @@ def _expectation(outcome: TestOutcome) -> str:
         case Verdict.ERROR:
             return "though an error is expected"
         case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
-            return f"not `{expected}`"
+            return f"not {shown(expected)}"
         case expected:
-            return f"though `{expected}` is expected"
+            return f"though {shown(expected)} is expected"
 
 
 def _written(outcome: TestOutcome, span: Span) -> str:

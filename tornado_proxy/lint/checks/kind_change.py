@@ -36,6 +36,7 @@ from tornado_proxy.lint.anchors import edge_part, ends_anchored, open_end
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.automata.syntax import Alternation, Node, Text
 from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.results import head, is_address, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.keys import objection
@@ -91,21 +92,21 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
 
 def _to_directory(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
-        message = f"the file `{key}` becomes {_result(target, key)}, which is not found as a file"
+        message = f"the file {shown(key)} becomes {_result(target, key)}, which is not found as a file"
         cure = "leave out the closing `/` of the result, or let the source end in `/$`"
         yield _finding(target, index, message, cure)
 
 
 def _to_file(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
-        message = f"the directory `{key}` becomes {_result(target, key)}, which stays a directory"
+        message = f"the directory {shown(key)} becomes {_result(target, key)}, which stays a directory"
         cure = "lead to a directory, whose index document the target names, or let the source end in `[^/]$`"
         yield _finding(target, index, message, cure)
 
 
 def _result(target: TargetRules, key: str) -> str:
     result = target.result(key)
-    return "another key" if result is None else f"`{result}`"
+    return "another key" if result is None else shown(result)
 
 
 def _finding(target: TargetRules, index: int, message: str, cure: str) -> Diagnostic:

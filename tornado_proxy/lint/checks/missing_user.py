@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.errors import RewriteError, UserRequired
 from tornado_proxy.rules.model import Rewrite
@@ -125,6 +126,6 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) 
 
 
 def _finding(rewrite: Rewrite, request: str) -> Diagnostic:
-    message = f"this reads the user, but nobody need sign in for `{request}`: it is refused with 403"
+    message = f"this reads the user, but nobody need sign in for {shown(request)}: it is refused with 403"
     cure = "protect the path with a resource that names a provider, or ask `if user` first"
     return Diagnostic(NAME, message, rewrite.statement.template.span, cure, severity=SEVERITY)

@@ -54,7 +54,7 @@ _Pieces = list[str | int]
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for plain templates that say again what their sources say, and shield no key."""
-    for target in subject.targets:
+    for target in subject.comparable:
         idle = {index for index, language in enumerate(target.languages) if _repeats(target.rewrites[index], language)}
         for index in sorted(idle - _shielding(target, idle)):
             message = "the result is always the key itself"

@@ -38,7 +38,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.anchors import open_start
 from tornado_proxy.lint.automata import Budget, Example, Overlap, difference, overlaps
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named
+from tornado_proxy.lint.phrases import named, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 
 NAME = check_name(__name__)
@@ -52,7 +52,7 @@ _SHOWN = 3
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for pairs of which neither takes all that the other takes."""
-    for target in subject.targets:
+    for target in subject.comparable:
         for later, pairs in _doubtful(target).items():
             yield _finding(target, later, pairs)
 
@@ -88,10 +88,17 @@ def _is_pinned(target: TargetRules, pair: Overlap) -> bool:
 
 def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnostic:
     first = target.rewrites[pairs[0].one]
-    more = f", and {len(pairs) - 1} more" if len(pairs) > 1 else ""
-    message = f"{named(first)}{more} stands before it and takes keys that it matches too, such as `{pairs[0].key}`"
+    key = shown(pairs[0].key)
+    message = (
+        f"{named(first)} and {len(pairs) - 1} more stand before it and take keys that it matches too, such as {key}"
+        if len(pairs) > 1
+        else f"{named(first)} stands before it and takes keys that it matches too, such as {key}"
+    )
     notes = tuple(
-        Note(f"{named(target.rewrites[pair.one])} takes `{pair.key}`", target.rewrites[pair.one].statement.source.span)
+        Note(
+            f"{named(target.rewrites[pair.one])} takes {shown(pair.key)}",
+            target.rewrites[pair.one].statement.source.span,
+        )
         for pair in pairs[:_SHOWN]
     )
     cure = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"

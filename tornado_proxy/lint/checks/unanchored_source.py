@@ -4,7 +4,7 @@ A source is searched for anywhere in a key, as Go's `MatchString` does, and the 
 source `/old/` also takes `/shop/old/list.html`; without `$` the source `^/news\.html` also takes `/news.html.bak`.
 
 A source that ends in `/` or `.*` speaks of everything below, one that begins with `.*` of any depth, and one such as
-`\.php$` of a file name's end: these are left alone.
+`\.php$` of a file name's end: these are left alone. So is one that no key can match, which is a finding of its own.
 
 ### Avoid
 
@@ -35,11 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
 from tornado_proxy.lint.anchors import open_end, open_start
+from tornado_proxy.lint.automata import NoKey
 from tornado_proxy.lint.automata.guess import guess
 from tornado_proxy.lint.automata.syntax import Alternation, Node
 from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
@@ -63,15 +66,25 @@ _CURE = {
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look at both ends of every source."""
     for target in subject.targets:
-        for rewrite, tree in target.sources:
-            ends = open_start(tree), open_end(tree)
-            if any(ends):
-                yield _finding(rewrite, tree, *ends)
+        for index, rewrite in enumerate(target.rewrites):
+            tree = target.languages[index].tree
+            ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
+            if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
+                yield _delimited(rewrite) or _finding(rewrite, tree, *ends)
+
+
+def _delimited(rewrite: Rewrite) -> Diagnostic | None:
+    """The finding of a source between slashes, as other languages write them."""
+    meant = undelimited(rewrite.pattern.text)
+    if meant is None:
+        return None
+    message = "the slashes around this are part of the source, which is found anywhere in a key"
+    return Diagnostic(NAME, message, rewrite.statement.source.span, f"write `{meant}`", severity=SEVERITY)
 
 
 def _finding(rewrite: Rewrite, tree: Node, start: bool, end: bool) -> Diagnostic:  # noqa: FBT001 - two ends of one thing
     example = _example(rewrite, tree, "/x" if start else "", "x" if end else "")
-    message = _WHERE[start, end] + (f", in `{example}` too" if example else "")
+    message = _WHERE[start, end] + (f", in {shown(example)} too" if example else "")
     source = rewrite.statement.source
     wrapped = isinstance(tree, Alternation)
     opening = ("^" if start else "") + ("(?:" if wrapped else "")

@@ -53,13 +53,16 @@ SEVERITY = Severity.ERROR
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look at every reference, and at every slip for one; where a group is missing other dialects do not compile."""
+    told = {each.span for each in subject.mistakes}
     for target in subject.targets:
         for rewrite in target.rewrites:
             for name, start, end in rewrite.template.group_references:
                 if not has_group(rewrite.pattern, name):
                     yield _unknown(rewrite, name, start, end)
             for slip in slips(rewrite):
-                yield _slip(rewrite, slip)
+                found = _slip(rewrite, slip)
+                if found.span not in told:  # as a bad escape
+                    yield found
 
 
 def _slip(rewrite: Rewrite, slip: Slip) -> Diagnostic:

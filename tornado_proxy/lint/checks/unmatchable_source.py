@@ -2,6 +2,7 @@ r"""A source that no key can match.
 
 A key begins with `/`, has no `.` or `..` as a segment and no control character, and ends where `$` says. A source that
 asks for something else is never found; `^docs/`, without the slash, is the habit of those who know keys without one.
+One between slashes, `/^\/docs/i`, is a habit of other languages, where the slashes are no part of it.
 
 ### Avoid
 
@@ -25,17 +26,20 @@ target site {
 
 ### Fix
 
-Writes the slash, if it is what is missing. Unsafe: keys are rewritten that were not.
+Writes the slash, if it is what is missing, or takes away those around the source. Unsafe: keys are rewritten that were
+not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint.automata import Budget, Example, NoKey, language, shortest_key
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.rewording import inserted, reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 
@@ -62,6 +66,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _finding(rewrite: Rewrite, budget: Budget) -> Diagnostic:
     source = rewrite.statement.source
+    meant = undelimited(source.value)
+    if meant is not None and _has_key(meant, budget):
+        return _delimited(source, meant)
     slashed = f"^/{source.value[1:]}"
     if source.value.startswith("^") and _has_key(slashed, budget):
         edits = inserted(source, 1, "/")
@@ -69,6 +76,13 @@ def _finding(rewrite: Rewrite, budget: Budget) -> Diagnostic:
         message = "no key can match this: every key begins with `/`"
         return Diagnostic(NAME, message, source.span, f"write `{slashed}`", severity=SEVERITY, fixes=fixes)
     return Diagnostic(NAME, "no key can match this", source.span, _KEYS, severity=SEVERITY)
+
+
+def _delimited(source: Literal, meant: str) -> Diagnostic:
+    edits = reworded(source, 0, len(source.value), meant)
+    fixes = (Fix("write it without them", edits, Safety.UNSAFE),) if edits else ()
+    message = "no key can match this: the slashes around it are part of the source"
+    return Diagnostic(NAME, message, source.span, f"write `{meant}`", severity=SEVERITY, fixes=fixes)
 
 
 def _has_key(text: str, budget: Budget) -> bool:

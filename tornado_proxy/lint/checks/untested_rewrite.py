@@ -42,6 +42,8 @@ NAME = check_name(__name__)
 CATEGORY = Category.TESTS
 SEVERITY = Severity.INFO
 
+_LONGEST = 200  # characters of a test that anybody would copy
+
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for rewrites that take the key of no test, where no mistake has left a test out."""
@@ -74,7 +76,7 @@ def _suggestion(target: TargetRules, index: int) -> str:
     """A test to begin with, that says what happens now."""
     key = target.example(index)
     result = None if key is None else target.result(key)
-    if key is None or result is None:
+    if key is None or result is None or len(key + result) > _LONGEST:
         return "say with a `test` what becomes of a key"
     span = target.rewrites[index].span
     written = (string_text(Literal(each, span)) for each in (key, result))
