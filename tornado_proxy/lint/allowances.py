@@ -1,5 +1,6 @@
 """What comments allow: `# allow: a-check, another (reason)` at a statement or block, `# allow-file: a-check` anywhere.
 
+The reason may also stand behind a dash: `# allow: a-check - reason`.
 A comment counts for the statement or block that it stands above, or at whose end it stands; one behind the `{` of a
 block counts for the block. Mistakes of parser and compiler cannot be allowed, nor can what is said of allowances.
 """
@@ -27,7 +28,8 @@ MISTAKES = frozenset(
 )
 """What parser and compiler may find wrong with a rule file."""
 
-_ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>[^(]*)(?:\(.*)?$")
+# What follows the names is the reason: in parentheses, or behind a dash that is no part of a name.
+_ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<=\s)-+(?:\s.*)?|[\u2013\u2014].*)?$")
 _NAME = re.compile(r"[^\s,]+")
 
 
@@ -106,13 +108,12 @@ def without(allowance: Allowance) -> Edit:
     """The edit that takes a name out of its comment, or the comment out of the file where it is the only one."""
     comment = allowance.comment
     match = _ALLOWANCE.match(comment.text)
-    names = list(_NAME.finditer(match["names"])) if match else []
-    if len(names) > 1:
+    if match and len(_NAME.findall(match["names"])) > 1:
         start, end = allowance.span.start, allowance.span.end
         text = comment.span.source.text
         while text[end : end + 1] in (",", " ") and end < comment.span.end:
             end += 1
-        if end == comment.span.end or text[end] == "(":
+        if end >= comment.span.start + match.start("names") + len(match["names"].rstrip()):
             start -= len(text[comment.span.start : start]) - len(text[comment.span.start : start].rstrip(", "))
             end = allowance.span.end
         return Edit(Span(comment.span.source, start, end), "")

@@ -1,5 +1,5 @@
 import pytest
-from linting import findings, places, report
+from linting import block, findings, fixed, places, report
 
 NAME = "untested-rewrite"
 
@@ -44,3 +44,18 @@ def test_a_test_that_nobody_would_copy_is_not_suggested():
     """A key of a thousand characters is no example."""
     (found,) = findings(NAME, "rewrite `^/a{900}$` -> `/b`")
     assert found.help == "say with a `test` what becomes of a key"
+
+
+ALLOWED = "rewrite `^/a$` -> `/b`  # allow: untested-rewrite (tried by hand)"
+
+
+def test_a_target_without_tests_whose_rewrites_all_allow_it():
+    """Nothing is said, neither of the target nor of the allowances, and no fix takes them out."""
+    assert report(site=block(ALLOWED)).diagnostics == ()
+    assert fixed("unused-allowance", ALLOWED) == ALLOWED
+
+
+def test_a_target_without_tests_of_which_some_rewrites_allow_it():
+    """The finding is about the others, and the allowance is of use."""
+    (found,) = report(site=block(f"{ALLOWED}\nrewrite `^/c$` -> `/d`")).diagnostics
+    assert (found.span.text, found.help) == ("site", 'add a test of a real key, such as `test "/c" -> "/d"`')

@@ -11,6 +11,8 @@ NAME = "unused-allowance"
         ("# allow: unescaped-dto", "there is no check `unescaped-dto`", "did you mean `unescaped-dot`?"),
         ("# allow: bad-source", "`bad-source` is a mistake, which cannot be allowed", "take it out, and mend what it is about"),
         ("# allow: nonsense", "there is no check `nonsense`", "`tornado-proxy lint --list` shows all"),
+        ("# allow: - why", "this allows nothing: it names no check", "name the checks that are allowed: `# allow: a-check (reason)`"),
+        ("# allow: nonsense - of this and that", "there is no check `nonsense`", "`tornado-proxy lint --list` shows all"),
         ("# allow:", "this allows nothing: it names no check", "name the checks that are allowed: `# allow: a-check (reason)`"),
         ("# allow: unused-allowance", "`unused-allowance` cannot be allowed", "take it out"),
     ],

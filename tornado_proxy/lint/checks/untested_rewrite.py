@@ -1,7 +1,8 @@
 r"""A rewrite that no test reaches.
 
 A test beside a rewrite says in one line what it is for, and tells whoever edits the file next what they have broken.
-For a target without any test there is one finding. What no key can reach is not asked for.
+For a target without any test there is one finding, unless all its rewrites allow to be without. What no key can reach
+is not asked for.
 
 ### Avoid
 
@@ -34,9 +35,11 @@ from collections.abc import Iterator
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Literal, TestStatement
 from tornado_proxy.lang.writing import string_text
+from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.automata import Covered, NoKey
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.TESTS
@@ -52,24 +55,31 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for target in subject.targets:
         if _has_tests(target):
             yield from _untested(target)
-        elif target.rewrites:
-            yield _without_tests(target)
+        else:
+            yield from _without_tests(target, subject.allowances)
 
 
 def _has_tests(target: TargetRules) -> bool:
     return any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements)
 
 
-def _without_tests(target: TargetRules) -> Diagnostic:
-    message = f"the target `{target.name}` has no test"
-    return Diagnostic(NAME, message, target.blocks[0].name.span, _suggestion(target, 0), severity=SEVERITY)
+def _without_tests(target: TargetRules, allowances: Allowances) -> Iterator[Diagnostic]:
+    """One finding for all rewrites but those that are allowed to be without."""
+    asked = [index for index, each in enumerate(target.rewrites) if not allowances.silence(_finding(each))]
+    if asked:
+        message = f"the target `{target.name}` has no test"
+        cure = _suggestion(target, asked[0])
+        yield Diagnostic(NAME, message, target.blocks[0].name.span, cure, severity=SEVERITY)
 
 
 def _untested(target: TargetRules) -> Iterator[Diagnostic]:
     for index, rewrite in enumerate(target.rewrites):
         if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
-            span = rewrite.statement.source.span
-            yield Diagnostic(NAME, "no test reaches this rewrite", span, _suggestion(target, index), severity=SEVERITY)
+            yield _finding(rewrite, _suggestion(target, index))
+
+
+def _finding(rewrite: Rewrite, cure: str | None = None) -> Diagnostic:
+    return Diagnostic(NAME, "no test reaches this rewrite", rewrite.statement.source.span, cure, severity=SEVERITY)
 
 
 def _suggestion(target: TargetRules, index: int) -> str:
