@@ -89,6 +89,23 @@ def test_a_search_is_not_anchored():
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(?:(?:a??)*)+?", ""),
+        ("(?:(?:|a)*)*", ""),
+        ("(?:(?:(?:a*)*?)*|b)*", ""),
+        ("(?:|a)*(?i)*", ""),
+        ("(?:(?:|a)*a)+", "aa"),
+        ("/1(?U){2}(?sm)*?", None),
+    ],
+)
+def test_what_may_match_nothing_is_repeated_as_in_go(text, found):
+    """A lazy repetition, or an empty alternative before others, stops where Go stops."""
+    captures = compile_pattern(text).search("aab")
+    assert (captures and captures.groups[0]) == found
+
+
+@pytest.mark.parametrize(
     ("text", "key", "groups"),
     [
         (r"\B", "aéb", None),

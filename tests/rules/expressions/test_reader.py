@@ -61,12 +61,14 @@ def test_a_property_is_given_as_its_code_points():
 @pytest.mark.parametrize(
     ("text", "program"),
     [
-        (r"a*\Q\E*", "(?:a*)*"),
+        (r"a+\Q\E*", "(?:a+)*"),
         (r"ab+\Q\E?", "a(?:b+)?"),
         (r"a{2}(?i)*", "(?:a{2})(?i)*"),
-        (r"(a|b)*?(?U){2}", "(?:(a|b)*?)(?U){2}"),
-        ("(?:a*)*", "(?:a*)*"),
-        ("(?:a*)(?i)*", "(?:a*)(?i)*"),
+        (r"(a|b)+?(?U){2}", "(?:(a|b)+?)(?U){2}"),
+        ("ab(?U){2}(?s)*", "a(?:b(?U){2})(?U)(?s)*"),
+        (r"ab\Q\E{2}", "ab{2}"),
+        ("(?:a+)*", "(?:a+)*"),
+        ("(?:a+)(?i)*", "(?:a+)(?i)*"),
     ],
 )
 def test_a_repetition_of_a_repetition_is_put_in_a_group(text, program):
@@ -77,11 +79,30 @@ def test_a_repetition_of_a_repetition_is_put_in_a_group(text, program):
 @pytest.mark.parametrize(
     ("text", "program"),
     [
+        ("(?:a*)+?", r"(?:(?:a*)(?:\b|\B))+?"),
+        ("(?:|a){2,}", r"(?:(?:|a)(?:\b|\B)){2,}"),
+        (r"(?:\b)*", r"(?:(?:\b)(?:\b|\B))*"),
+        ("(?:^$)+", r"(?:(?:^$)(?:\b|\B))+"),
+        ("(?:(a*)b*)*", r"(?:(?:(a*)b*)(?:\b|\B))*"),
+        (r"a*\Q\E*", r"(?:a*(?:\b|\B))*"),
+        ("(?:a*b)*", "(?:a*b)*"),
+        ("(?:a*)?", "(?:a*)?"),
+        ("(a*)*", "(a*)*"),
+    ],
+)
+def test_what_may_match_nothing_is_repeated_at_a_place_that_is_any(text, program):
+    """RE2 would go on where Go stops."""
+    assert read_expression(text).program == program
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
         ("(?:a{1000}){0}", "(?:a){0}"),
         ("x{9}(?:a{2}b{3}?){0,0}c{4}", "x{9}(?:ab){0,0}c{4}"),
         ("(a{2}){0}?", "(a){0}?"),
         (r"a{2}\Q\E{0}", "(?:a){0}"),
-        ("(?:(?:a{2}){0}){3}", "(?:(?:a){0}){3}"),
+        ("(?:b(?:a{2}){0}){3}", "(?:b(?:a){0}){3}"),
     ],
 )
 def test_counts_that_apply_to_nothing_are_left_out(text, program):

@@ -36,7 +36,7 @@ class Kind(Enum):
 class Piece(NamedTuple):
     """An operand: its program's size, its depth, the most copies that repetitions make of anything within it.
 
-    `start` is where its program begins among the parts of the whole.
+    `start` is where its program begins among the parts of the whole, `nullable` whether it may match nothing.
     """
 
     kind: Kind
@@ -44,6 +44,7 @@ class Piece(NamedTuple):
     size: int = 1
     depth: int = 1
     copies: int = 1
+    nullable: bool = False
 
 
 def literal(start: int, length: int, *, fold: bool) -> Piece:
@@ -70,7 +71,7 @@ def alternated(start: int, branches: Sequence[Piece]) -> Piece:
 
 def captured(start: int, piece: Piece) -> Piece:
     """A piece in parentheses that capture it."""
-    return Piece(Kind.OTHER, start, piece.size + 2, piece.depth + 1, piece.copies)
+    return Piece(Kind.OTHER, start, piece.size + 2, piece.depth + 1, piece.copies, piece.nullable)
 
 
 def grouped(piece: Piece) -> Piece:
@@ -81,7 +82,12 @@ def grouped(piece: Piece) -> Piece:
 def repeated(piece: Piece, least: int, most: int | None) -> Piece:
     """A piece that is matched so many times; `most` is None where there is no upper bound."""
     return Piece(
-        Kind.REPETITION, piece.start, _repeated_size(piece, least, most), piece.depth + 1, _copies(piece, least, most)
+        Kind.REPETITION,
+        piece.start,
+        _repeated_size(piece, least, most),
+        piece.depth + 1,
+        _copies(piece, least, most),
+        least == 0 or piece.nullable,
     )
 
 
@@ -110,7 +116,7 @@ def _with_literals_joined(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _joined(kind: Kind, start: int, pieces: Sequence[Piece], extra: int) -> Piece:
     if not pieces:
-        return Piece(Kind.EMPTY, start)
+        return Piece(Kind.EMPTY, start, nullable=True)
     if len(pieces) == 1:
         piece = pieces[0]
         return piece if piece.start == start else piece._replace(start=start)
@@ -121,4 +127,5 @@ def _joined(kind: Kind, start: int, pieces: Sequence[Piece], extra: int) -> Piec
         # A piece of the same kind is no level of its own.
         1 + max(piece.depth - (piece.kind is kind) for piece in pieces),
         max(piece.copies for piece in pieces),
+        (any if kind is Kind.ALTERNATION else all)(piece.nullable for piece in pieces),
     )

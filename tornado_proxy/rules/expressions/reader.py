@@ -1,7 +1,8 @@
 r"""The reader of expressions, one pass from left to right: what it accepts and refuses is what Go's parser does.
 
 Not all that differs can be seen in one construct. A count that applies to nothing, `(?:a{1000}){0}`, counts for RE2
-and not for Go; within it, counts are left out of the program.
+and not for Go; within it, counts are left out of the program. And where what is repeated may itself match nothing, RE2
+may take more than Go does, unless something stands in it that is true at any place.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_PROGRAM = 32 << 20  # characters; RE2 could not compile one that is longer
-_REPETITIONS = ("*", "+", "?", "{")
+# What may follow the one character that a repetition applies to: it, flags, or an empty `\\Q\\E`.
+_REPETITIONS = ("*", "+", "?", "{", "(?", "\\Q")
+_FLAGS = re.compile(r"\(\?[imsU]*-?[imsU]*\)")
+_SOMEWHERE = r"(?:\b|\B)"
 _UNBOUNDED = {"*": 0, "+": 1}
 
 
@@ -81,6 +85,7 @@ class _Reader:
         self._bounds = 0  # of the ranges in all classes
         self._length = 0  # of the programs of all classes
         self._operator = 0  # the part that is the last repetition's operator; the next is free
+        self._flags = ""  # what stands directly before that operator
         self._repetition: int | None = None  # where the last step's repetition began, if it was one
 
     def step(self) -> None:
@@ -96,8 +101,10 @@ class _Reader:
                 self._add("|", 1)
             case "[":
                 self._class(*read_bracket(self._text, self.at, fold=self._fold))
-            case "^" | "$" | ".":
-                self._operand(self._text[self.at], self.at + 1)
+            case "^" | "$" as place:
+                self._operand(place, self.at + 1, nullable=True)
+            case ".":
+                self._operand(".", self.at + 1)
             case "*" | "+" | "?" as operator:
                 most = 1 if operator == "?" else None
                 self._repeat(self.at + 1, (_UNBOUNDED.get(operator, 0), most), repetition)
@@ -128,9 +135,9 @@ class _Reader:
     def _push(self, piece: Piece) -> None:
         self._groups[-1].pieces.append(piece)
 
-    def _operand(self, part: str, end: int) -> None:
-        """Take in one construct that matches one character, or a place between two."""
-        self._push(Piece(pieces.Kind.OTHER, len(self._parts)))
+    def _operand(self, part: str, end: int, *, nullable: bool = False) -> None:
+        """Take in one construct that matches one character, or, if it is `nullable`, a place between two."""
+        self._push(Piece(pieces.Kind.OTHER, len(self._parts), nullable=nullable))
         self._parts.append(part)
         self.at = end
 
@@ -205,14 +212,30 @@ class _Reader:
                 f"repetitions within one another make more than {pieces.GREATEST_REPEAT} copies", start, end
             )
         if operand.kind is pieces.Kind.REPETITION:
-            # Such as `a*\Q\E*`: with nothing between them, RE2 would take two for one that does not exist.
+            self._group_repetition(operand)
+        elif operand.nullable and most != 1 and self._parts[operand.start].startswith("(?") and self._parts[-1] == ")":
             self._parts[operand.start] = f"(?:{self._parts[operand.start]}"
-            self._parts[self._operator + 1] = ")"
+            self._parts[-1] = f"){_SOMEWHERE})"
+        self._flags = self._last_flags()
         self._operator = len(self._parts)
         self._parts += self._text[start:end], ""
         self.at = end
         if most == 0:
             self._leave_out_counts(operand)
+
+    def _group_repetition(self, operand: Piece) -> None:
+        r"""Put a repetition in a group; in `a*\Q\E*`, RE2 would take two for one that does not exist."""
+        somewhere = _SOMEWHERE if operand.nullable else ""
+        self._parts[operand.start] = f"(?:{self._parts[operand.start]}"
+        # The flags before the operator are those of what follows, too.
+        self._parts[self._operator + 1] = f"{somewhere}){self._flags}"
+
+    def _last_flags(self) -> str:
+        """The flags that stand last, before an operator."""
+        at = len(self._parts)
+        while at and _FLAGS.fullmatch(self._parts[at - 1]):
+            at -= 1
+        return "".join(self._parts[at:])
 
     def _leave_out_counts(self, operand: Piece) -> None:
         while self._counts and self._counts[-1] >= operand.start:
@@ -232,7 +255,7 @@ class _Reader:
                 part, end = read_property(self._text, self.at)
                 self._class(part.program(fold=self._fold), end)
             case letter if letter and letter in "AbBzdDsSwW":
-                self._operand(self._text[self.at : self.at + 2], self.at + 2)
+                self._operand(self._text[self.at : self.at + 2], self.at + 2, nullable=letter in "AbBz")
             case _:
                 code, end = read_escape(self._text, self.at)
                 self._literal(chr(code), end - self.at)
