@@ -1,7 +1,7 @@
 import pytest
 from linting import target
 
-from tornado_proxy.lint.results import has_group, head, is_address, tail
+from tornado_proxy.lint.results import constant, has_group, head, is_address, tail
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,20 @@ def test_groups_by_name_and_number(reference, exists):
     """The whole match is group 0."""
     (rewrite,) = target("rewrite `^/(?P<name>.)(.)$` -> `/`").rewrites
     assert has_group(rewrite.pattern, reference) is exists
+
+
+@pytest.mark.parametrize(
+    ("template", "result"),
+    [
+        ("`/a$$`", "/a$"),
+        ("``", ""),
+        ("`/$1`", None),
+        ("jinja ` /a\n`", "/a"),
+        ("go `/{{ .Key }}`", None),
+        ("go `/$1`", "/$1"),
+    ],
+)
+def test_results_that_are_always_the_same(template, result):
+    """A template without holes makes one key."""
+    (rewrite,) = target(f"rewrite `^/(.*)$` -> {template}").rewrites
+    assert constant(rewrite) == result

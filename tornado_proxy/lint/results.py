@@ -33,6 +33,14 @@ def tail(rewrite: Rewrite) -> str:
     return _CLOSING.sub("", trimmed(text), count=1)
 
 
+def constant(rewrite: Rewrite) -> str | None:
+    """The result, where it is always the same; None where it has holes."""
+    text, template = rewrite.template.text, rewrite.template
+    if rewrite.dialect is Dialect.PLAIN:
+        return None if template.group_references else text.replace("$$", "$")
+    return None if _OPENING.search(text) else trimmed(text)
+
+
 def is_address(text: str) -> bool:
     """Whether a text begins as the address of a page does, and not as a key."""
     return _ADDRESS.match(text) is not None
