@@ -29,7 +29,7 @@ def test_what_is_allowed_works_as_in_jinja(text, result):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{ key.__class__ }}", "a text has no `__class__`"),
+        ("{% set k = key %}{{ k.__class__ }}", "a text has no `__class__`"),
         ("{{ ''['__class__'] }}", "a text has no `__class__`"),
         ("{{ ().__class__.__bases__ }}", "a list has no `__class__`"),
         ("{{ range.__globals__ }}", "this has no `__globals__`"),

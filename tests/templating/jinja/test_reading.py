@@ -33,6 +33,11 @@ NAMES = {"rest": 1, "items": 2}
         ("{{ groups['9'] }}", 3, 14, "the source has no group `9`", None),
         ("{{ groups[3] }}", 3, 12, "the source has no group `3`", None),
         ("{{ groups.7 }}", 3, 11, "the source has no group `7`", None),
+        ("{{ groups[1].upper }}", 13, 18, "`upper` is not called", "write `upper()`"),
+        ("{{ 'a' ~ key.lower }}", 13, 18, "`lower` is not called", "write `lower()`"),
+        ("{{ groups.rest.uper }}", 15, 19, "a text has no `uper`", "did you mean `upper`?"),
+        ("{{ request.headers['A'].foo | lower }}", 24, 27, "a text has no `foo`", None),
+        ("{{ target.bucket.name.xyz() }}", 22, 25, "a text has no `xyz`", None),
         ("{{ key|uper }}", 7, 11, "there is no filter named `uper`", "did you mean `upper`?"),
         ("{{ key | indent }}", 9, 15, "there is no filter named `indent`", None),
         ("{% filter random %}{% endfilter %}", 10, 16, "there is no filter named `random`", None),
@@ -66,6 +71,21 @@ def test_a_mistake_is_found_at_load_where_it_is(text, start, end, message, help)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
     if help is not None:
         assert caught.value.help == help
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ groups[1].upper() }}{{ key.split('/')[0].lower() }}",
+        "{% set shout = key.upper %}{{ shout() }}",
+        "{{ key.foo is defined }}{{ key.foo | default('x') }}{{ groups.rest.foo | d('x') }}",
+        "{{ user.groups[0].upper() }}",
+        "{% set key = {'foo': 'a'} %}{{ key.foo }}",
+    ],
+)
+def test_what_a_text_may_be_asked(text):
+    """Methods that are called or kept, what is asked about, and what may be no text of ours."""
+    compile_template(text, NAMES, 2)
 
 
 def test_templates_that_nest_too_deeply_are_refused():

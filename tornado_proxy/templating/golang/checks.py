@@ -7,7 +7,7 @@ condition around it has made sure of a user.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tornado_proxy.templating.errors import TemplateMistake
@@ -20,6 +20,7 @@ from tornado_proxy.templating.golang.nodes import (
     Dot,
     FieldChain,
     Identifier,
+    NumberLiteral,
     Operand,
     Output,
     Pipeline,
@@ -30,7 +31,7 @@ from tornado_proxy.templating.golang.nodes import (
 from tornado_proxy.templating.golang.parser import Parsed
 from tornado_proxy.templating.golang.text import runes
 from tornado_proxy.templating.golang.values import StructType
-from tornado_proxy.templating.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERS
+from tornado_proxy.templating.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 
 # What of a struct's fields is a struct again, so that a path of fields can be followed.
 _INNER: Mapping[tuple[StructType, str], StructType] = {
@@ -39,7 +40,10 @@ _INNER: Mapping[tuple[StructType, str], StructType] = {
     (REQUEST, "URL"): URL,
     (TARGET, "Bucket"): BUCKET,
     (TARGET, "Mount"): MOUNT,
+    (URL, "User"): USERINFO,
 }
+# What has keys, methods or fields of its own that are not known here; all else is text, a number or a list.
+_OPEN = frozenset({(REQUEST, "Header"), (REQUEST, "TLS"), (URL, "Query")})
 _USER_MEMBERS = frozenset(name.decode() for of in USERS.values() for name in (*of.getters, *of.methods))
 
 # Functions that ask whether there is a user without reading from it.
@@ -142,7 +146,7 @@ class _Walk:
     def _command(self, command: Command, place: _Place, *, asked: bool) -> None:
         first, *arguments = command.operands
         name = first.name if isinstance(first, Identifier) else ""
-        if name in _LOOKUPS and len(arguments) > 1 and isinstance(arguments[1], StringLiteral):
+        if name in _LOOKUPS and len(arguments) > 1:
             self._lookup(arguments[0], arguments[1], place)
         if name == "include" and len(arguments) > 1 and isinstance(arguments[0], StringLiteral):
             self._template(arguments[0].value, replace(place, dot=_is_root(arguments[1], place)))
@@ -164,9 +168,15 @@ class _Walk:
             case _:
                 pass
 
-    def _lookup(self, container: Operand, key: StringLiteral, place: _Place) -> None:
-        if _path_of(container, place) == ("Groups",):
-            self._group(runes(key.value), key.start + place.base, key.end + place.base)
+    def _lookup(self, container: Operand, key: Operand, place: _Place) -> None:
+        if _path_of(container, place) != ("Groups",):
+            return
+        start, end = key.start + place.base, key.end + place.base
+        match key:
+            case StringLiteral():
+                self._group(runes(key.value), start, end)
+            case NumberLiteral():
+                raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
 
     def _path(self, names: tuple[str, ...], start: int, place: _Place, *, asked: bool) -> None:
         """Fields of the outermost data, the first of which begins at an offset of the action."""
@@ -175,10 +185,12 @@ class _Walk:
         if first == "Groups" and rest:
             after = start + len(first) + 1
             self._group(rest[0], after, after + len(rest[0]))
+            _check_end(rest, after)
         elif first == "User":
             self.reads_user = self.reads_user or not (place.user or (asked and not rest))
             if rest:
                 _check_member(rest[0], _USER_MEMBERS, "User", start + len(first) + 1)
+                _check_end(rest, start + len(first) + 1)
         else:
             _check_path(names, start)
 
@@ -215,14 +227,24 @@ def _is_root(operand: Operand, place: _Place) -> bool:
 
 
 def _check_path(names: tuple[str, ...], start: int) -> None:
-    of: StructType | None = ROOT
+    of = ROOT
     parent = ""
-    for name in names:
-        if of is None:
-            return
+    for number, name in enumerate(names):
         members = frozenset(member.decode() for member in (*of.getters, *of.methods))
         _check_member(name, members, parent, start)
-        parent, start, of = name, start + len(name) + 1, _INNER.get((of, name))
+        inner = _INNER.get((of, name))
+        if inner is None:
+            if (of, name) not in _OPEN:
+                _check_end(names[number:], start)
+            return
+        parent, start, of = name, start + len(name) + 1, inner
+
+
+def _check_end(names: Sequence[str], start: int) -> None:
+    """Refuse fields of what has none: the first name, which begins at an offset."""
+    if len(names) > 1:
+        start += len(names[0]) + 1
+        raise TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
 
 
 def _check_member(name: str, members: frozenset[str], parent: str, start: int) -> None:

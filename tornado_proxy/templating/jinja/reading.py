@@ -11,6 +11,7 @@ from jinja2 import nodes
 from tornado_proxy.templating.errors import TemplateMistake
 from tornado_proxy.templating.jinja.environment import GLOBALS
 from tornado_proxy.templating.jinja.filters import FILTERS
+from tornado_proxy.templating.jinja.sizes import TEXT_METHODS
 from tornado_proxy.templating.jinja.source import Tokens
 from tornado_proxy.templating.jinja.tests import TESTS
 from tornado_proxy.templating.jinja.views import NAMES, RECORDS
@@ -31,6 +32,17 @@ _REFUSED: Mapping[type[nodes.Node], str] = {
 # Names that Jinja2 gives a meaning in loops and macros.
 _SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
 
+_LOOKUPS = frozenset({"groups", "request.headers", "request.query"})
+_TEXTS = frozenset(
+    (
+        *("key", "request.method", "request.host", "request.path", "request.scheme", "request.remote_address"),
+        *("user.username", "user.kind", "user.email", "user.name", "user.given_name", "user.family_name"),
+        *("target.name", "target.bucket.name", "target.bucket.prefix", "target.bucket.region", "target.mount.host"),
+    )
+)
+# The filter that speaks of what there is not.
+_DEFAULTS = frozenset({"default", "d"})
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -46,6 +58,8 @@ def read(tree: nodes.Template, tokens: Tokens, names: Mapping[str, int], group_c
     for check in (_check_kind, _check_parts, _check_name, _check_field):
         for node, _ in reading.nodes:
             check(reading, node)
+    for node, parent in reading.nodes:
+        _check_text(reading, node, parent)
     references = tuple(reading.group_references())
     for name, start, end in references:
         number = group_number(name)
@@ -155,6 +169,26 @@ def _check_field(reading: _Reading, node: nodes.Node) -> None:
             reading.tokens.end(start),
             _near(node.attr, record.FIELDS) or _listed(record.FIELDS),
         )
+
+
+def _check_text(reading: _Reading, node: nodes.Node, parent: nodes.Node) -> None:
+    """Refuse what a text does not have, and a method of one that is written without being called."""
+    if not (isinstance(node, nodes.Getattr) and _is_text(reading, node.node)):
+        return
+    start = reading.tokens.after(node.lineno)
+    end = reading.tokens.end(start)
+    if node.attr in TEXT_METHODS:
+        if isinstance(parent, nodes.Output | nodes.Filter | nodes.Concat):
+            raise TemplateMistake(f"`{node.attr}` is not called", start, end, f"write `{node.attr}()`")
+    elif not (isinstance(parent, nodes.Test) or (isinstance(parent, nodes.Filter) and parent.name in _DEFAULTS)):
+        raise TemplateMistake(f"a text has no `{node.attr}`", start, end, _near(node.attr, TEXT_METHODS))
+
+
+def _is_text(reading: _Reading, node: nodes.Node) -> bool:
+    """Whether a node is certainly a text: one of ours, a group, a header or a query parameter."""
+    if isinstance(node, nodes.Getattr | nodes.Getitem) and _dotted(reading, node.node) in _LOOKUPS:
+        return True
+    return _dotted(reading, node) in _TEXTS
 
 
 def _dotted(reading: _Reading, node: nodes.Node) -> str:
