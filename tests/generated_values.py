@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +116,15 @@ _URL_PATHS = [
 _QUERIES = ["", "", "?", "?a=1", "?a=1&b=2&a=3", "?a b", "?%zz", "?a;b", "?é", "??", "?a=%20+", "?\x7f"]
 _FRAGMENTS = ["", "", "", "#", "#f", "#a b", "#a%20b", "#é", "#a#b", "#%zz", "#!", "#(x)*"]
 _SUFFIXES = ["", "", "", "i", "e3", "E-2", "e+1", "e", "p4", "P-1", ".", ".5", "_", "x", "e400", "p", ".e1", "_0", "ei"]
+
+
+def _is_newer(number: str) -> bool:
+    """Whether a character of that code is none to Python, whose Unicode tables are used: it may be one to Go."""
+    try:
+        code = abs(int(number.replace("_", ""), 0))
+    except ValueError:
+        return False
+    return code <= sys.maxunicode and unicodedata.category(chr(code)) == "Cn"
 
 
 @dataclass
@@ -256,7 +267,10 @@ class Values:
         return "".join(self._one(part) for part in parts).encode()
 
     def number(self) -> str:
-        """A number in one of Go's forms, or nearly one."""
+        """A number in one of Go's forms, or nearly one; that of no character which only a newer Unicode has."""
+        return next(made for made in iter(self._number, None) if not _is_newer(made))
+
+    def _number(self) -> str:
         choice = self.random.random()
         if choice < 0.35:
             return str(self._one([1, -1]) * self.random.randint(0, self._one([1, 10, 300, 70000, 1 << 33, 1 << 64])))
