@@ -1,12 +1,16 @@
+import ast
 import gc
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 from command_lines import imported_by
 
+import tornado_proxy
 from tornado_proxy.cli.lint import _told
+from tornado_proxy.cli.mistakes import MISTAKES
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
@@ -129,6 +133,85 @@ def test_both_names_of_the_format(command, option):
 def test_wrong_usage(command, words):
     """What the tool does not understand it does not do."""
     assert command("lint", *words).status == 2
+
+
+def test_an_empty_selection_is_wrong_usage(command):
+    """A variable that is empty in CI must not look like a clean run."""
+    _write("a.rules", DOT)
+    for words in ("", " , "):
+        done = command("lint", "--select", words)
+        assert (done.status, done.out) == (2, "")
+        assert "names nothing to look for; leave it out, or give `all`" in done.err
+
+
+def test_selections_add_up(command):
+    """So do those that leave out."""
+    _write("a.rules", DOT)
+    assert "unescaped-dot" in command("lint", "--select", "unescaped-dot", "--select", "tests").out
+    done = command("lint", "--ignore", "unescaped-dot", "--ignore", "unanchored-source")
+    assert (done.status, "unescaped-dot" in done.out) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [((), True), (("--select", "all"), True), (("--select", "tests"), False), (("--ignore", "all"), False)],
+)
+def test_warnings_of_a_configuration_go_with_all(command, words, told):
+    """They have no names to be chosen by."""
+    _write("more/a.rules", GOOD)
+    _write("proxy.yaml", CONFIGURATION.replace("[/]", "[/, /]"))
+    assert ("duplicate-mount" in command("lint", "--config", "proxy.yaml", *words).out) is told
+
+
+def test_mistakes_of_a_configuration_are_always_told(command):
+    """What would be judged is not what is served."""
+    _write("more/a.rules", GOOD)
+    _write("proxy.yaml", CONFIGURATION.replace("[/]", "7"))
+    done = command("lint", "more", "--config", "proxy.yaml", "--select", "tests")
+    assert (done.status, "wrong-type" in done.out) == (1, True)
+
+
+def test_a_severity_that_there_is_not(command):
+    """The severities are named."""
+    done = command("lint", "--fail-level", "x")
+    assert "`x` is no severity: give `error`, `warning` or `info`" in done.err
+
+
+def test_a_mistake_can_be_explained(command):
+    """What is told under a code is explained under it, and said to be no check."""
+    done = command("lint", "--explain", "bad-source")
+    assert (done.status, done.err) == (0, "")
+    assert "It is a mistake, not a check" in done.out
+    assert "(configuration)" in command("lint", "--explain", "open-writes").out
+    assert "did you mean `bad-source`?" in command("lint", "--explain", "bad-sourc").err
+
+
+def test_every_code_of_the_manual_is_explained():
+    """And every code that is explained is in the manual."""
+    pages = (Path(__file__).parents[2] / "docs" / name for name in ("language.md", "configuration.md"))
+    rows = {
+        code
+        for page in pages
+        for code in re.findall(r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|", page.read_text(), re.MULTILINE)
+    }
+    assert set(MISTAKES) <= rows
+
+
+def _codes(package):
+    """The codes that a package's diagnostics have."""
+    for file in (Path(tornado_proxy.__file__).parent / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                if name in {"Diagnostic", "report"}:
+                    yield node.args[0].value
+
+
+def test_every_code_is_explained():
+    """Those that parser, compiler and configuration have; a few are a check's too."""
+    codes = {*_codes("lang"), *_codes("rules"), *_codes("config")}
+    assert codes - {check.name for check in CHECKS} <= set(MISTAKES)
+    assert "bad-source" in codes
 
 
 def test_every_check_can_be_explained(command):

@@ -1,9 +1,10 @@
 import io
+import threading
 from contextlib import redirect_stderr
 
 import pytest
 
-from tornado_proxy.cli.progress import progress
+from tornado_proxy.cli.progress import activity, progress
 
 
 class Terminal(io.StringIO):
@@ -57,3 +58,34 @@ def test_nothing_is_drawn_where_nobody_looks(capsys):
     with progress("reading", iter(range(9)).__next__) as show:
         show(0.5)
     assert capsys.readouterr().err == ""
+
+
+class Told(Terminal):
+    """A terminal that says when a person has seen something."""
+
+    def __init__(self):
+        """Nothing has been seen."""
+        super().__init__()
+        self.seen = threading.Event()
+
+    def write(self, text):
+        """Show it."""
+        if "…" in text:
+            self.seen.set()
+        return super().write(text)
+
+
+def test_a_work_that_takes_long_is_told_and_its_line_taken_away():
+    """Nobody knows how far it is, but that it goes on."""
+    with redirect_stderr(Told()) as terminal, activity("linting 3 files", 0.01):
+        assert terminal.seen.wait(30)
+    assert terminal.getvalue().startswith("\r\x1b[Klinting 3 files … 0 s")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("stream", "soon"), [(Terminal, 60), (io.StringIO, 0)])
+def test_nothing_is_told_where_nobody_waits(stream, soon):
+    """Of a work that is soon done, or where no terminal shows it."""
+    with redirect_stderr(stream()) as terminal, activity("linting", soon):
+        pass
+    assert terminal.getvalue() == ""

@@ -7,19 +7,21 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tornado_proxy.cli.diagnostics import in_color
+from tornado_proxy.cli.progress import activity
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, errors
+from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import Report, lint
 from tornado_proxy.lint.phrases import counted
 from tornado_proxy.lint.reporters import FORMATS, full, reporter
-from tornado_proxy.lint.selection import Selection, UnknownWord, read_words
+from tornado_proxy.lint.selection import ALL, Selection, UnknownWord, read_words
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
@@ -53,18 +55,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_fixes(parser.add_argument_group("fixes"))
     output = parser.add_argument_group("what is printed")
     output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
-    output.add_argument("--explain", metavar="NAME", help="print the manual page of a check, and nothing else")
+    output.add_argument(
+        "--explain", metavar="NAME", help="print the manual page of a check, or what a mistake is, and nothing else"
+    )
     output.add_argument("--list", action="store_true", help="list all checks, and nothing else")
 
 
 def _add_selection(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--select", type=_words, metavar="A,B", help="checks and categories to look for, instead of the settings'"
+        "--select",
+        type=_choice,
+        action="extend",
+        metavar="A,B",
+        help="checks and categories to look for, instead of the settings'; may be repeated",
     )
-    group.add_argument("--ignore", type=_words, default=[], metavar="A,B", help="checks and categories to leave out")
+    group.add_argument(
+        "--ignore",
+        type=_words,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="checks and categories to leave out; may be repeated",
+    )
     group.add_argument(
         "--fail-level",
-        type=Severity,
+        type=_severity,
         choices=tuple(Severity),
         metavar="LEVEL",
         help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
@@ -88,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         with _without_collection():
             return _linted(arguments)
     except (_Failed, SettingsMistake, UnknownWord) as error:
-        print(f"tornado-proxy lint: {error}", file=sys.stderr)
+        for line in str(error).splitlines():
+            print(f"tornado-proxy lint: {line}", file=sys.stderr)
         return ExitStatus.FAILED
 
 
@@ -112,7 +128,10 @@ def _list() -> ExitStatus:
 
 
 def _explain(name: str) -> ExitStatus:
-    (word,) = read_words([name], CHECKS)
+    try:
+        (word,) = read_words([name], CHECKS)
+    except UnknownWord:
+        return _explain_mistake(name)
     pages = [
         f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
         for check in CHECKS
@@ -120,6 +139,16 @@ def _explain(name: str) -> ExitStatus:
     ]
     print("\n\n".join(pages), end="")
     return ExitStatus.CLEAN
+
+
+def _explain_mistake(code: str) -> ExitStatus:
+    from tornado_proxy.cli.mistakes import MISTAKES, page  # noqa: PLC0415 - for this only
+
+    if code in MISTAKES:
+        print(page(code))
+        return ExitStatus.CLEAN
+    meant = did_you_mean(code, [*(check.name for check in CHECKS), *MISTAKES])
+    raise _Failed(f"there is no check, category or mistake `{code}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +164,9 @@ class _Job:
 
     def look(self, files: Sequence[RuleFile]) -> Report:
         """Lint some state of the files."""
-        subject = subject_of(compile_rule_files(files), self.settings, self.mistakes)
-        return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
+        with activity(f"linting {counted(len(files), 'file')}"):
+            subject = subject_of(compile_rule_files(files), self.settings, self.mistakes)
+            return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
 
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
@@ -164,7 +194,13 @@ def _job(arguments: argparse.Namespace) -> _Job:
     places = arguments.paths or _places(settings)
     level = None if arguments.exit_zero else arguments.fail_level or found.fail_level
     files = _files(places, arguments.stdin_filename)
-    return _Job(files, settings, mistakes, _selection(arguments, found), level, _fixes(arguments))
+    selection = _selection(arguments, found)
+    return _Job(files, settings, _wanted(mistakes, selection), selection, level, _fixes(arguments))
+
+
+def _wanted(mistakes: Sequence[Diagnostic], selection: Selection) -> tuple[Diagnostic, ...]:
+    """What is to be said of a configuration: its warnings have no names to be chosen by, so they go with `all`."""
+    return tuple(mistakes) if ALL in selection.select - selection.ignore else errors(mistakes)
 
 
 def _selection(arguments: argparse.Namespace, found: LintSettings) -> Selection:
@@ -264,5 +300,19 @@ def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
     return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
 
 
-def _words(text: str) -> Iterable[str]:
+def _words(text: str) -> list[str]:
     return [word for each in text.split(",") if (word := each.strip())]
+
+
+def _choice(text: str) -> list[str]:
+    words = _words(text)
+    if not words:
+        raise argparse.ArgumentTypeError(f"`{text}` names nothing to look for; leave it out, or give `{ALL}`")
+    return words
+
+
+def _severity(text: str) -> Severity:
+    try:
+        return Severity(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is no severity: give `error`, `warning` or `info`") from None

@@ -21,12 +21,13 @@ SHARED_FILE = "pyproject.toml"
 
 
 class SettingsMistake(Exception):
-    """Settings that cannot be used: the file, seen from the current directory, and the fact."""
+    """Settings that cannot be used: the file, seen from the current directory, and each fact, on a line of its own."""
 
-    def __init__(self, file: Path, fact: str) -> None:
+    def __init__(self, file: Path, *facts: str) -> None:
         here = Path.cwd()
         shown = file.relative_to(here) if file.is_relative_to(here) else file
-        super().__init__(f"`{shown}`{fact}")
+        super().__init__("\n".join(f"`{shown}`{fact}" for fact in facts))
+        self.facts = facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,21 @@ def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, An
     for key in keys:
         if not isinstance(table, dict):
             raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
+        if key == keys[-1]:
+            _refuse_strange(table, key, file)
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
     if not isinstance(table, dict):
         raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
     return table
+
+
+def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
+    """Nothing but the linter's table stands beside it; one that is spelt otherwise would be passed over."""
+    strange = [key for key in table if key != known]
+    if strange:
+        raise SettingsMistake(file, *(f": there is no table `{key}`, only `{known}`" for key in strange))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,12 @@ class _Reading:
 
     def words(self) -> frozenset[str]:
         return self.meaning(self.strings(self.value))
+
+    def choice(self) -> frozenset[str]:
+        words = self.words()
+        if not words:
+            raise self.mistake("names nothing, so that nothing would be looked for; leave it out for all")
+        return words
 
     def level(self) -> Severity:
         levels = [each.value for each in Severity]
@@ -121,7 +137,7 @@ class _Reading:
 
 
 _SETTINGS: Mapping[str, Callable[[_Reading], Any]] = {
-    "select": _Reading.words,
+    "select": _Reading.choice,
     "ignore": _Reading.words,
     "fail-level": _Reading.level,
     "per-file-ignores": _Reading.per_file,
@@ -130,12 +146,14 @@ _SETTINGS: Mapping[str, Callable[[_Reading], Any]] = {
 
 def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collection[Check]) -> LintSettings:
     values: dict[str, Any] = {}
+    mistakes: list[str] = []
     for name, value in table.items():
-        if name not in _SETTINGS:
-            meant = did_you_mean(name, _SETTINGS)
-            cure = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
-            raise SettingsMistake(file, f": there is no setting `{name}`; {cure}")
-        values[name] = _SETTINGS[name](_Reading(name, value, file, checks))
+        try:
+            values[name] = _value(_Reading(name, value, file, checks))
+        except SettingsMistake as error:
+            mistakes += error.facts
+    if mistakes:
+        raise SettingsMistake(file, *mistakes)
     selection = Selection(
         values.get("select", frozenset({ALL})),
         values.get("ignore", frozenset()),
@@ -143,3 +161,11 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
         directory,
     )
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))
+
+
+def _value(reading: _Reading) -> Any:
+    if reading.name in _SETTINGS:
+        return _SETTINGS[reading.name](reading)
+    meant = did_you_mean(reading.name, _SETTINGS)
+    cure = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
+    raise SettingsMistake(reading.file, f": there is no setting `{reading.name}`; {cure}")
