@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
-from administering import CONFIGURATION, RULES, Admin
+from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
 from running import Proxy
+
+WARNED = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
+"""A configuration that is used, and of which there is something to say."""
 
 
 @contextmanager
@@ -59,3 +64,37 @@ def test_a_reader_that_comes_back_finds_every_line(tmp_path):
         proxy.process.send_signal(signal.SIGTERM)
         lines = [line for line in proxy.process.stderr if " path=/" in line]
     assert [int(re.search(r"path=/(\d+)-", line)[1]) for line in lines] == list(range(100))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
+
+
+def _is_ready(admin: Admin) -> bool:
+    with suppress(OSError):
+        return admin.ask("GET", "/-/ready")[0] == 200
+    return False
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("options", ["", "--workers 2"])
+def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
+    """With streams closed it starts, warnings or not, serves, and ends as it should."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "site.rules").write_text(RULES.format("first"))
+    with endless_s3() as (endpoint, _):
+        text = WARNED.format(endpoint=endpoint)
+        admin, port = _free_port(), _free_port()
+        text = text.replace("{port: 0}", f"{{port: {port}}}", 1).replace("{port: 0}", f"{{port: {admin}}}")
+        (tmp_path / "proxy.yaml").write_text(text)
+        command = f"exec {shlex.quote(sys.executable)} -m tornado_proxy serve --config proxy.yaml {options} {closed}"
+        environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
+        with subprocess.Popen(["sh", "-c", command], cwd=tmp_path, env=environment) as process:
+            try:
+                eventually(lambda: process.poll() is not None or _is_ready(Admin(f"http://127.0.0.1:{admin}")))
+                assert Proxy(process, f"http://127.0.0.1:{port}").request("GET", "/a").text == "first/a.txt"
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(timeout=20) == 0
+            finally:
+                process.kill()

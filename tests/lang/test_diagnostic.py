@@ -18,3 +18,10 @@ def test_errors_leave_out_lesser_findings():
     """Only errors keep a set of files from being used."""
     error, warning = Diagnostic("a", "a"), Diagnostic("b", "b", severity=Severity.WARNING)
     assert errors([warning, error, Diagnostic("c", "c", severity=Severity.INFO)]) == (error,)
+
+
+def test_a_line_is_what_compilers_print():
+    """Place, severity, code and message stand on one line."""
+    span = Span(SourceFile("a.rules", "\nx"), 1, 2)
+    assert Diagnostic("code", "message", span).line == "a.rules:2:1: error[code] message"
+    assert Diagnostic("code", "message", severity=Severity.INFO).line == "info[code] message"

@@ -30,7 +30,7 @@ COMMANDS = {
 """The subcommands, each a module of this package, and what each does."""
 
 
-_DAEMONS = {"serve", "demo"}  # SIGHUP asks them to reload, and would end them before they can heed it
+_DAEMONS = {"serve", "demo"}
 _UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
 
 
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own) and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
+    if words and words[0] in _DAEMONS:
+        streams.fill()
     obstacle = streams.prepare()
     if obstacle is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
@@ -84,7 +86,8 @@ def _done(words: Sequence[str]) -> int:
 def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
         if words[0] in _DAEMONS:
-            # What it reads at its start is looked at again before it is ready: nothing is missed.
+            # SIGHUP asks it to reload, and would end it before it can heed it. What it reads at its start is looked at
+            # again before it is ready: nothing is missed.
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         command, parser = load_command(words[0])
         return command.run(parser.parse_args(words[1:]))

@@ -19,6 +19,21 @@ class _Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "standard input is closed")
 
 
+def fill() -> None:
+    """Open what reads and writes nothing where a stream is closed: a service starts without any.
+
+    None of its sockets may get the number of a stream, in which libraries write. Workers inherit what is opened.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest number that is free is that of the stream.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - as below
+
+
 def prepare() -> str | None:
     """Make the streams fit to be used; what is in the way of that, as a fact."""
     if sys.stderr is None:
