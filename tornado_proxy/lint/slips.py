@@ -23,6 +23,12 @@ _IN_OTHERS = re.compile(
     re.DOTALL,
 )
 _WHOLE = {"&": "0"}
+_REFERENCES = {
+    Dialect.PLAIN: ("${{{}}}", "${{{}}}"),
+    Dialect.JINJA: ("{{{{ groups[{}] }}}}", "{{{{ groups.{} }}}}"),
+    Dialect.GO: ('{{{{ index .Groups "{}" }}}}', "{{{{ .Groups.{} }}}}"),
+}
+"""How each dialect refers to a group: by its number, and by its name."""
 
 
 class Slip(NamedTuple):
@@ -45,11 +51,5 @@ def slips(rewrite: Rewrite) -> Iterator[Slip]:
 
 def reference(group: str, dialect: Dialect) -> str:
     """How a dialect refers to a group."""
-    by_number = group_number(group) is not None
-    match dialect:
-        case Dialect.PLAIN:
-            return f"${{{group}}}"
-        case Dialect.JINJA:
-            return f"{{{{ groups[{group}] }}}}" if by_number else f"{{{{ groups.{group} }}}}"
-        case Dialect.GO:
-            return f'{{{{ index .Groups "{group}" }}}}' if by_number else f"{{{{ .Groups.{group} }}}}"
+    by_number, by_name = _REFERENCES[dialect]
+    return (by_name if group_number(group) is None else by_number).format(group)
