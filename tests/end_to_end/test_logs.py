@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
@@ -98,3 +100,50 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
                 assert process.wait(timeout=20) == 0
             finally:
                 process.kill()
+
+
+JSON = WARNED + "log: {{format: json}}\n"
+
+
+def _lines_of(folder, text: str, *options: str, rules: str = RULES.format("first")) -> list[dict[str, Any]]:
+    """What a service says that cannot start, or is told to stop as soon as it has."""
+    (folder / "rules").mkdir()
+    (folder / "rules" / "site.rules").write_text(rules)
+    (folder / "proxy.yaml").write_text(text)
+    command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", "proxy.yaml", *options]
+    environment = {**os.environ, "ACCESS": "test"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        lines = []
+        for line in process.stderr:
+            lines.append(json.loads(line))
+            if "listening on" in line:
+                process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+    assert all(line["time"].endswith("Z") for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_a_log_for_programs_holds_nothing_else(tmp_path, options):
+    """A warning at the start is one object, with its place, as all that follows is."""
+    warning, *others = _lines_of(tmp_path, JSON.format(endpoint="http://127.0.0.1:1"), *options)
+    assert (warning["level"], warning["code"], warning["file"]) == ("warning", "plain-secret", "proxy.yaml")
+    assert others[-1]["message"].startswith("stopping")
+
+
+def test_a_start_that_is_refused_is_told_in_the_form_of_the_log(tmp_path):
+    """Mistakes in rules, and what there is to fall back on, are objects where the configuration asks for them."""
+    rules = "target site {\n  rewrit `^/a$`\n}\n"
+    lines = _lines_of(tmp_path, JSON.format(endpoint="http://127.0.0.1:1"), "--last-good", "kept", rules=rules)
+    mistake = next(line for line in lines if line.get("line") == 2)
+    assert (mistake["file"], mistake["column"], mistake["severity"]) == ("rules/site.rules", 3, "error")
+    assert "did you mean `rewrite`" in mistake["help"]
+    assert lines[-1]["message"].startswith("there is no last good copy")
+
+
+def test_an_address_that_is_taken_is_told_in_the_form_of_the_log(tmp_path):
+    """What keeps a service from starting is an object too."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        text = JSON.format(endpoint="http://127.0.0.1:1").replace("port: 0", f"port: {taken.getsockname()[1]}", 1)
+        lines = _lines_of(tmp_path, text)
+    assert lines[-1]["message"].startswith("cannot listen on 127.0.0.1")

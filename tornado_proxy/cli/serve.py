@@ -7,25 +7,27 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import Log, Settings
+from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.building import Unbuildable
 from tornado_proxy.service.ending import end_process
 from tornado_proxy.service.fleet import CannotServe, Fleet
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.listening import CannotListen, Sockets, named, open_sockets
 from tornado_proxy.service.loading import Loaded, compile_sources
-from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.service.logs import configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.serving import Serving, Solo
 from tornado_proxy.service.sources import Reader, Sources
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
+from tornado_proxy.telemetry.diagnostics import log_diagnostics
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -58,7 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _fail(f"there is no file `{arguments.config}`")
     reader = Reader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
-        show(start.loaded.diagnostics)
+        log = start.loaded.settings.log if start.loaded.settings and not arguments.check else None
+        _report(start.loaded.diagnostics, log)
         if not start.loaded.usable:
             continue
         if arguments.check:
@@ -66,9 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             asyncio.run(_serve(start, reader, arguments))
         except Unbuildable as error:
-            show(error.diagnostics)
+            _report(error.diagnostics, log)
         except (CannotListen, CannotServe) as error:
-            return _fail(str(error))
+            return _fail(str(error), log)
         else:
             return end_process(ExitStatus.CLEAN)
     return ExitStatus.FINDINGS
@@ -77,13 +80,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _starts(arguments: argparse.Namespace, reader: Reader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
     sources = reader()
-    yield _Start(sources, compile_sources(sources))
+    first = _Start(sources, compile_sources(sources))
+    yield first
     if arguments.last_good is None or arguments.check:
         return
     try:
         kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
     except NoLastGood as error:
-        print(f"tornado-proxy: there is no last good copy to start from: {error}", file=sys.stderr)
+        log = first.loaded.settings.log if first.loaded.settings else None
+        _fail(f"there is no last good copy to start from: {error}", log)
     else:
         yield _Start(kept, compile_sources(kept), is_last_good=True)
 
@@ -136,6 +141,22 @@ def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:
     )
 
 
-def _fail(message: str) -> int:
-    print(f"tornado-proxy: {message}", file=sys.stderr)
+def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
+    """Tell what is to be said of files: with excerpts, for people, unless the log is known to be for programs."""
+    if log is None or log.format == "text":
+        show(diagnostics)
+    else:
+        configure_logging(log)
+        log_diagnostics(diagnostics)
+        flush_logging()
+
+
+def _fail(message: str, log: Log | None = None) -> int:
+    """Say why the work cannot be done, in the log as soon as its form is known."""
+    if log is None:
+        print(f"tornado-proxy: {message}", file=sys.stderr)
+    else:
+        configure_logging(log)
+        _LOG.error("%s", message)
+        flush_logging()
     return ExitStatus.FAILED

@@ -73,15 +73,23 @@ def _lost(count: int) -> logging.LogRecord:
 
 def configure_logging(log: Log) -> None:
     """Send the log to standard error in the form that the configuration asks for."""
+    flush_logging()
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
         if isinstance(old, Outlet):
-            old.flush()
             old.close()
     root.addHandler(Outlet(_FORMATTERS[log.format]()))
+    # What a library warns of, such as a Python that it will not support for ever, is a line as any other.
+    logging.captureWarnings(True)
     # Libraries speak up only when something is wrong.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[log.level.upper()]))
     logging.getLogger("tornado_proxy").setLevel(log.level.upper())
     # It warns of every connection that it closes because enough others are kept.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+
+
+def flush_logging() -> None:
+    """Wait for what is not written yet, and not for ever."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
