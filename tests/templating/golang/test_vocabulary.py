@@ -5,6 +5,7 @@ from tornado_proxy.templating.golang.standard import STANDARD
 from tornado_proxy.templating.golang.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(STANDARD, {"now": "it asks the clock"})
+DOT = "data is read with a dot before its name"
 
 
 def test_a_function_that_exists_is_no_mistake():
@@ -17,6 +18,8 @@ def test_a_function_that_exists_is_no_mistake():
     [
         ("now", "the function `now` is refused: it asks the clock", None),
         ("printff", "there is no function `printff`", "did you mean `printf`?"),
+        ("User", "there is no function `User`", f"did you mean `.User.Username`? {DOT}"),
+        ("key", "there is no function `key`", f"did you mean `.Key`? {DOT}"),
         ("qqqqq", "there is no function `qqqqq`", None),
         ("if", "the keyword `if` cannot stand here", None),
     ],

@@ -74,6 +74,22 @@ def test_a_mistake_is_found_at_load_where_it_is(text, start, end, message, help)
 
 
 @pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("{{ rest }}", "did you mean `groups.rest`?"),
+        ("{{ username }}", "did you mean `user.username`?"),
+        ("{{ bucket }}", "did you mean `target.bucket`?"),
+        ("{{ email }}", "did you mean `groups.email`?"),
+    ],
+)
+def test_a_name_that_stands_alone_is_led_to_where_it_belongs(text, help):
+    """A group or a field that is called so is meant, whatever is spelt alike; the author's own groups come first."""
+    with pytest.raises(TemplateMistake) as raised:
+        compile_template(text, {"rest": 1, "email": 2}, 2)
+    assert raised.value.help == help
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "{{ groups[1].upper() }}{{ key.split('/')[0].lower() }}",

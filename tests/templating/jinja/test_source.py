@@ -65,3 +65,21 @@ def test_a_number_of_thousands_of_digits_is_refused():
     """Python would not read it either."""
     with pytest.raises(TemplateMistake, match="a number has too many digits"):
         parse(ENVIRONMENT, "{{ " + "9" * 5000 + " }}")
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("{{ .User.Username }}", "did you mean `user.username`? names have no dot before them"),
+        ("{{ .User.GetUsername }}", "did you mean `user.username`? names have no dot before them"),
+        ("{{ .Key }}", "did you mean `key`? names have no dot before them"),
+        ("{{ .Groups.Rest }}", "did you mean `groups.Rest`? names have no dot before them"),
+        ("{{ .Values.x }}", None),
+        ("{{ key ! }}", "the contrary is `not`, and what differs `!=`"),
+    ],
+)
+def test_a_path_of_go_is_answered_with_ours(text, help):
+    """The dot before it is a habit of Go's templates."""
+    with pytest.raises(TemplateMistake) as raised:
+        parse(KeyEnvironment(), text)
+    assert raised.value.help == help

@@ -13,6 +13,7 @@ from tornado_proxy.templating.golang.nodes import Action
 from tornado_proxy.templating.golang.scanner import Inside
 
 _WORD = re.compile(r"(?:[.$]?\w+|[.$])(?P<next>[^\s\w])")
+_HEADER = re.compile(r"\.Request\.Header\.(?P<name>[\w-]+)")
 
 _HELP = {
     "+": "arithmetic is done by functions: `add 1 2`",
@@ -61,7 +62,8 @@ def _unexpected_token(text: str, error: UnexpectedToken) -> TemplateMistake:
         return TemplateMistake("the action ends where a value is expected", len(end) - 1, len(end))
     start = error.token.start_pos or 0
     found = str(error.token).strip() or "white space"
-    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), _HELP.get(found))
+    cure = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
+    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), cure)
 
 
 def _unexpected_character(text: str, position: int) -> TemplateMistake:
@@ -70,6 +72,6 @@ def _unexpected_character(text: str, position: int) -> TemplateMistake:
     char = text[at]
     if word is None:
         return TemplateMistake(f"`{char}` cannot stand here", at, at + 1, _HELP.get(char))
-    return TemplateMistake(
-        f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, _HELP.get(char)
-    )
+    header = next((found for found in _HEADER.finditer(text) if found.start() < at < found.end()), None)
+    cure = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
+    return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, cure)

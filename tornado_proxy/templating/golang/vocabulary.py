@@ -10,6 +10,17 @@ from tornado_proxy.templating.errors import TemplateMistake
 from tornado_proxy.templating.golang.calling import Function
 from tornado_proxy.templating.golang.expressions import KEYWORDS
 
+# What a rule's template reads, by the names that it has in other dialects.
+_DATA: Mapping[str, str] = {
+    "user": ".User.Username",
+    "username": ".User.Username",
+    "email": ".User.GetEmail",
+    "request": ".Request",
+    "target": ".Target",
+    "key": ".Key",
+    "groups": ".Groups",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -27,6 +38,10 @@ class Vocabulary:
             raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
         if name in KEYWORDS:
             raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+        raise TemplateMistake(f"there is no function `{name}`", start, end, self._cure(name))
+
+    def _cure(self, name: str) -> str | None:
+        if name.casefold() in _DATA:
+            return f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
         meant = difflib.get_close_matches(name, self.functions, n=1)
-        cure = f"did you mean `{meant[0]}`?" if meant else None
-        raise TemplateMistake(f"there is no function `{name}`", start, end, cure)
+        return f"did you mean `{meant[0]}`?" if meant else None

@@ -54,7 +54,7 @@ class Facts:
 
 def read(tree: nodes.Template, tokens: Tokens, names: Mapping[str, int], group_count: int) -> Facts:
     """The facts of a template for a source with these groups; raises `TemplateMistake` for its first mistake."""
-    reading = _Reading(tree, tokens)
+    reading = _Reading(tree, tokens, names)
     for check in (_check_kind, _check_parts, _check_name, _check_field):
         for node, _ in reading.nodes:
             check(reading, node)
@@ -71,8 +71,9 @@ def read(tree: nodes.Template, tokens: Tokens, names: Mapping[str, int], group_c
 class _Reading:
     """A tree with the parent of each node, and the names that it gives a value itself."""
 
-    def __init__(self, tree: nodes.Template, tokens: Tokens) -> None:
+    def __init__(self, tree: nodes.Template, tokens: Tokens, groups: Collection[str]) -> None:
         self.tokens = tokens
+        self.groups = groups
         self.nodes = tuple(_walk(tree))
         stored = (node.name for node, _ in self.nodes if isinstance(node, nodes.Name) and node.ctx != "load")
         macros = (node.name for node, _ in self.nodes if isinstance(node, nodes.Macro))
@@ -152,7 +153,7 @@ def _check_name(reading: _Reading, node: nodes.Node) -> None:
     """Refuse variables that nothing gives a value."""
     if isinstance(node, nodes.Name) and node.name not in reading.known_names:
         end = reading.tokens.end(node.lineno)
-        cure = _near(node.name, reading.known_names - _SPECIAL_NAMES)
+        cure = _path_to(node.name, reading.groups) or _near(node.name, reading.known_names - _SPECIAL_NAMES)
         raise TemplateMistake(f"there is no variable named `{node.name}`", node.lineno, end, cure)
 
 
@@ -196,6 +197,14 @@ def _dotted(reading: _Reading, node: nodes.Node) -> str:
     if isinstance(node, nodes.Getattr):
         return f"{_dotted(reading, node.node)}.{node.attr}"
     return node.name if isinstance(node, nodes.Name) and reading.is_ours(node, node.name) else ""
+
+
+def _path_to(name: str, groups: Collection[str]) -> str | None:
+    """A group or a field that is called so, where its name alone was written."""
+    if name in groups:
+        return f"did you mean `groups.{name}`?"
+    record = next((path for path, record in RECORDS.items() if name in record.FIELDS), None)
+    return f"did you mean `{record}.{name}`?" if record else None
 
 
 def _near(word: str, words: Collection[str]) -> str | None:

@@ -5,6 +5,7 @@ Jinja2 counts lines; here the "line number" of a token, and so of a node or a sy
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
 from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templating.jinja.views import NAMES
 from tornado_proxy.templating.jinja.wording import reworded
 
+_GO_PATH = re.compile(r"\.(?P<name>[A-Za-z]+)(?P<fields>(?:\.\w+)*)")
 _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
 
 
@@ -51,9 +54,22 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
         at_end = "end of template" in str(error.message)
         offset = len(text) if at_end else error.lineno
         message, cure = reworded(str(error.message))
+        cure = cure or _from_go(text, offset)
         raise TemplateMistake(message, offset, None if at_end else places.end(offset), cure) from error
     except ValueError as error:
         raise TemplateMistake("a number has too many digits") from error
+
+
+def _from_go(text: str, offset: int) -> str | None:
+    """How a path of Go's templates, which begins with a dot, is written here; None where none begins."""
+    found = _GO_PATH.match(text, offset)
+    if found is None or found["name"].lower() not in NAMES:
+        return None
+    name = found["name"].lower()
+    if name == "groups":
+        return f"did you mean `groups{found['fields']}`? names have no dot before them"
+    fields = found["fields"].lower().replace(".get", ".")
+    return f"did you mean `{name}{fields}`? names have no dot before them"
 
 
 def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, str]]:
