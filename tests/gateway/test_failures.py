@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge
@@ -96,3 +98,10 @@ def test_an_upload_is_told_what_an_upload_is(status):
     """Who puts a file the wrong way learns the right one; who reads is not told of forms."""
     assert "field “file”" in Refusal(status, "").message("PUT")
     assert "field" not in Refusal(status, "").message("GET")
+
+
+def test_a_shortage_is_no_defect():
+    """Where the system has no descriptor left, the client may try again."""
+    refused = refusal(OSError(errno.EMFILE, "Too many open files"))
+    assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
+    assert ("Retry-After", "2") in refused.headers

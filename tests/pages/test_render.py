@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 from base64 import b64encode
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -129,3 +131,24 @@ def test_a_name_that_is_no_unicode_breaks_no_page(pages):
 def test_a_status_has_a_title(status, title):
     """A failure's title is its status in words."""
     assert Failure(status, "", "").title == title
+
+
+@contextmanager
+def _no_descriptor_left():
+    """The limit on descriptors is what is open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            Path(__file__).read_bytes()
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_no_page_opens_a_file():
+    """Every template is read at the start: a page can be made where no descriptor is left."""
+    pages = Pages()
+    with _no_descriptor_left():
+        page = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
+    assert b"a sentence" in page.body

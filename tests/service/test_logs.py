@@ -124,3 +124,41 @@ def test_a_stuck_reader_does_not_hold_up_the_end(end):
     script = MANY.format(count=20_000, end=end)
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE) as process:
         assert process.wait(timeout=20) == 0
+
+
+SHORT = """
+import errno, logging
+from tornado_proxy.config.model import Log
+from tornado_proxy.service.logs import Shortages, configure_logging
+configure_logging(Log("info", {form!r}))
+for number in range(100):
+    if number == 99:
+        Shortages.every = 0.0
+        logging.getLogger().handlers[0].filters[0]._until = 0.0
+    try:
+        raise OSError(errno.EMFILE, "Too many open files")
+    except OSError:
+        logging.getLogger("asyncio").exception("Exception in callback\\nhandle: <Handle>")
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_shortage_is_told_on_one_line_a_second(form):
+    """Nobody needs a traceback for each request that finds no descriptor left."""
+    script = SHORT.format(form=form)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    first, second = ended.stderr.splitlines()
+    assert "Exception in callback: Too many open files" in first
+    assert "98 times more" in second
+
+
+def test_no_file_is_needed_to_write_a_line():
+    """With no descriptor left a line is escaped all the same."""
+    script = """
+import os, resource
+import tornado_proxy.telemetry.lines as lines
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+print(lines.quoted("a\\U000e0001\\n"))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == '"a\\udb40\\udc01\\n"\n'

@@ -25,6 +25,7 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
+from tornado_proxy.telemetry.shortages import shortage
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -109,7 +110,9 @@ def refusal(error: Exception) -> Refusal:
         case StorageError():
             return Refusal(STORAGE.get(type(error), 502), _reason(error))
         case _:
-            return Refusal(500, f"`{type(error).__name__}` was raised", is_defect=True)
+            defect = Refusal(500, f"`{type(error).__name__}` was raised", is_defect=True)
+            missing = shortage(error)
+            return Refusal(503, missing, _RETRY_AFTER) if missing else defect
 
 
 def refusal_of(attempt: Refuse) -> Refusal:

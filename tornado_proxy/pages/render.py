@@ -68,6 +68,9 @@ class Pages:
         )
         style = environment.loader.get_source(environment, "style.css")[0] if environment.loader else ""
         environment.globals["style"] = Markup(style)  # noqa: S704 - our own sheet, from the package
+        # All now, also those that others extend: a request opens no file, for which there may be no descriptor left.
+        for name in environment.list_templates(extensions=["html"]):
+            environment.get_template(name)
         self._listing = environment.get_template("listing.html")
         self._failure = environment.get_template("failure.html")
         self._html_headers = (("Content-Security-Policy", _policy(style)),)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tornado_proxy.config.model import Log
 from tornado_proxy.service.log_writer import LogWriter
 from tornado_proxy.telemetry.lines import Field, harmless, json_line, moment
+from tornado_proxy.telemetry.shortages import shortage
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
@@ -39,6 +40,34 @@ class _Json(logging.Formatter):
 _FORMATTERS = {"text": _Text, "json": _Json}
 
 
+class Shortages(logging.Filter):
+    """Tells on one line of descriptors or memory that the system has not, and not more often than once a second.
+
+    What fails then fails everywhere and at once, in libraries too; where it did says nothing of why.
+    """
+
+    every = 1.0  # seconds
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until = 0.0  # Unix time, seconds
+        self._left_out = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is logged; one that tells of a shortage loses its traceback."""
+        missing = shortage(record.exc_info[1]) if record.exc_info else None
+        if missing is None:
+            return True
+        if record.created < self._until:
+            self._left_out += 1
+            return False
+        before = f" ({self._left_out} times more since this was told last)" if self._left_out else ""
+        self._until, self._left_out = record.created + self.every, 0
+        first, *_ = record.getMessage().split("\n")
+        record.msg, record.args, record.exc_info = "%s: %s%s", (first, missing, before), None
+        return True
+
+
 class Outlet(logging.Handler):
     """Hands lines to a writer, so that nobody who logs waits for whoever reads standard error."""
 
@@ -47,6 +76,7 @@ class Outlet(logging.Handler):
     def __init__(self, formatter: logging.Formatter) -> None:
         super().__init__()
         self.setFormatter(formatter)
+        self.addFilter(Shortages())
         self._writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -31,5 +31,9 @@ def json_line(line: Mapping[str, Field]) -> str:
 
 
 def _escaped(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[index : index + 2].hex()}" for index in range(0, len(units), 2))
+    """As JSON has it, in units of UTF-16; by hand, since Python opens a file for that codec when it is needed first."""
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
