@@ -27,9 +27,12 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
     """RE2's compiled form of a program; raises `ProgramRefused`."""
     for most in memory:
         try:
-            return re2.compile(program, options(most))
+            made = re2.compile(program, options(most))
         except re2.error as error:
             message = error.args[0].decode(errors="replace")
             if "too large" not in message:
                 break
+        else:
+            re2.purge()  # the binding would keep the last 128 of any size, also those of rules that are gone
+            return made
     raise ProgramRefused(message)
