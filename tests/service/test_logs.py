@@ -150,15 +150,3 @@ def test_a_shortage_is_told_on_one_line_a_second(form):
     first, second = ended.stderr.splitlines()
     assert "Exception in callback: Too many open files" in first
     assert "98 times more" in second
-
-
-def test_no_file_is_needed_to_write_a_line():
-    """With no descriptor left a line is escaped all the same."""
-    script = """
-import os, resource
-import tornado_proxy.telemetry.lines as lines
-resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
-print(lines.quoted("a\\U000e0001\\n"))
-"""
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ended.stdout == '"a\\udb40\\udc01\\n"\n'

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.telemetry.events import Asked, Failed, Reloaded, ReloadRefused, Retired, Served
 from tornado_proxy.telemetry.service_log import service_log
@@ -45,28 +45,6 @@ def test_a_refused_edit_names_every_place(caplog):
         "site.rules:2:3: error[syntax] `rewrte` is no statement (help: did you mean `rewrite`?)",
         "error[empty] no rule file",
     ]
-
-
-def test_a_diagnostic_has_fields(caplog):
-    """A form that has fields can show what a diagnostic is made of."""
-    source = SourceFile("site.rules", "target site {\n  rewrte\n}")
-    service_log(ReloadRefused(7, (Diagnostic("syntax", "a fact", Span(source, 16, 22), "a\ncure"),)))
-    assert caplog.records[-1].fields == {
-        "file": "site.rules",
-        "line": 2,
-        "column": 3,
-        "code": "syntax",
-        "severity": "error",
-        "message": "a fact",
-        "help": "a\ncure",
-    }
-
-
-@pytest.mark.parametrize("severity", Severity)
-def test_a_diagnostic_is_logged_as_what_it_is(caplog, severity):
-    """A warning that comes along with the mistake that kept an edit back is logged as a warning."""
-    service_log(ReloadRefused(7, (Diagnostic("a-code", "a fact", severity=severity),)))
-    assert caplog.records[-1].levelname.lower() == severity.value
 
 
 def test_a_retired_generation_is_for_debugging(caplog):
