@@ -13,8 +13,9 @@ from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.plain import compile_template
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

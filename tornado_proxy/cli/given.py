@@ -13,7 +13,8 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import host_name
 from tornado_proxy.rules.hosts import host_objection
 from tornado_proxy.rules.keys import segment_objection
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import User
 from tornado_proxy.tools.asking import Given
 from tornado_proxy.tools.traffic import Traffic, UnreadableLog, open_log, read_traffic

@@ -101,7 +101,8 @@ class S3Section(Section):
     model_config = ConfigDict(title="S3 calls")
 
     threads: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=S3Pool().threads, description="How many calls run at once for a target; each has a thread and a connection."
+        default=S3Pool().threads,
+        description="How many calls run at once for a target; each has a thread and a connection.",
     )
 
 

@@ -20,7 +20,8 @@ from tornado_proxy.lint.automata.syntax import Node
 from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.loading import LoadedRules
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.verdict import TestOutcome, evaluate
 from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData
 

@@ -17,7 +17,8 @@ from tornado_proxy.routing.planner import FAILURE_STATUS, Planned, plan, plan_up
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.keys import Key
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import Captures, TargetKeyRewriteData, User
 
 

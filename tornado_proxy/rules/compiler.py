@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
-from tornado_proxy.rules.model import Compiled, Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.model import Compiled, RuleSet, RuleTest
 from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.testing import compile_test
 from tornado_proxy.templating import plain
 from tornado_proxy.templating.errors import TemplateMistake

@@ -6,37 +6,13 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import Span
-from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
+from tornado_proxy.lang.tree import TestStatement, Verdict
 from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequired
 from tornado_proxy.rules.keys import Key, objection
 from tornado_proxy.rules.matching import FirstMatch
-from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templating.errors import MissingUserError, RenderError
-from tornado_proxy.templating.template import Template
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
-
-    number: int
-    name: str | None
-    pattern: Pattern
-    dialect: Dialect
-    template: Template
-    statement: RewriteStatement = field(repr=False, compare=False)
-
-    @property
-    def span(self) -> Span:
-        """Its place in the rule file."""
-        return self.statement.span
-
-    @property
-    def label(self) -> str:
-        """What logs, metrics and explain call it: its name, or its number."""
-        return self.name or f"#{self.number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.model import Rewrite, Rewritten, RuleSet, RuleTest
+from tornado_proxy.rules.model import Rewritten, RuleSet, RuleTest
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from tornado_proxy.config.model import Actions, BasicProvider, Resource, Settings, Target
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.service.differences import difference, listed
 from tornado_proxy.service.loading import Loaded
 

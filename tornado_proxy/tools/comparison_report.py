@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.tools.asking import Answer
 from tornado_proxy.tools.comparison import Cause, Change, Comparison, Group
 from tornado_proxy.tools.showing import counted, rewrite_json

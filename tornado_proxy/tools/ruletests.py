@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tornado_proxy.rules.model import Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.model import RuleSet, RuleTest
 from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.verdict import TestOutcome, evaluate
 from tornado_proxy.templating.data import TargetData
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import Captures
 
 Rows = Sequence[Sequence[str]]

@@ -46,7 +46,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.errors import RewriteError, UserRequired
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.data import RequestData, TargetKeyRewriteData
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from tornado_proxy.lint.automata.pairs import Neighbours
 from tornado_proxy.lint.automata.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.references import group_number
 
 NAME = check_name(__name__)

@@ -45,7 +45,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

@@ -43,8 +43,8 @@ from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.slips import Slip, reference, slips
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.rules.rewrite import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

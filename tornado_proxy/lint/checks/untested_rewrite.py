@@ -39,7 +39,7 @@ from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.automata import Covered, NoKey
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.TESTS

@@ -44,7 +44,7 @@ from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.slips import slips
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templating.references import group_number
 
 NAME = check_name(__name__)

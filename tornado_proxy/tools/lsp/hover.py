@@ -14,7 +14,7 @@ from tornado_proxy.lint.automata.syntax import Node
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.verdict import TestOutcome
 from tornado_proxy.tools.lsp.analysis import Analysis
 from tornado_proxy.tools.lsp.groups import group_of, tree_of
