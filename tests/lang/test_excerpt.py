@@ -71,6 +71,7 @@ def test_colours_mark_severity_place_and_help():
         ("\0", "␀"),
         ("\x7f\x9b", "\ufffd\ufffd"),
         ("\u202eabc", "\ufffdabc"),
+        ("\u200fabc\u061c", "\ufffdabc\ufffd"),
         ("\ud800", "\ufffd"),
     ],
 )

@@ -46,7 +46,8 @@ class BasicAuthenticator:
         listed = guard.find(offered.user)
         if listed is None:
             await self._pretend(guard, who, offered.password)
-            return self._refuse(f"`{offered.user}` is not listed")
+            # Not the name: it may be a password that was typed into the wrong field.
+            return self._refuse("nobody of the name that was sent is listed")
         if await self._verifier.verify(who, self._passwords[listed], offered.password):
             return User(listed.user)
         return self._refuse(f"the password of `{offered.user}` is wrong")

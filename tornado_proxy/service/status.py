@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.diagnostic import errors
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.loading import Loaded
 from tornado_proxy.service.reload import Reloader, Report, Standing, rewrite_count
+from tornado_proxy.telemetry.diagnostics import fields
+from tornado_proxy.telemetry.lines import moment
 
 
 def report_view(report: Report) -> dict[str, object]:
@@ -21,7 +22,7 @@ def report_view(report: Report) -> dict[str, object]:
         "seconds": round(report.seconds, 6),
         "changes": list(report.changes),
         "restartNeededFor": list(report.kept_back),
-        "diagnostics": diagnostics_view(report.diagnostics),
+        "diagnostics": [fields(each) for each in report.diagnostics],
     }
 
 
@@ -47,29 +48,6 @@ def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
     first = next(iter(errors(last.diagnostics)))
     place = f"{first.place}: " if first.place else ""
     return f"{line}; an edit was refused: {place}{first.message}"
-
-
-def moment(seconds: float) -> str:
-    """A Unix time as RFC 3339 writes it."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def diagnostics_view(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
-    """Diagnostics with place and cure; line and column count from 1."""
-    return [_diagnostic_view(each) for each in diagnostics]
-
-
-def _diagnostic_view(diagnostic: Diagnostic) -> dict[str, object]:
-    line, column = diagnostic.span.first if diagnostic.span else (None, None)
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "help": diagnostic.help,
-        "file": diagnostic.span.source.name if diagnostic.span else None,
-        "line": line,
-        "column": column,
-    }
 
 
 def _generation_view(standing: Standing) -> dict[str, object]:

@@ -17,10 +17,11 @@ def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Log each as what it is; the fields are the record's `fields`, for a form that has them."""
     for each in diagnostics:
         cure = f" (help: {' '.join(each.help.split())})" if each.help else ""
-        _LOG.log(_LEVELS[each.severity], "%s%s", each.line, cure, extra={"fields": _fields(each)})
+        _LOG.log(_LEVELS[each.severity], "%s%s", each.line, cure, extra={"fields": fields(each)})
 
 
-def _fields(diagnostic: Diagnostic) -> dict[str, Field]:
+def fields(diagnostic: Diagnostic) -> dict[str, Field]:
+    """A diagnostic by its fields, fit for JSON; line and column count from 1."""
     line, column = diagnostic.span.first if diagnostic.span else (None, None)
     return {
         "file": diagnostic.span.source.name if diagnostic.span else None,
