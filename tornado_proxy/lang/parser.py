@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lark import Tree
+from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
 from tornado_proxy.lang.building import Builder
@@ -52,18 +52,20 @@ def _tree(reading: Reading) -> Tree[Any]:
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
     """What the grammar does not see: characters in comments that nobody else sees, and what is no character at all."""
-    for comment in reading.comments:
-        found = _CONTROL.search(comment.rstrip())
-        if found:
-            from tornado_proxy.lang.recovery.expectation import shown  # noqa: PLC0415 - as above
+    strange = [each for each in map(_strange, reading.comments) if each is not None]
+    if strange:
+        from tornado_proxy.lang.recovery.slips import in_comments  # noqa: PLC0415 - as above
 
-            start = (comment.start_pos or 0) + found.start()
-            yield Diagnostic(
-                "control-character", f"{shown(found.group())} stands in a comment", reading.span(start, start + 1)
-            )
+        yield from in_comments(reading, strange)
     for found in _SURROGATE.finditer(reading.source.text):
         message = f"half of a surrogate pair, U+{ord(found.group()):04X}, is no character"
         yield Diagnostic("not-utf-8", message, reading.span(*found.span()))
+
+
+def _strange(comment: Token) -> tuple[int, str] | None:
+    """Where the first character of a comment that nobody can see stands, and which it is."""
+    found = _CONTROL.search(comment.rstrip())
+    return ((comment.start_pos or 0) + found.start(), found.group()) if found else None
 
 
 def _offset(diagnostic: Diagnostic) -> int:

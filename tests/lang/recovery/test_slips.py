@@ -295,3 +295,49 @@ def test_marks_of_a_merge_conflict_are_called_so():
 def test_what_only_resembles_a_mark_is_none(text):
     """A mark has seven characters and stands at the beginning of a line."""
     assert not any("merge conflict" in message for message, _ in complaints_about(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ('test "/a" header "X: y" -> unchanged', 'a header\'s name and value are two strings: `header "X" "y"`'),
+        ('rewrite my home `^/a$` -> "/b"', 'a name of several words stands between quotes: `"my home"`'),
+        ('rewrite `^/a$` -> golang "/b"', "did you mean `go`?"),
+        ('rewrite `^/a$` -> Jinja2 "/b"', "did you mean `jinja`?"),
+    ],
+)
+def test_what_was_meant_is_guessed(text, help):
+    """The cure is what would say it."""
+    ((_, found),) = complaints_about(text)
+    assert found == help
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        'jinja "/{{ request.headers["X-Team"] }}/b"',
+        'go "/{{ index .Groups "1" }}"',
+        'jinja "{% if a == "b" %}/c{% endif %}"',
+    ],
+)
+def test_a_quote_within_an_action_ends_the_template(template):
+    """It is told at the quote, once, and what follows is read."""
+    text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
+    message = 'the string ends at this `"`, within an action'
+    assert complaints_about(text) == [(message, "put the template between backticks: quotes can stand in it")]
+    assert _kept(text) == ["/c"]
+
+
+@pytest.mark.parametrize("text", ["target a {}\rtarget b {}\rtarget c {}\r", "# a\r# b\rtarget a {}\n# c\r#d\n"])
+def test_a_carriage_return_that_ends_lines_is_told_once(text):
+    """The whole file is written so."""
+    found = [each for each in parsed(text).diagnostics if each.code == "control-character"]
+    assert [each.help for each in found] == [
+        "a line ends in a line feed: save the file with the line ends of Unix or of Windows"
+    ]
+
+
+def test_a_quote_in_a_key_that_looks_like_an_action_is_none_of_a_template():
+    """A test has no actions."""
+    messages = [message for message, _ in complaints_about('test "/{{ "x" -> "/d"')]
+    assert not any("within an action" in message for message in messages)

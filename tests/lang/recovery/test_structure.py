@@ -173,3 +173,9 @@ def test_string_behind_a_statement_is_too_much():
     (diagnostic,) = parsed(text).diagnostics
     assert diagnostic.help == "the statement before it is complete"
     assert _blocks(text) == [("a", 1)]
+
+
+def test_a_target_of_two_words_is_answered_with_quotes():
+    """A name of several words may be any text."""
+    (found,) = parsed("target my site {}").diagnostics
+    assert found.help == 'a name of several words stands between quotes: `"my site"`'

@@ -129,7 +129,7 @@ def test_counts_that_apply_to_nothing_are_left_out(text, program):
         ),
         ("a{1001}", 1, 7, "`{1001}` counts further than 1000", None),
         ("a{0,1001}", 1, 9, "`{0,1001}` counts further than 1000", None),
-        ("a{3,2}", 1, 6, "`{3,2}` has its greater bound first", None),
+        ("a{3,2}", 1, 6, "`{3,2}` has its greater bound first", "write `{2,3}`"),
         ("(?:a{100}){11}", 10, 14, "repetitions within one another make more than 1000 copies", None),
         ("a)", 1, 2, "`)` closes no group", r"write `\)` for a parenthesis"),
         ("a(b", 1, 2, "the group is never closed", r"write `)` where it ends, or `\(` for a parenthesis"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lark import Token
 
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.recovery import slips, structure
+from tornado_proxy.lang.recovery import foreign, slips, structure
 from tornado_proxy.lang.recovery.landmarks import next_statement
 from tornado_proxy.lang.recovery.trouble import Trouble
 
@@ -20,6 +20,8 @@ Cure = Callable[[Trouble], bool]
 # In order: what spoils all that follows, what is no token at all, what has lost its place, what is only misspelt.
 _CURES: tuple[Cure, ...] = (
     slips.merge_conflict,
+    foreign.foreign_lines,
+    slips.inner_quotes,
     slips.runaway_raw,
     slips.swallowed_arrow,
     slips.open_raw,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from lark import Token
 
 from tornado_proxy.lang.delimited import undelimited
-from tornado_proxy.lang.reading import Where
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.reading import Reading, Where
 from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, shown
 from tornado_proxy.lang.recovery.landmarks import next_statement, next_statement_line
 from tornado_proxy.lang.recovery.trouble import Trouble
@@ -20,6 +22,7 @@ _NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
 _VALUE = re.compile(r"[\w\"`]")
 _LONGEST_COMMENT = 10_000  # an end that is further away belongs to something else
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
+_OPEN_ACTION = re.compile(r"\{[{%](?:(?![}%]\}).)*\Z", re.DOTALL)
 _TO_ARROW = re.compile(r"[^\n#]*?(?=->)")
 
 
@@ -34,6 +37,21 @@ def merge_conflict(trouble: Trouble) -> bool:
         "syntax-error", message, mark.span(), "keep what is meant of the two sides, without the marks"
     )
     trouble.reading.move_to(_line_end(text, trouble.start))
+    return True
+
+
+def inner_quotes(trouble: Trouble) -> bool:
+    """A quote within an action of a quoted template, where it ends the template."""
+    reading, last = trouble.reading, trouble.reading.last
+    if last is None or last.type != "STRING" or reading.last_end != trouble.start or not _OPEN_ACTION.search(last):
+        return False
+    if trouble.token.type == "$END" or [token.type for token in reading.begun()[:1]] != ["REWRITE"]:
+        return False
+    end = reading.last_end
+    cure = "put the template between backticks: quotes can stand in it"
+    reading.report("syntax-error", 'the string ends at this `"`, within an action', (end - 1, end), cure)
+    reading.cut_back()
+    reading.move_to(next_statement(reading.text, _line_end(reading.text, end)))
     return True
 
 
@@ -151,8 +169,31 @@ def invisible(trouble: Trouble) -> bool:
     if trouble.token.type != "INVISIBLE":
         return False
     message = f"{shown(trouble.token)} stands outside of strings"
-    trouble.report("control-character", message, "only spaces, tabs and line ends may stand between words")
+    is_return = trouble.token == "\r"  # noqa: S105 - a line end, not a password
+    cure = _LINE_ENDS if is_return else "only spaces, tabs and line ends may stand between words"
+    # A file whose lines all end so has one mistake.
+    if not (is_return and _is_told(trouble.reading)):
+        trouble.report("control-character", message, cure)
     return True
+
+
+_LINE_ENDS = "a line ends in a line feed: save the file with the line ends of Unix or of Windows"
+
+
+def in_comments(reading: Reading, strange: Iterable[tuple[int, str]]) -> Iterator[Diagnostic]:
+    """What is said of characters in comments that nobody can see, by their offsets; of carriage returns once."""
+    told = _is_told(reading)
+    for offset, character in strange:
+        is_return = character == "\r"
+        if not (is_return and told):
+            message = f"{shown(character)} stands in a comment"
+            span = reading.span(offset, offset + 1)
+            yield Diagnostic("control-character", message, span, _LINE_ENDS if is_return else None)
+        told = told or is_return
+
+
+def _is_told(reading: Reading) -> bool:
+    return any(each.help == _LINE_ENDS for each in reading.diagnostics)
 
 
 def misspelt(trouble: Trouble) -> bool:
@@ -212,10 +253,19 @@ def missing_text(trouble: Trouble) -> bool:
     if trouble.token.type != "ARROW" or not trouble.takes_text:
         return False
     last = trouble.reading.last
+    begun = trouble.reading.begun()
     named = trouble.where is Where.REWRITE and last is not None and last.type == "NAME"
-    trouble.report_unexpected(f"`{last}` is read as the rewrite's name" if named else None)
+    cure = f"`{last}` is read as the rewrite's name" if named else None
+    if begun[-2:-1] and begun[-2].type == "HEADER":
+        cure = _header_in_two(begun[-1]) if ":" in begun[-1] else None
+    trouble.report_unexpected(cure)
     trouble.insert("STRING")
     return True
+
+
+def _header_in_two(token: Token) -> str:
+    name, _, value = token.strip('"').partition(":")
+    return f'a header\'s name and value are two strings: `header "{name.strip()}" "{value.strip()}"`'
 
 
 def torn_name(trouble: Trouble) -> bool:
@@ -240,9 +290,17 @@ def surplus_word(trouble: Trouble) -> bool:
     mark = trouble.token.type == "BARE" and not trouble.has_letters and _VALUE.match(trouble.follows())
     if not (word or mark):
         return False
-    keyword = trouble.reading.begun()[-1].type
-    trouble.report_unexpected(_SURPLUS_HELP.get((trouble.where, keyword)))
+    before = trouble.reading.begun()[-1]
+    cure = _SURPLUS_HELP.get((trouble.where, before.type))
+    if word and trouble.where is Where.REWRITE and before.type == "NAME":
+        cure = f'a name of several words stands between quotes: `"{before} {trouble.token}"`'
+    elif before.type == "ARROW" and trouble.token.casefold() in _DIALECTS:
+        cure = f"did you mean `{_DIALECTS[trouble.token.casefold()]}`?"
+    trouble.report_unexpected(cure)
     return True
+
+
+_DIALECTS = {"golang": "go", "gotemplate": "go", "jinja2": "jinja", "j2": "jinja"}
 
 
 _SURPLUS_HELP = {

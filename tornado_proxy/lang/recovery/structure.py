@@ -78,7 +78,11 @@ def first_line(trouble: Trouble) -> bool:
     bare_name = trouble.takes_text and trouble.token.type == "BARE" and trouble.has_letters
     if trouble.where is not Where.HEADER or bare_name:
         return False
-    trouble.report_unexpected("a block begins with `target NAME {`")
+    last = trouble.reading.last
+    cure = "a block begins with `target NAME {`"
+    if trouble.token.type == "NAME" and last is not None and last.type == "NAME" and trouble.follows() == "{":
+        cure = f'a name of several words stands between quotes: `"{last} {trouble.token}"`'
+    trouble.report_unexpected(cure)
     missing = [terminal for terminal, fits in (("NAME", trouble.takes_text), ("LBRACE", True)) if fits]
     if trouble.token.type == "LBRACE":
         trouble.insert("NAME")

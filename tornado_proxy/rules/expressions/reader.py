@@ -190,7 +190,8 @@ class _Reader:
         if max(least, most or 0) > pieces.GREATEST_REPEAT:
             raise PatternError(f"`{found[0]}` counts further than {pieces.GREATEST_REPEAT}", *found.span())
         if most is not None and least > most:
-            raise PatternError(f"`{found[0]}` has its greater bound first", *found.span())
+            cure = f"write `{{{most},{least}}}`"
+            raise PatternError(f"`{found[0]}` has its greater bound first", *found.span(), cure)
         self._repeat(found.end(), (least, most), repetition)
         self._counts.append(self._operator)
 

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from rule_texts import complaints, parsed
+
+from tornado_proxy.lang.recovery import foreign
+
+_TEST = '    test "/a" -> "/b"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("RewriteEngine On\nRewriteCond %{HTTPS} off\n\n# why\nRewriteRule ^/a(.*)$ /b$1 [L]\n", "Engine` is a directive of Apache"),
+        ("RewriteCond %{HTTPS} off\nRewriteRule ^/a /b\n", "`RewriteCond` is a directive of Apache"),
+        ("Redirect 301 /a /b", "`Redirect` is a directive of Apache"),
+        ('rewrite ^/a(.*)$ /b$1 last;\nrewrite "^/a{2}" /b; # x\nreturn 404;\n', "`rewrite …;` is a directive of nginx"),
+        ("server {\n location / {\n rewrite ^/a /b break;\n }\n}\n", "`server {` is a directive of nginx"),
+        ("server {\n location / {\n", "`server {` is a directive of nginx"),
+        ("targets:\n  - name: x\n    keyRewriteList:\n      - source: ^/a$\n        target: /b\n", "`targets:` is YAML, and"),
+        ('{"targets": {"x": {"keyRewriteList": [{"source": "^/a"}]}}}\n', '`"targets":` is JSON, and'),
+    ],
+)  # fmt: skip
+def test_the_configuration_of_another_program_is_told_once(text, message):
+    """One finding says what it is, whatever the number of lines."""
+    (found,) = parsed(text).diagnostics
+    assert message in found.message
+    assert found.code == "syntax-error"
+    assert found.help
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    rewrite ^/a(.*)$ /b$1 last;\n    rewrite ^/c(.*)$ /d$1 last;\n",
+        "    RewriteRule ^/a(.*)$ /b$1 [L]\n",
+        "    - source: ^/a$\n      target: /b\n",
+    ],
+)
+def test_what_stands_around_foreign_lines_is_read(lines):
+    """Within a block, before it and behind it."""
+    document = parsed(f"target site {{\n{_TEST}{lines}{_TEST}{lines}{_TEST}}}\n").document
+    assert [len(block.statements) for block in document.blocks] == [3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rewrite ^/a => /b;",
+        "rewrite ^/a -> /b;",
+        'rewrite `^/a` => "/b";',
+        "rewrite ^/a; b",
+        "sources: x",
+        "{",
+    ],
+)
+def test_what_only_resembles_them_is_told_as_what_it_is(text):
+    """A slip of this language is none of another one."""
+    assert not [each for each in complaints(text) if "nginx" in each or "YAML" in each or "JSON" in each]
+
+
+def test_a_condition_is_answered_otherwise_than_a_rule():
+    """A rule sees the key alone."""
+    (found,) = parsed("RewriteCond %{HTTPS} off").diagnostics
+    assert found.help == foreign._CONDITION
+
+
+@pytest.mark.parametrize(
+    "text", ["target a {\n rewrite ^/a /b;", "location /a {} b", "http {} rewrite ^/a /b;", "target a {} location {} x"]
+)
+def test_reading_goes_on_behind_them(text):
+    """What follows on the same line is not read from the line's beginning again."""
+    assert complaints(text)
