@@ -1,56 +1,24 @@
-"""The client's messages, from standard input to the server: whatever comes in has an answer or ends the session.
+"""The client's messages, from standard input to the server, until the client leaves or makes no sense.
 
-Pygls's own loop waits for good at a header that it cannot read, leaves requests without an answer whose parameters
-are wrong, and cannot be interrupted while it reads.
+Pygls's own loop waits for good at a header that it cannot read, and cannot be interrupted while it reads.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import BinaryIO
 
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest, JsonRpcParseError
 from pygls.io_ import StdoutWriter
-from pygls.protocol import LanguageServerProtocol
 
 from tornado_proxy.tools.lsp.frames import Frames
-
-if TYPE_CHECKING:
-    from tornado_proxy.tools.lsp.server import RulesServer
+from tornado_proxy.tools.lsp.protocol import RulesProtocol
+from tornado_proxy.tools.lsp.server import RulesServer
 
 _PIECE = 65_536
 _AHEAD = 16  # pieces that are read before those before them are worked on
-
-
-class RulesProtocol(LanguageServerProtocol):
-    """Pygls's protocol, which also answers what it cannot understand."""
-
-    def handle_body(self, body: bytes) -> None:
-        """Do what a message asks for; one that makes no sense is answered with an error (JSON-RPC 2.0, section 5.1)."""
-        try:
-            fields = json.loads(body)
-        except ValueError:
-            self._refuse(None, JsonRpcParseError())
-            return
-        if not isinstance(fields, dict) or "jsonrpc" not in fields:
-            self._refuse(None, JsonRpcInvalidRequest())
-            return
-        try:
-            message = self.structure_message(fields)
-        except JsonRpcException:
-            # There is nobody to tell about a notification, nor about an answer.
-            if "id" in fields and "method" in fields:
-                self._refuse(fields["id"], JsonRpcInvalidParams())
-            return
-        self.handle_message(message)
-
-    def _refuse(self, identifier: Any, error: JsonRpcException) -> None:
-        known = identifier if isinstance(identifier, (int, str)) else None
-        self._send_data({"jsonrpc": self.VERSION, "id": known, "error": error.to_response_error()})
 
 
 def serve(server: RulesServer, given: BinaryIO, answers: BinaryIO) -> None:

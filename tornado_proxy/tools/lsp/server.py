@@ -22,8 +22,8 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.analysis import Analysis, Demand, analyse
-from tornado_proxy.tools.lsp.connection import RulesProtocol
 from tornado_proxy.tools.lsp.positions import Encoding
+from tornado_proxy.tools.lsp.protocol import RulesProtocol
 from tornado_proxy.tools.lsp.translation import NAME, Translation
 from tornado_proxy.tools.lsp.workspace import LARGEST, Workspace, resolved
 
