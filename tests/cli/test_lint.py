@@ -1,16 +1,12 @@
-import ast
 import gc
 import io
 import json
-import re
 from pathlib import Path
 
 import pytest
 from command_lines import imported_by
 
-import tornado_proxy
 from tornado_proxy.cli.lint import _told
-from tornado_proxy.cli.mistakes import MISTAKES
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
@@ -184,34 +180,6 @@ def test_a_mistake_can_be_explained(command):
     assert "It is a mistake, not a check" in done.out
     assert "(configuration)" in command("lint", "--explain", "open-writes").out
     assert "did you mean `bad-source`?" in command("lint", "--explain", "bad-sourc").err
-
-
-def test_every_code_of_the_manual_is_explained():
-    """And every code that is explained is in the manual."""
-    pages = (Path(__file__).parents[2] / "docs" / name for name in ("language.md", "configuration.md"))
-    rows = {
-        code
-        for page in pages
-        for code in re.findall(r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|", page.read_text(), re.MULTILINE)
-    }
-    assert set(MISTAKES) <= rows
-
-
-def _codes(package):
-    """The codes that a package's diagnostics have."""
-    for file in (Path(tornado_proxy.__file__).parent / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if name in {"Diagnostic", "report"}:
-                    yield node.args[0].value
-
-
-def test_every_code_is_explained():
-    """Those that parser, compiler and configuration have; a few are a check's too."""
-    codes = {*_codes("lang"), *_codes("rules"), *_codes("config")}
-    assert codes - {check.name for check in CHECKS} <= set(MISTAKES)
-    assert "bad-source" in codes
 
 
 def test_every_check_can_be_explained(command):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rule_texts import complaints, parsed
 
 from tornado_proxy.lang.recovery import foreign
@@ -71,3 +73,39 @@ def test_a_condition_is_answered_otherwise_than_a_rule():
 def test_reading_goes_on_behind_them(text):
     """What follows on the same line is not read from the line's beginning again."""
     assert complaints(text)
+
+
+_PIECES = [
+    *(
+        "target",
+        "s",
+        "{",
+        "}",
+        "rewrite",
+        "^/a",
+        "/b",
+        "last",
+        ";",
+        "`^/a`",
+        "->",
+        "jinja",
+        "test",
+        '"/a"',
+        "#",
+        "`",
+        ":",
+    ),
+    *("RewriteRule", "RewriteCond x", "targets:", "- source: x", "server {", "location /a {", '"/{{"', "x", "\r", "\n"),
+    *("return 301;", '{"a":', "header", "rewrite ^/a /b;"),
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from(["", " ", "\n"])), max_size=25))
+def test_no_mixture_makes_reading_fail(pieces):
+    """Whatever stands between whatever, reading ends."""
+    parsed("".join(map("".join, pieces)))
+
+
+def test_a_word_of_a_first_line_that_was_left_out_is_not_taken_back():
+    """The line below is told as what it is."""
+    assert complaints('target rewrite\nserver: {\n"x"')

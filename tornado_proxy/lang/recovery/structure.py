@@ -107,6 +107,8 @@ def word_as_name(trouble: Trouble) -> bool:
     reading, last = trouble.reading, trouble.reading.last
     if last is None or last.type != "NAME" or last not in STATEMENT_WORDS:
         return False
+    if not any(each is last for each in reading.begun()):
+        return False  # what it belonged to has been left out
     start = last.start_pos or 0
     if reading.text[reading.text.rfind("\n", 0, start) + 1 : start].strip(" \t"):
         return False
