@@ -82,12 +82,16 @@ def test_anything_else_is_asked_for_credentials(headers, reason):
 
 def test_a_user_whom_the_guard_does_not_list_is_asked_again():
     """Another resource's user does not pass: the challenge is the same as for a wrong password."""
-    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Challenge(ASK, "nobody of the name that was sent is listed")
+    assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Challenge(
+        ASK, "nobody of the name that was sent is listed"
+    )
 
 
 def test_a_guard_without_users_lets_nobody_in():
     """An empty list is a list: nobody is on it."""
-    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Challenge(ASK, "nobody of the name that was sent is listed")
+    assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Challenge(
+        ASK, "nobody of the name that was sent is listed"
+    )
 
 
 @pytest.mark.parametrize("credentials", ["ben:plain", "eve:plain"])
