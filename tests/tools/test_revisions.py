@@ -110,3 +110,18 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
     """It is said what is missing."""
     monkeypatch.setenv("PATH", str(repository))
     assert "the command `git` is not installed" in _problem("main:rules")
+
+
+@pytest.mark.parametrize(
+    ("place", "beside", "help"),
+    [
+        ("main", "rules", "a revision of Git is followed by a place in it: `main:rules`"),
+        ("HEAD", "HEAD:docs", "a revision of Git is followed by a place in it: `HEAD:rules/`"),
+        ("other", "rules", None),
+        ("-x", "rules", None),
+    ],
+)
+def test_a_revision_alone_is_answered_with_a_place(repository, place, beside, help):
+    """What stands beside it is the place that was meant, where it can be."""
+    (found,) = read_rules(place, beside).diagnostics
+    assert (found.message, found.help) == (f"there is no `{place}`", help)

@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> Report:
-    old, new = compiled(read_rules(arguments.old)), compiled(read_rules(arguments.new))
+    old = compiled(read_rules(arguments.old, arguments.new))
+    new = compiled(read_rules(arguments.new, arguments.old))
     sites_of = _configured(load_settings(arguments.config)) if arguments.config else _bare(old, new, arguments)
     given = given_for_all(arguments)
     comparer = Comparer(Asker(sites_of(old), given), Asker(sites_of(new), given), arguments.examples)

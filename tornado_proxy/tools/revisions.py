@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,19 +16,33 @@ class _GitFailed(Exception):
     """Git could not do what it was asked; the text is the first line of what it said."""
 
 
-def read_rules(place: str) -> Read:
+def read_rules(place: str, beside: str = "rules/") -> Read:
     """The rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
+
+    A revision alone is a mistake; what stands `beside` it on the command line is probably the place that was meant.
 
     What exists in the file system is never taken for a revision. In a revision a path counts from the root of the
     repository, or from the current directory if it begins with `./`.
     """
-    if os.path.lexists(place) or ":" not in place:
+    if os.path.lexists(place):
         return read_rule_files([Path(place)])
+    if ":" not in place:
+        return _no_place(place, beside)
     try:
         return _from_git(place)
     except _GitFailed as error:
         message = f"there is no `{place}`, neither in the file system nor in Git: {error}"
         return Read((), (Diagnostic("no-rule-files", message),))
+
+
+def _no_place(place: str, beside: str) -> Read:
+    cure = None
+    with contextlib.suppress(_GitFailed):
+        if not place.startswith("-"):
+            _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
+            path = "rules/" if ":" in beside or Path(beside).is_absolute() else beside
+            cure = f"a revision of Git is followed by a place in it: `{place}:{path}`"
+    return Read((), (Diagnostic("no-rule-files", f"there is no `{place}`", help=cure),))
 
 
 def _from_git(place: str) -> Read:
