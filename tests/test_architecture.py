@@ -28,8 +28,7 @@ TESTED_ELSEWHERE = {
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/demo.py": "tests/end_to_end/test_demo.py",
-    "tools/lsp/connection.py": "tests/cli/test_lsp.py",  # what crosses it goes between processes
-    "tools/lsp/protocol.py": "tests/cli/test_lsp.py",
+    "tools/lsp/protocol.py": "tests/tools/lsp/test_connection.py",  # what crosses it goes between processes
     "service/building.py": "tests/end_to_end/test_serve.py",  # what it makes is live
     "service/serving.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",

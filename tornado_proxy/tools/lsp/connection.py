@@ -9,6 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from pygls.io_ import StdoutWriter
@@ -46,15 +47,20 @@ async def _pieces(descriptor: int) -> AsyncIterator[bytes]:
 
     The thread that reads is a daemon, which no end of the process waits for; it holds no lock of a buffered stream.
     """
-    pieces: asyncio.Queue[bytes] = asyncio.Queue(_AHEAD)
+    pieces: asyncio.Queue[bytes] = asyncio.Queue()
+    ahead = threading.Semaphore(_AHEAD)
     loop = asyncio.get_running_loop()
 
     def read() -> None:
         piece = b"x"
-        while piece:
-            piece = os.read(descriptor, _PIECE)
-            asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+        # A loop that was interrupted takes nothing more.
+        with suppress(RuntimeError):
+            while piece:
+                ahead.acquire()
+                piece = os.read(descriptor, _PIECE)
+                loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
     while piece := await pieces.get():
+        ahead.release()
         yield piece
