@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import re
-import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
 
@@ -53,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
-        streams.fill()
+        _ready_a_daemon()
     obstacle = streams.prepare()
     if obstacle is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
@@ -70,8 +68,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             streams.give_up_output()
             print(f"{name}: {error.strerror}", file=sys.stderr)
         else:
+            import traceback  # noqa: PLC0415 - for defects only
+
             traceback.print_exc()
     return ExitStatus.FAILED
+
+
+def _ready_a_daemon() -> None:
+    """Have nothing end a service that starts: neither a closed stream nor SIGHUP, which it heeds once it serves.
+
+    What it reads at its start is looked at again before it is ready, so that no wish to reload is missed.
+    """
+    import signal  # noqa: PLC0415 - 2 ms that the tools need not wait for
+
+    streams.fill()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _done(words: Sequence[str]) -> int:
@@ -85,10 +96,6 @@ def _done(words: Sequence[str]) -> int:
 
 def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
-        if words[0] in _DAEMONS:
-            # SIGHUP asks it to reload, and would end it before it can heed it. What it reads at its start is looked at
-            # again before it is ready: nothing is missed.
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         command, parser = load_command(words[0])
         return command.run(parser.parse_args(words[1:]))
     parser = _top_parser()

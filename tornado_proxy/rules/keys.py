@@ -12,13 +12,12 @@ LONGEST_OBJECT_KEY = 1024
 """The most bytes of UTF-8 that S3 takes as a key (S3 API, PutObject)."""
 
 # The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_DOT_SEGMENT = re.compile(r"(?:^|/)\.\.?(?:/|$)")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_DOT_SEGMENT = r"(?:^|/)\.\.?(?:/|$)"
+_SURROGATE = r"[\ud800-\udfff]"
 
 # Most texts are keys: one look says so.
-_ANY = re.compile(f"{_CONTROL.pattern}|{_DOT_SEGMENT.pattern}|{_SURROGATE.pattern}")
+_ANY = re.compile(f"{_CONTROL}|{_DOT_SEGMENT}|{_SURROGATE}")
 
 
 def objection(text: str) -> str | None:
@@ -33,9 +32,9 @@ def path_objection(text: str) -> str | None:
     """Why a text cannot be a path, as `objection` does; of any length, since the mount is no part of the key."""
     if not _ANY.search(text):
         return None
-    if _CONTROL.search(text):
+    if re.search(_CONTROL, text):
         return "contains a control character"
-    if _DOT_SEGMENT.search(text):
+    if re.search(_DOT_SEGMENT, text):
         return "contains a `.` or `..` segment"
     return "is not valid Unicode"
 
