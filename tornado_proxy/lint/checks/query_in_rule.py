@@ -28,12 +28,12 @@ target site {
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect, Literal
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.subject import Subject
+from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.rewrite import Rewrite
 
 NAME = check_name(__name__)
@@ -41,21 +41,29 @@ CATEGORY = Category.MISTAKES
 SEVERITY = Severity.WARNING
 
 _IN_SOURCE = re.compile(r"(?:\\\?|\[\?\])[\w.-]+=")
-_IN_TEMPLATE = re.compile(r"\?[\w.-]+=")
+_IN_TEXT = re.compile(r"\?[\w.-]+=")
+
+_Query = tuple[Literal, re.Match[str]]
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look for a question mark, a name and an equals sign."""
     for target in subject.targets:
-        for rewrite in target.rewrites:
-            for literal, found in _queries(rewrite):
-                message = f"`{found[0]}` looks like a query, and no key has one"
-                cure = "match the path alone; a `jinja` or `go` template can read the query"
-                yield Diagnostic(NAME, message, literal.at(*found.span()), cure, severity=SEVERITY)
+        for literal, found in _queries(target):
+            message = f"`{found[0]}` looks like a query, and no key has one"
+            cure = "write the path alone; a `jinja` or `go` template can read the query"
+            yield Diagnostic(NAME, message, literal.at(*found.span()), cure, severity=SEVERITY)
 
 
-def _queries(rewrite: Rewrite) -> Iterator[tuple[Literal, re.Match[str]]]:
+def _queries(target: TargetRules) -> Sequence[_Query]:
+    """Those of rewrites; where there is none, those of tests, which then are the slip."""
+    in_rewrites = [query for rewrite in target.rewrites for query in _queries_of(rewrite)]
+    keys = (test.statement.key for test in target.rule_set.tests)
+    return in_rewrites or [(key, found) for key in keys for found in _IN_TEXT.finditer(key.value)]
+
+
+def _queries_of(rewrite: Rewrite) -> Iterator[_Query]:
     source, template = rewrite.statement.source, rewrite.statement.template
     yield from ((source, found) for found in _IN_SOURCE.finditer(source.value))
     if rewrite.dialect is Dialect.PLAIN:
-        yield from ((template, found) for found in _IN_TEMPLATE.finditer(template.value))
+        yield from ((template, found) for found in _IN_TEXT.finditer(template.value))
