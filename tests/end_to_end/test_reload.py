@@ -15,19 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from administering import CONFIGURATION
 from endless_s3 import endless_s3_elsewhere
 from running import start_proxy
 
-CONFIGURATION = """
-server: {{port: 0}}
-internalServer: {{port: 0}}
-rules: [rules]
-targets:
-  site:
-    mount: {{path: [/]}}
-    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
-              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
-"""
 CLIENTS = 12
 RATE = 300  # requests a second, of all clients together
 GENERATION = "X-Tornado-Proxy-Generation"

@@ -108,6 +108,7 @@ class Fleet:
         return generate_latest(self._registry)
 
     def _take_counts(self, worker: KeptWorker) -> None:
+        # One that ended while the others were asked has been taken already, for the last time.
         if worker in self._workers.values():
             self._totals.take(worker.pid, worker.counts)
 
