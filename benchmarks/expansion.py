@@ -15,8 +15,8 @@ from collections.abc import Callable
 from jinja2.sandbox import SandboxedEnvironment
 
 from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.templating import jinja, plain
-from tornado_proxy.templating.data import TargetKeyRewriteData, User
+from tornado_proxy.templates import jinja, plain
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 ROUNDS = 7
 SOURCE = r"^/(?P<year>\d{4})/(?P<month>\d{2})/(?P<slug>[^/]+)\.html$"

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import jinja2
 
 from tornado_proxy.rules.go_templates import compile_go_template
-from tornado_proxy.templating import jinja
-from tornado_proxy.templating.data import Captures, TargetKeyRewriteData, User
-from tornado_proxy.templating.errors import LimitError
+from tornado_proxy.templates import jinja
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import LimitError
 
 CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
 DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from tornado_proxy.templating.data import TargetData, User
-from tornado_proxy.templating.errors import RenderError, TemplateMistake
-from tornado_proxy.templating.golang import urls
-from tornado_proxy.templating.golang.headers import header
-from tornado_proxy.templating.golang.limits import Budget, Limits
-from tornado_proxy.templating.golang.program import TEMPLATE_OF_TEXT, Program
-from tornado_proxy.templating.golang.regex import compile_re2
-from tornado_proxy.templating.golang.sprig.all import functions
-from tornado_proxy.templating.golang.sprig.refused import REFUSED
-from tornado_proxy.templating.golang.standard import STANDARD
-from tornado_proxy.templating.golang.text import go_string, runes
-from tornado_proxy.templating.golang.values import Nil, Struct, from_json
-from tornado_proxy.templating.golang.view import GENERIC_USER, ROOT, Facts, Groups, RequestFacts
-from tornado_proxy.templating.golang.vocabulary import Vocabulary
+from tornado_proxy.templates.data import TargetData, User
+from tornado_proxy.templates.errors import RenderError, TemplateMistake
+from tornado_proxy.templates.golang import urls
+from tornado_proxy.templates.golang.headers import header
+from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.program import TEMPLATE_OF_TEXT, Program
+from tornado_proxy.templates.golang.regex import compile_re2
+from tornado_proxy.templates.golang.sprig.all import functions
+from tornado_proxy.templates.golang.sprig.refused import REFUSED
+from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.text import go_string, runes
+from tornado_proxy.templates.golang.values import Nil, Struct, from_json
+from tornado_proxy.templates.golang.view import GENERIC_USER, ROOT, Facts, Groups, RequestFacts
+from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 GO = Vocabulary(STANDARD)
 """What text/template has by itself."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templating.jinja import compile_template
+from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.jinja import compile_template
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})
 USER = User("ann", email="a@b", groups=("g1", "g2"), name="Ann A.")

@@ -7,7 +7,7 @@ from rule_sites import rule_sets
 from tornado_proxy.cli.given import add_request_arguments, given_for_all, given_user, requests_of
 from tornado_proxy.cli.loading import Ended
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 def _parsed(*words):

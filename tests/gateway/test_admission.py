@@ -12,7 +12,7 @@ from tornado_proxy.gateway.failures import Refusal
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 FACTS = Facts("GET", RequestPath("/a"))
 GUARD = SignedIn("staff", ())

@@ -13,7 +13,7 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
 from tornado_proxy.telemetry.events import Asked, Failed, Refused, Served
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 class _Staff:

@@ -15,7 +15,7 @@ from tornado_proxy.gateway.intake import content_type
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Refused
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 A_FILE = part("file", b"hello", filename="a.txt", content_type="text/plain")
 

@@ -17,8 +17,8 @@ from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.properties import NAMES
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.templating.data import TargetKeyRewriteData
-from tornado_proxy.templating.plain import compile_template
+from tornado_proxy.templates.data import TargetKeyRewriteData
+from tornado_proxy.templates.plain import compile_template
 
 pytestmark = pytest.mark.integration
 

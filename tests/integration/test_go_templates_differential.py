@@ -14,13 +14,13 @@ from go_programs import GENEROUS, GO, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.rules.go_templates import compile_regex
-from tornado_proxy.templating.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.templating.golang.program import TEMPLATE_OF_TEXT, Program
-from tornado_proxy.templating.golang.sprig.all import functions
-from tornado_proxy.templating.golang.sprig.refused import REFUSED
-from tornado_proxy.templating.golang.standard import STANDARD
-from tornado_proxy.templating.golang.values import from_json
-from tornado_proxy.templating.golang.vocabulary import Vocabulary
+from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.golang.program import TEMPLATE_OF_TEXT, Program
+from tornado_proxy.templates.golang.sprig.all import functions
+from tornado_proxy.templates.golang.sprig.refused import REFUSED
+from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.values import from_json
+from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.integration
 

@@ -16,7 +16,7 @@ from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.plain import compile_template
+from tornado_proxy.templates.plain import compile_template
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 

@@ -2,7 +2,7 @@ from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.routing.data import request_data, target_data
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import RequestData, TargetData
+from tornado_proxy.templates.data import RequestData, TargetData
 
 
 def test_templates_see_the_target():

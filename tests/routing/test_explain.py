@@ -10,8 +10,8 @@ from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, Receive, Refuse, Serve
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import TargetKeyRewriteData, User
-from tornado_proxy.templating.errors import MissingUserError, RenderError
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import MissingUserError, RenderError
 
 ANN = BasicUser("ann", Secret("value", "x"))
 STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))

@@ -12,7 +12,7 @@ from tornado_proxy.routing.keys import object_key
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.planner import plan, plan_upload
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", "%252e", "%c0%ae", "..;"])
 SIGNS = st.sampled_from("/\\+%?#~: \n\x00\u202e\ud800é🦀a")

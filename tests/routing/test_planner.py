@@ -5,8 +5,8 @@ from tornado_proxy.routing.errors import BadFileName
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.planner import plan, plan_upload, upload_path
-from tornado_proxy.templating.data import User
-from tornado_proxy.templating.errors import LimitError, MissingUserError, RenderError
+from tornado_proxy.templates.data import User
+from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError
 
 NOTHING = Refuse(404, "nothing is there")
 INDEX = Actions(get=GetAction(index_document="index.html"))

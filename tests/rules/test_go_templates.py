@@ -1,8 +1,8 @@
 import pytest
 
 from tornado_proxy.rules.go_templates import compile_go_template, compile_regex
-from tornado_proxy.templating.data import Captures, TargetKeyRewriteData
-from tornado_proxy.templating.errors import RenderError
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templates.errors import RenderError
 
 
 def _rendered(text):

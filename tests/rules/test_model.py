@@ -7,7 +7,7 @@ from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequired
 from tornado_proxy.rules.keys import objection
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 
 
 def rule_set(statements):

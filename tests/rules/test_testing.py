@@ -4,7 +4,7 @@ from rule_texts import statement
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.model import RuleTest
 from tornado_proxy.rules.testing import compile_test
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 def _test(text):

@@ -3,7 +3,7 @@ from rule_texts import document
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.errors import UserRequired
 from tornado_proxy.rules.verdict import evaluate
-from tornado_proxy.templating.data import TargetData
+from tornado_proxy.templates.data import TargetData
 
 RULES = r"""
     rewrite moved `^/old/(.*)$` -> "/new/$1"

@@ -2,7 +2,7 @@ from rule_sites import EVERYTHING, site
 
 from tornado_proxy.config.model import BasicUser, Mount, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 from tornado_proxy.tools.asking import UPLOAD, Answer, Asker, Given
 from tornado_proxy.tools.traffic import Request
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_sites import requests, site, traffic_of
 
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 from tornado_proxy.tools.asking import Asker, Given
 from tornado_proxy.tools.comparison import Cause, Comparer
 from tornado_proxy.tools.traffic import Request

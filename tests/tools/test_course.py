@@ -26,7 +26,7 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 from tornado_proxy.tools.course import to_json, to_text
 
 RULES = r"""target site {

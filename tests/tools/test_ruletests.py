@@ -2,7 +2,7 @@ import pytest
 from rule_sites import rule_sets
 
 from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.templating.data import TargetData
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.ruletests import Coverage, TestRun, run_tests
 
 RULES = r"""

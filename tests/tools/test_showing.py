@@ -1,6 +1,6 @@
 from rule_sites import rule_sets
 
-from tornado_proxy.templating.data import Captures
+from tornado_proxy.templates.data import Captures
 from tornado_proxy.tools.showing import counted, group_rows, groups_json, rewrite_json, section
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 class AuthBusy(Exception):

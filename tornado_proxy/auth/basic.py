@@ -12,7 +12,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.semantics.credentials import BasicCredentials, challenge
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 class BasicAuthenticator:

@@ -15,7 +15,7 @@ from tornado_proxy.rules.hosts import host_objection
 from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 from tornado_proxy.tools.asking import Given
 from tornado_proxy.tools.traffic import Traffic, UnreadableLog, open_log, read_traffic
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tornado_proxy.cli.loading import Ended, configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern
-from tornado_proxy.templating.data import TargetData
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.ruletest_report import summary, to_json, to_text
 from tornado_proxy.tools.ruletests import TestRun, run_tests
 

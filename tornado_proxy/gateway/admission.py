@@ -9,7 +9,7 @@ from tornado_proxy.auth.authenticator import Authenticator, Challenge
 from tornado_proxy.gateway.failures import Refusal, refusal_by
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 async def admit(guard: Guard, facts: Facts, authenticators: Mapping[str, Authenticator]) -> User | Refusal | None:

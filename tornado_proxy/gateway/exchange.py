@@ -27,7 +27,7 @@ from tornado_proxy.routing.plan import Receive
 from tornado_proxy.routing.planner import Planned, plan, plan_upload, upload_path
 from tornado_proxy.routing.request import Facts
 from tornado_proxy.telemetry.events import Asked, Event, Failed, Refused, Served
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 
 @dataclass(frozen=True, slots=True)

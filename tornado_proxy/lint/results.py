@@ -7,8 +7,8 @@ import re
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.patterns import Pattern
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.references import group_number
-from tornado_proxy.templating.trimming import trimmed
+from tornado_proxy.templates.references import group_number
+from tornado_proxy.templates.trimming import trimmed
 
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
 _OPENING = re.compile(r"\{\{|\{%|\{#")

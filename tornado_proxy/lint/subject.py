@@ -23,7 +23,7 @@ from tornado_proxy.rules.loading import LoadedRules
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.verdict import TestOutcome, evaluate
-from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings, Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.templating.data import RequestData, TargetData
+from tornado_proxy.templates.data import RequestData, TargetData
 
 
 def target_data(target: Target) -> TargetData:

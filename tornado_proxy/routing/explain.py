@@ -19,7 +19,7 @@ from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData, User
 
 
 class Outcome(Enum):

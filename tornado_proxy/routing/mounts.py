@@ -16,7 +16,7 @@ from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.templating.data import TargetData
+from tornado_proxy.templates.data import TargetData
 
 _ANY_HOST = ""
 

@@ -18,7 +18,7 @@ from tornado_proxy.rules.errors import RefusedResult, RewriteError, TemplateFail
 from tornado_proxy.rules.keys import Key, segment_objection
 from tornado_proxy.rules.model import Rewritten
 from tornado_proxy.semantics.percent import path_reference
-from tornado_proxy.templating.data import TargetKeyRewriteData, User
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 FAILURE_STATUS: Mapping[type[RewriteError], int] = MappingProxyType(
     {

@@ -11,9 +11,9 @@ from tornado_proxy.rules.model import Compiled, RuleSet, RuleTest
 from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern
 from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.testing import compile_test
-from tornado_proxy.templating import plain
-from tornado_proxy.templating.errors import TemplateMistake
-from tornado_proxy.templating.template import Template
+from tornado_proxy.templates import plain
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.template import Template
 
 _Making = tuple[str, Dialect, str]
 """All that pattern and template are made of: source, dialect, template."""
@@ -26,7 +26,7 @@ def _plain() -> CompileTemplate:
 
 
 def _jinja() -> CompileTemplate:
-    from tornado_proxy.templating import jinja  # noqa: PLC0415 - Jinja2 is imported only where a file needs it
+    from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only where a file needs it
 
     return jinja.compile_template
 

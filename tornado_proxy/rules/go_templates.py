@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.reader import read_expression
-from tornado_proxy.templating.golang import GoTemplate, compile_template
-from tornado_proxy.templating.golang.regex import Expression, Re2Expression, keeping
+from tornado_proxy.templates.golang import GoTemplate, compile_template
+from tornado_proxy.templates.golang.regex import Expression, Re2Expression, keeping
 
 
 @keeping

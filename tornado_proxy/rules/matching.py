@@ -16,7 +16,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.rules.engine import options
 from tornado_proxy.rules.patterns import Pattern, encoded
-from tornado_proxy.templating.data import Captures
+from tornado_proxy.templates.data import Captures
 
 _SET_MEMORY = 128 << 20
 """Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""

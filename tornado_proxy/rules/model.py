@@ -11,8 +11,8 @@ from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequir
 from tornado_proxy.rules.keys import Key, objection
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templating.errors import MissingUserError, RenderError
+from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import MissingUserError, RenderError
 
 
 @dataclass(frozen=True, slots=True)

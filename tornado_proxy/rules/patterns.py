@@ -11,8 +11,8 @@ from typing import Any
 from tornado_proxy.rules.engine import MEMORY, ProgramRefused, compile_program
 from tornado_proxy.rules.expressions.errors import PatternError
 from tornado_proxy.rules.expressions.reader import read_expression
-from tornado_proxy.templating.data import Captures
-from tornado_proxy.templating.searching import leftmost
+from tornado_proxy.templates.data import Captures
+from tornado_proxy.templates.searching import leftmost
 
 __all__ = ["Pattern", "PatternError", "compile_pattern", "encoded"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect, RewriteStatement
 from tornado_proxy.rules.patterns import Pattern
-from tornado_proxy.templating.template import Template
+from tornado_proxy.templates.template import Template
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verd
 from tornado_proxy.rules.hosts import host_objection
 from tornado_proxy.rules.keys import Key, objection, segment_objection
 from tornado_proxy.rules.model import RuleTest
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that act on objects; a test may name one of them."""

@@ -8,7 +8,7 @@ from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.model import Rewritten, RuleSet, RuleTest
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tornado_proxy.routing.mounts import Mounts, Routed, Site, host_name
 from tornado_proxy.routing.plan import Attempt, Refuse
 from tornado_proxy.routing.planner import FAILURE_STATUS, plan
 from tornado_proxy.routing.request import Facts, query_pairs
-from tornado_proxy.templating.data import User
+from tornado_proxy.templates.data import User
 from tornado_proxy.tools.traffic import Request
 
 UPLOAD = "the name of an upload's file is in no log"

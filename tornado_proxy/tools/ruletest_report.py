@@ -12,7 +12,7 @@ from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.model import RuleTest
 from tornado_proxy.rules.verdict import TestOutcome
-from tornado_proxy.templating.data import Captures
+from tornado_proxy.templates.data import Captures
 from tornado_proxy.tools.ruletests import Coverage, TargetRun, TestRun
 from tornado_proxy.tools.showing import group_rows, groups_json, rewrite_json, section
 

@@ -9,7 +9,7 @@ from tornado_proxy.rules.model import RuleSet, RuleTest
 from tornado_proxy.rules.patterns import Pattern
 from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.rules.verdict import TestOutcome, evaluate
-from tornado_proxy.templating.data import TargetData
+from tornado_proxy.templates.data import TargetData
 
 
 @dataclass(frozen=True, slots=True)

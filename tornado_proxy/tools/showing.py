@@ -7,7 +7,7 @@ from typing import Any
 
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import Captures
+from tornado_proxy.templates.data import Captures
 
 Rows = Sequence[Sequence[str]]
 

@@ -15,9 +15,9 @@ from tornado_proxy.rules.errors import RefusedResult
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.patterns import PatternError, compile_pattern
-from tornado_proxy.templating import golang, plain
-from tornado_proxy.templating.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templating.errors import TemplateMistake
+from tornado_proxy.templates import golang, plain
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.report import KeysAs
 from tornado_proxy.tools.convert.rewrites import Given, LeftOut, converted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.templating.golang import view
-from tornado_proxy.templating.jinja.views import NAMES, RECORDS
+from tornado_proxy.templates.golang import view
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.variables import GO, JINJA, fields
 
 _GO_TYPES = {

@@ -47,7 +47,7 @@ from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.errors import RewriteError, UserRequired
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.data import RequestData, TargetKeyRewriteData
+from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target

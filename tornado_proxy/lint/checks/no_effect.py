@@ -39,7 +39,7 @@ from tornado_proxy.lint.automata.syntax import Assertion, Group, Node, Sequence,
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templating.references import group_number
+from tornado_proxy.templates.references import group_number
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tornado_proxy.lint.insertion.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.lint.insertion.slashes import admits_no_slash, matches_every_slash, matches_no_slash
-from tornado_proxy.templating.golang.nodes import (
+from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
     Call,
@@ -27,8 +27,8 @@ from tornado_proxy.templating.golang.nodes import (
     StringLiteral,
     Variable,
 )
-from tornado_proxy.templating.golang.parser import Parsed, parse
-from tornado_proxy.templating.golang.template import vocabulary
+from tornado_proxy.templates.golang.parser import Parsed, parse
+from tornado_proxy.templates.golang.template import vocabulary
 
 Path = tuple[str, ...]
 

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 
 from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.templating.golang import compile_template
-from tornado_proxy.templating.golang.nodes import (
+from tornado_proxy.templates.golang import compile_template
+from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
     Chain,
@@ -27,10 +27,10 @@ from tornado_proxy.templating.golang.nodes import (
     Text,
     Variable,
 )
-from tornado_proxy.templating.golang.parser import parse
-from tornado_proxy.templating.golang.scanner import Plain, scan
-from tornado_proxy.templating.golang.template import vocabulary
-from tornado_proxy.templating.trimming import GO_SPACES
+from tornado_proxy.templates.golang.parser import parse
+from tornado_proxy.templates.golang.scanner import Plain, scan
+from tornado_proxy.templates.golang.template import vocabulary
+from tornado_proxy.templates.trimming import GO_SPACES
 from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
 from tornado_proxy.tools.convert.plain_targets import as_directory
 from tornado_proxy.tools.convert.sources import Here, Unproved

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.templating.plain import Reference, compile_template
-from tornado_proxy.templating.references import group_number
+from tornado_proxy.templates.plain import Reference, compile_template
+from tornado_proxy.templates.references import group_number
 from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
 from tornado_proxy.tools.convert.proofs import Captures
 from tornado_proxy.tools.convert.sources import Here, Unproved

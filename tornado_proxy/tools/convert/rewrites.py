@@ -10,8 +10,8 @@ from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.automata import Language, language
 from tornado_proxy.rules.patterns import PatternError, compile_pattern
-from tornado_proxy.templating.errors import TemplateMistake
-from tornado_proxy.templating.golang import compile_template as compile_go
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.plain_targets import plain_target_here
 from tornado_proxy.tools.convert.proofs import disjoint

@@ -120,24 +120,24 @@ def _after(dialect: Dialect, groups: str, found: re.Match[str], names: Iterable[
 
 
 def _jinja_statements() -> Iterable[str]:
-    from tornado_proxy.templating.jinja.wording import CLOSED, STATEMENTS  # noqa: PLC0415 - Jinja2 again
+    from tornado_proxy.templates.jinja.wording import CLOSED, STATEMENTS  # noqa: PLC0415 - Jinja2 again
 
     return (*STATEMENTS, *(f"end{name}" for name in CLOSED))
 
 
 def _jinja_filters() -> Iterable[str]:
-    from tornado_proxy.templating.jinja.filters import FILTERS  # noqa: PLC0415 - Jinja2 only where a file needs it
+    from tornado_proxy.templates.jinja.filters import FILTERS  # noqa: PLC0415 - Jinja2 only where a file needs it
 
     return sorted(FILTERS)
 
 
 def _jinja_tests() -> Iterable[str]:
-    from tornado_proxy.templating.jinja.tests import TESTS  # noqa: PLC0415 - the same
+    from tornado_proxy.templates.jinja.tests import TESTS  # noqa: PLC0415 - the same
 
     return sorted(TESTS)
 
 
 def _go_functions() -> Iterable[str]:
-    from tornado_proxy.templating.golang.template import vocabulary  # noqa: PLC0415 - only where a file needs it
+    from tornado_proxy.templates.golang.template import vocabulary  # noqa: PLC0415 - only where a file needs it
 
     return sorted(vocabulary().functions)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.templating import plain
+from tornado_proxy.templates import plain
 
 _ACTION = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.DOTALL)
 

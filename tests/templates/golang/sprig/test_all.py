@@ -1,0 +1,39 @@
+import re
+
+from go_programs import HELM
+
+from tornado_proxy.templates.golang.regex import compile_re2
+from tornado_proxy.templates.golang.sprig.all import functions
+from tornado_proxy.templates.golang.sprig.lists import FUNCTIONS as LISTS
+from tornado_proxy.templates.golang.sprig.refused import REFUSED
+
+# The functions of sprig 3.3.0, as its own table (GenericFuncMap) lists them.
+SPRIG = """
+abbrev abbrevboth add add1 add1f addf adler32sum ago all any append atoi b32dec b32enc b64dec b64enc base bcrypt
+biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains date dateInZone dateModify
+date_in_zone date_modify decryptAES deepCopy deepEqual default derivePassword dict dig dir div divf duration
+durationRound empty encryptAES env expandenv ext fail first float64 floor fromJson genCA genCAWithKey genPrivateKey
+genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey get getHostByName has hasKey hasPrefix
+hasSuffix hello htmlDate htmlDateInZone htpasswd indent initial initials int int64 isAbs join kebabcase keys kindIs
+kindOf last list lower max maxf merge mergeOverwrite min minf mod mul mulf mustAppend mustChunk mustCompact
+mustDateModify mustDeepCopy mustFirst mustFromJson mustHas mustInitial mustLast mustMerge mustMergeOverwrite
+mustPrepend mustPush mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll mustRegexReplaceAllLiteral
+mustRegexSplit mustRest mustReverse mustSlice mustToDate mustToJson mustToPrettyJson mustToRawJson mustUniq
+mustWithout must_date_modify nindent nospace now omit osBase osClean osDir osExt osIsAbs pick pluck plural prepend
+push quote randAlpha randAlphaNum randAscii randBytes randInt randNumeric regexFind regexFindAll regexMatch
+regexQuoteMeta regexReplaceAll regexReplaceAllLiteral regexSplit repeat replace rest reverse round semver
+semverCompare seq set sha1sum sha256sum sha512sum shuffle slice snakecase sortAlpha split splitList splitn squote sub
+subf substr swapcase ternary title toDate toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll
+trimPrefix trimSuffix trimall trunc tuple typeIs typeIsLike typeOf uniq unixEpoch unset until untilStep untitle upper
+urlJoin urlParse uuidv4 values without wrap wrapWith
+"""
+
+
+def test_every_function_of_sprig_is_there_or_refused():
+    """None is forgotten, and none is made up but Helm's `include`."""
+    assert set(functions(compile_re2)) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include"}
+
+
+def test_sprig_s_slice_takes_the_place_of_go_s():
+    """As wherever sprig is added to Go's functions."""
+    assert HELM.functions["slice"] is LISTS["slice"]

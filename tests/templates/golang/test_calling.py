@@ -1,0 +1,128 @@
+import pytest
+
+from tornado_proxy.templates.golang.calling import ANY, BOOL, FLOAT, INT, MAP, REFLECTED, STRING, function, ideal
+from tornado_proxy.templates.golang.constants import character, number
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.nodes import BoolLiteral, NilLiteral, NumberLiteral, StringLiteral
+from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
+from tornado_proxy.templates.golang.sprig.versions import VERSION
+from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Int64, Map, Nil, Struct, StructType, Type
+
+TEXT = StringLiteral(0, 0, b"a")
+ONE = NumberLiteral(0, 0, number("1"))
+HALF = NumberLiteral(0, 0, number("0.5"))
+HUGE = NumberLiteral(0, 0, number("18446744073709551615"))
+IMAGINARY = NumberLiteral(0, 0, number("2i"))
+LETTER = NumberLiteral(0, 0, character("'a'", 97))
+YES = BoolLiteral(0, 0, True)
+NIL = NilLiteral(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [(STRING, b"a"), (INT, 1), (FLOAT, 1.5), (BOOL, True), (MAP, Map()), (ANY, 1), (ANY, None), (REFLECTED, INVALID)],
+)
+def test_a_value_of_its_type_is_taken_as_it_is(parameter, value):
+    """Nothing is converted that fits."""
+    assert parameter.convert(value) is value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "message"),
+    [
+        (STRING, 1, "a `string` is expected, not a `int`"),
+        (STRING, INVALID, "there is no value where a `string` is expected"),
+        (STRING, None, "a `string` is expected, not a `<nil>`"),
+        (INT, True, "a `int` is expected, not a `bool`"),
+        (INT, Int64(1), "a `int` is expected, not a `int64`"),
+        (FLOAT, 1, "a `float64` is expected, not a `int`"),
+        (MAP, Map((), STRING_MAP), "a `map[string]interface {}` is expected, not a `map[string]string`"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(parameter, value, message):
+    """Go's types do not mix, integers of different size neither."""
+    with pytest.raises(ExecutionError) as caught:
+        parameter.convert(value)
+    assert str(caught.value) == message
+
+
+def test_no_value_is_nil_where_nil_can_be():
+    """An interface is nil then, and a map unmade."""
+    assert ANY.convert(INVALID) is None
+    assert MAP.convert(INVALID).nil
+
+
+def test_an_interface_with_methods_loses_them_as_an_argument():
+    """A nil one is nil, and a pointer no longer boxed."""
+    pointer = Struct(StructType("*x.Y", "ptr"), "source", boxed=True)
+    assert ANY.convert(Nil(Type("x.Z", "interface"))) is None
+    assert (ANY.convert(pointer).boxed, ANY.convert(pointer).source) == (False, "source")
+    kept = Nil(StructType("*x.Y", "ptr"))
+    assert ANY.convert(kept) is kept
+
+
+@pytest.mark.parametrize(
+    ("parameter", "literal", "value"),
+    [
+        (STRING, TEXT, b"a"),
+        (INT, ONE, 1),
+        (INT, LETTER, 97),
+        (FLOAT, ONE, 1.0),
+        (FLOAT, HALF, 0.5),
+        (BOOL, YES, True),
+        (ANY, HALF, 0.5),
+        (ANY, ONE, 1),
+        (ANY, TEXT, b"a"),
+        (ANY, YES, True),
+        (ANY, IMAGINARY, 2j),
+        (ANY, NIL, None),
+        (REFLECTED, NIL, INVALID),
+        (REFLECTED, ONE, 1),
+    ],
+)
+def test_a_literal_is_what_the_parameter_makes_of_it(parameter, literal, value):
+    """Constants are ideal until they have a type."""
+    result = parameter.literal(literal)
+    assert (result, type(result)) == (value, type(value))
+
+
+def test_nil_is_an_unmade_map():
+    """One that can be read."""
+    assert MAP.literal(NIL).nil
+
+
+@pytest.mark.parametrize(
+    ("parameter", "literal", "message"),
+    [
+        (STRING, ONE, "a `string` is expected, not a number"),
+        (STRING, NIL, "a `string` is expected, not a nil"),
+        (INT, HALF, "a `int` is expected, not a number"),
+        (INT, HUGE, "a `int` is expected, not a number"),
+        (FLOAT, IMAGINARY, "a `float64` is expected, not a number"),
+        (FLOAT, TEXT, "a `float64` is expected, not a string"),
+        (BOOL, TEXT, "a `bool` is expected, not a string"),
+        (MAP, YES, "a `map[string]interface {}` is expected, not a bool"),
+        (ANY, HUGE, "`18446744073709551615` overflows an int"),
+        (DATES["unixEpoch"].parameter(0), ONE, "a `time.Time` is expected, not a number"),
+        (VERSION.methods[b"Compare"].parameter(0), ONE, "a `*semver.Version` is expected, not a number"),
+    ],
+)
+def test_a_literal_that_cannot_be_it_is_refused(parameter, literal, message):
+    """The type that is expected decides."""
+    with pytest.raises(ExecutionError) as caught:
+        parameter.literal(literal)
+    assert str(caught.value) == message
+
+
+def test_nil_has_no_type_of_its_own():
+    """Nothing says what it is the nil of."""
+    with pytest.raises(ExecutionError, match="nil is no value"):
+        ideal(NIL)
+
+
+def test_a_function_counts_its_arguments():
+    """Exactly as many as there are parameters, or more where the last may repeat."""
+    two, more = function(print, INT, STRING), function(print, INT, rest=STRING)
+    assert [two.accepts(count) for count in (1, 2, 3)] == [False, True, False]
+    assert [more.accepts(count) for count in (0, 1, 5)] == [False, True, True]
+    assert (more.parameter(0), more.parameter(4)) == (INT, STRING)

@@ -1,0 +1,122 @@
+import pytest
+from go_programs import GO, HELM, failure, written
+
+from tornado_proxy.templates.golang.program import Program
+
+DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None, "m": {"x": "y"}}, "N": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{.S}} {{$.S}} {{$}}", "str str map[I:3 L:[1 <nil> map[k:v]] M:map[a:1 m:map[x:y] n:<nil>] N:<nil> S:str]"),
+        ("{{.M.m.x}} {{$.M.m.x}}", "y y"),
+        ('{{(.M).a}} {{(index .M "m").x}}', "1 y"),
+        ("{{$x := .M}}{{$x.m.x}}{{$x.a}}", "y1"),
+        ("{{.Missing}} {{.Missing.x.y}} {{(.N).x}}", "<no value> <no value> <no value>"),
+        ("{{.N}} {{.M.n}} {{index .L 1}}", "<no value> <no value> <no value>"),
+        ("{{print .N .Missing nil}}", "<nil> <nil> <nil>"),
+        ("{{1}} {{1.5}} {{true}} {{\"a\"}} {{'a'}} {{2i}}", "1 1.5 true a 97 (0+2i)"),
+        ('{{.I | printf "%d-%s" 1}}', "1-%!s(int=3)"),
+        ('{{1 | print 2 | printf "%s|"}}', "2 1|"),
+        ("{{$x := 1 | print}}{{$x}}", "1"),
+        ("{{print (len .S) (1 | print)}}", "31"),
+        ("{{len (slice .L 1)}}", "2"),
+        ("{{($x := 5)}}{{$x}}", "55"),
+        ("{{(list 1 2 | last)}}", "2"),
+        ('{{(semver "1.2.3").Major}}', "1"),
+        ('{{(semver "1.2.3").Compare (semver "1.3.0")}}', "-1"),
+        ('{{$v := semver "1.2.3"}}{{$v.Equal $v}}{{semver "1.2.3" | $v.Equal}}', "truetrue"),
+        ('{{with semver "1.2.3"}}{{.SetPrerelease "rc"}} {{"b" | .SetMetadata}}{{end}}', "1.2.3-rc 1.2.3+b"),
+        ('{{.Missing.Get "x"}}', "<no value>"),
+    ],
+)
+def test_values_are_found_along_fields_variables_and_pipelines(text, result):
+    """What is missing is no value; what is nil is none either, once a pipeline has it."""
+    assert written(text, DATA) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{.N.x}}", "`x` is read from nil, in `.N.x`"),
+        ("{{range .L}}{{.k}}{{end}}", "a `int` has no field `k`, in `.k`"),
+        ("{{.S.x}}", "a `string` has no field `x`, in `.S.x`"),
+        ("{{.S 1}}", "`S` is no method, but has arguments, in `.S 1`"),
+        ("{{1 | .S}}", "`S` is no method, but has arguments, in `1 | .S`"),
+        ("{{.S.x 1}}", "a `string` has no field `x`, in `.S.x 1`"),
+        ("{{with .M}}{{.m.x.y}}{{end}}", "a `string` has no field `y`, in `.m.x.y`"),
+        ("{{hello.x}}", "a `string` has no field `x`, in `hello.x`"),
+        ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "there is no variable `$x` yet, in `$x`"),
+        ("{{$x = 1}}", "there is no variable `$x` yet, in `$x = 1`"),
+        ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
+        (
+            '{{(semver "1.2.3").Compare}}',
+            'the method `Compare` does not take 0 arguments, in `(semver "1.2.3").Compare`',
+        ),
+        (
+            '{{(semver "1.2.3").Equal 1 2}}',
+            'the method `Equal` does not take 2 arguments, in `(semver "1.2.3").Equal 1 2`',
+        ),
+        (
+            '{{(semver "1.2.3").Equal .S}}',
+            'a `*semver.Version` is expected, not a `string`, in `(semver "1.2.3").Equal .S`',
+        ),
+    ],
+)
+def test_what_fails_says_where(text, message):
+    """The innermost pipeline that failed is named."""
+    assert failure(text, DATA) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("{{upper}}", "`upper` does not take 0 arguments", "upper"),
+        ("a{{1 | upper 2}}", "`upper` does not take 2 arguments", "upper 2"),
+        ("{{upper 1}}", "a `string` is expected, not a number", "1"),
+        ("{{$x := 1}}{{$x 2}}", "what is no function takes no arguments", "$x 2"),
+        ("{{1 2}}", "what is no function takes no arguments", "1 2"),
+        ("{{$x := 1}}{{3 | $x}}", "what is no function takes no arguments", "$x"),
+        ("{{nil}}", "nil is no value of its own", "nil"),
+        ("{{print 18446744073709551615}}", "`18446744073709551615` overflows an int", "18446744073709551615"),
+        ('{{template "nope"}}', "there is no template `nope`", 'template "nope"'),
+        ("{{(.S) 1}}", "what is no function takes no arguments", "(.S) 1"),
+    ],
+)
+def test_what_is_sure_to_fail_is_known_before(text, message, place):
+    """Go finds it when it executes; who loads a template may refuse it."""
+    (known,) = Program(text, HELM).certain_failures
+    assert (known.message, text[known.start : known.end]) == (message, place)
+    assert failure(text, DATA).startswith(message)
+
+
+def test_what_is_sure_to_fail_but_not_reached_is_no_failure():
+    """As in Go."""
+    assert written("{{if false}}{{upper 1}}{{end}}ok") == "ok"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ('{{and 1 0 (fail "x")}}{{or 0 1 (fail "x")}}', "01"),
+        ("{{and 1 2}}{{or 0 0}}", "20"),
+        ("{{0 | and 1}}{{1 | or 0}}", "01"),
+        ("{{5 | and 0}}", "0"),
+        ("{{and .Missing 1}}", "<no value>"),
+    ],
+)
+def test_and_and_or_stop_where_the_answer_is_known(text, result):
+    """They give the argument that decided; the piped value comes last."""
+    assert written(text) == result
+
+
+def test_a_method_s_arguments_are_compiled_once_for_each_method():
+    """A literal is what that method's parameter makes of it."""
+    text = '{{range list (toDate "2006" "2001") (toDate "2006" "2002")}}{{.Format "06"}} {{end}}'
+    assert written(text) == "01 02 "
+
+
+def test_go_s_own_functions_need_no_sprig():
+    """The vocabulary decides."""
+    assert written("{{slice .S 1 2}}", DATA, GO) == "t"

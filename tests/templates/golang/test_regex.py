@@ -1,0 +1,107 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from go_programs import budget
+
+from tornado_proxy.templates.errors import LimitError
+from tornado_proxy.templates.golang.regex import Re2Expression, captures, compile_re2, keeping, matches
+
+
+def _found(pattern, text, most=-1):
+    return [text[slice(*spans[0])] for spans in matches(compile_re2(pattern), text, budget(), most)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a+", b"baac a", [b"aa", b"a"]),
+        ("x*", b"axb", [b"", b"x", b""]),
+        ("", "é".encode(), [b"", b""]),
+        ("^a", b"aa", [b"a"]),
+        (r"\b", b"ab", [b"", b""]),
+        (".", "é😀".encode(), ["é".encode(), "😀".encode()]),
+        (".", b"a\xffb", [b"a", b"\xff", b"b"]),
+        ("\ufffd", b"\xff\xfe", [b"\xff", b"\xfe"]),
+        ("b", b"aaa", []),
+        (r"\B", "é".encode(), [b"", b""]),
+        (r"\B", "aéa".encode(), []),
+    ],
+)
+def test_matches_follow_one_another(pattern, text, found):
+    """None is empty right after another, and a byte that is no UTF-8 is a character."""
+    assert _found(pattern, text) == found
+
+
+@pytest.mark.parametrize(("most", "found"), [(0, []), (1, [b"a"]), (2, [b"a", b"a"]), (-1, [b"a"] * 3)])
+def test_so_many_matches_as_are_wanted(most, found):
+    """All of them if the number is negative."""
+    assert _found("a", b"aaa", most) == found
+
+
+def test_groups_of_a_match_are_texts():
+    """One that took no part is none; of namesakes the first that did counts."""
+    expression = Re2Expression("(?P<x>a)|(?P<y>b)|(?P<x>c)", [("x", 1), ("y", 2), ("x", 3)])
+    first, second = matches(expression, b"ac", budget())
+    assert captures(expression, b"ac", first).groups == ("a", "a", None, None)
+    assert captures(expression, b"ac", first).names == {"x": 1, "y": 2}
+    assert captures(expression, b"ac", second).names == {"x": 3, "y": 2}
+
+
+def test_groups_keep_bytes_that_are_no_utf8():
+    """As Python writes such bytes in texts."""
+    expression = compile_re2("(.)(x)?")
+    (spans,) = matches(expression, b"\xff", budget())
+    assert captures(expression, b"\xff", spans).groups == ("\udcff", "\udcff", None)
+
+
+def test_what_is_no_expression_says_why():
+    """In RE2's words."""
+    with pytest.raises(ValueError, match="missing"):
+        compile_re2("(")
+
+
+def test_a_large_expression_gets_the_memory_that_it_needs():
+    """But not without end; that is a limit, and no mistake in it."""
+    assert compile_re2(r"\pL{300}").spans(b"a" * 300, 0) == [(0, 300)]
+    with pytest.raises(LimitError, match="more than 16 MiB"):
+        compile_re2(r"\pL{1000}")
+
+
+def test_large_expressions_cost_more_steps():
+    """A search may follow all instructions of one at each byte."""
+    left = budget(steps=1000)
+    list(matches(compile_re2("a"), b"b" * 31, left))
+    assert left.left == 999
+    list(matches(compile_re2("(?:a?){32}"), b"b" * 31, left))
+    assert left.left < 960
+
+
+@dataclass(frozen=True)
+class _Weighing:
+    memory: int
+    names: Sequence[tuple[str, int]] = ()
+    size: int = 1
+
+    def spans(self, _text, _start):
+        return None
+
+
+def test_expressions_used_lately_are_kept_as_far_as_memory_goes():
+    """The one that was not used for longest goes first; one that is too large by itself stays no longer than another."""
+    compiled = []
+
+    @keeping
+    def compile_regex(text):
+        compiled.append(text)
+        return _Weighing(int(text) << 20)
+
+    for text in ("50", "60", "50", "61", "50", "60", "999", "999"):
+        compile_regex(text)
+    assert compiled == ["50", "60", "61", "60", "999", "999"]
+
+
+def test_searching_is_work():
+    """Each search may look at all that is left."""
+    with pytest.raises(LimitError):
+        list(matches(compile_re2("a"), b"a" * 100, budget(steps=50)))

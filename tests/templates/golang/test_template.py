@@ -1,0 +1,110 @@
+import pytest
+
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError, TemplateMistake
+from tornado_proxy.templates.golang import GoTemplate, compile_template
+from tornado_proxy.templates.golang.regex import Re2Expression
+
+CAPTURES = Captures(("/home/a.txt", "a.txt"), {"rest": 1})
+ANN = TargetKeyRewriteData("/home/a.txt", User("ann"))
+NOBODY = TargetKeyRewriteData("/home/a.txt")
+
+
+def _compiled(text):
+    return compile_template(text, {"rest": 1}, 1)
+
+
+def _mistake(text):
+    with pytest.raises(TemplateMistake) as caught:
+        _compiled(text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("/users/{{ .User.Username }}/{{ .Groups.rest }}", "/users/ann/a.txt"),
+        ("/{{ .User.GetIdentifier | upper }}{{ .Key }}", "/ANN/home/a.txt"),
+        ('{{ index .Groups "1" }}', "a.txt"),
+        ("\n  /a\r\n{{ .Groups.rest }}\u3000\n", "/aa.txt"),
+        ('{{ "x\\ny" }}', "xy"),
+        ('{{ .Key | replace "a" "é" }}', "/home/é.txt"),
+        ('{{ regexReplaceAll "^/home/(.*)$" .Key "/x/${1}" }}', "/x/a.txt"),
+    ],
+)
+def test_templates_render_keys(text, key):
+    """Line ends are removed and the ends trimmed."""
+    assert _compiled(text).render(CAPTURES, ANN) == key
+
+
+def test_a_template_tells_what_it_names():
+    """Its text, its groups with their places, and whether it needs a user."""
+    template = _compiled("{{ .Groups.rest }}{{ .User.Username }}")
+    assert isinstance(template, GoTemplate)
+    assert template.text == "{{ .Groups.rest }}{{ .User.Username }}"
+    assert template.group_references == (("rest", 11, 15),)
+    assert template.reads_user
+    assert not _compiled("{{ .Key }}").reads_user
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "offset"),
+    [
+        ("{{ .Key", "an action is not closed", 0),
+        ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
+        ("{{ .Groups.x }}", "the source has no group `x`", 11),
+        ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
+        ("{{ upper 1 }}", "a `string` is expected, not a number", 9),
+        ('{{ template "a" }}', "there is no template `a`", 3),
+        (
+            "{{ now }}",
+            "the function `now` is refused: its result depends on the clock, and a key must be found again",
+            3,
+        ),
+        (
+            '{{ tpl "x" . }}',
+            "the function `tpl` is refused: it would take data for a template at each request; templates are compiled when the rules are loaded",
+            3,
+        ),
+        ("{{ uper .Key }}", "there is no function `uper`", 3),
+    ],
+)
+def test_what_cannot_be_right_is_found_at_load(text, message, offset):
+    """Also what Go would find only for the first request."""
+    mistake = _mistake(text)
+    assert (str(mistake), mistake.offset) == (message, offset)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("{{ .User.Username }}", MissingUserError, "the template reads from the user, but nobody is signed in"),
+        ('{{ fail "no" }}', RenderError, 'no, in `fail "no"`'),
+        ("{{ index .Key 99 }}", RenderError, "the index 99 is out of range, in `index .Key 99`"),
+        ("{{ range 1000000 }}{{ end }}", LimitError, "the template takes more than 20000 steps"),
+        ('{{ trunc 1 "é" }}', RenderError, "the template cuts a character in two, and its result is no text"),
+    ],
+)
+def test_what_fails_for_a_request_says_why(text, error, message):
+    """The error tells what is to be answered."""
+    with pytest.raises(error) as caught:
+        _compiled(text).render(CAPTURES, NOBODY)
+    assert str(caught.value) == message
+
+
+def test_expressions_in_templates_may_be_read_otherwise():
+    """By whoever knows where Go and RE2 differ."""
+    asked = []
+
+    def read(pattern):
+        asked.append(pattern)
+        return Re2Expression("a")
+
+    template = compile_template('{{ regexFind "whatever" .Key }}', {}, 0, read)
+    assert (template.render(CAPTURES, NOBODY), asked) == ("a", ["whatever"])
+
+
+def test_templates_are_compared_by_their_text():
+    """Two of one text are one value."""
+    assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
+    assert repr(_compiled("/a")) == "GoTemplate(text='/a')"

@@ -1,0 +1,156 @@
+import pytest
+
+from tornado_proxy.templates.golang.urls import (
+    Url,
+    UrlError,
+    Userinfo,
+    escape,
+    parse,
+    parse_query,
+    split_port,
+    unescape,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        (b"", Url()),
+        (b"*", Url(path=b"*")),
+        (b"/a%20b", Url(path=b"/a b")),
+        (b"/a%2Fb", Url(path=b"/a/b", raw_path=b"/a%2Fb")),
+        (b"HTTP://h:80/p?q#f", Url(b"http", b"", None, b"h:80", b"/p", raw_query=b"q", fragment=b"f")),
+        (b"http://u:p%40@h", Url(b"http", b"", Userinfo(b"u", b"p@"), b"h")),
+        (b"http://u@h/", Url(b"http", b"", Userinfo(b"u"), b"h", b"/")),
+        (b"mailto:x@y?z", Url(b"mailto", b"x@y", raw_query=b"z")),
+        (b"//h/p", Url(host=b"h", path=b"/p")),
+        (b"///p", Url(path=b"///p")),
+        (b"http:/p", Url(b"http", path=b"/p", omit_host=True)),
+        (b"/p?", Url(path=b"/p", force_query=True)),
+        (b"/p#a%3Fb", Url(path=b"/p", fragment=b"a?b", raw_fragment=b"a%3Fb")),
+        (b"http://[::1%25en%30]:80/", Url(b"http", b"", None, b"[::1%en0]:80", b"/")),
+        (b"http://%C3%A9/", Url(b"http", b"", None, "é".encode(), b"/")),
+        (b"a/b:c", Url(path=b"a/b:c")),
+        (b"x://a:b:1/", Url(b"x", b"", None, b"a:b:1", b"/")),
+    ],
+)
+def test_urls_are_taken_apart(text, url):
+    """As net/url does; hints say how path and fragment were encoded where that is not the usual way."""
+    assert parse(text) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b":x",
+        b"0x:y/z",
+        b"x y:z",
+        b"/a\n",
+        b"/%zz",
+        b"/%4",
+        b"http://h:port/",
+        b"http://h:1:2/",
+        b"http://a[b/",
+        b"http://[::1/",
+        b"http://[nope]/",
+        b"http://[::1]x/",
+        b"http://[1.2.3.4]/",
+        b"http://a b/",
+        b"http://%41/",
+        b"http://[::1%25%0A]/",
+        b"http://u\x80@h/",
+        b"http://u%zz@h/",
+        b"/p#%zz",
+    ],
+)
+def test_what_is_no_url_is_refused(text):
+    """Controls, bad escapes, ports that are none, hosts that cannot be."""
+    with pytest.raises(UrlError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"http://u:p@h:80/p%20q?x=1#f",
+        b"/a%2Fb?c",
+        b"mailto:x@y",
+        b"//h/p",
+        b"http:/p",
+        b"http://h?",
+        b"/p#a%3Fb",
+        b"*",
+        b"http://[::1]:80/",
+        b"http:///p",
+        b"a/b:c",
+        b"?q",
+    ],
+)
+def test_urls_are_put_together_again(text):
+    """As they were."""
+    assert bytes(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        (Url(path=b"a:b/c"), b"./a:b/c"),
+        (Url(host=b"h", path=b"p"), b"//h/p"),
+        (Url(b"http", host=b"h", path=b"/a b", raw_path=b"/other"), b"http://h/a%20b"),
+        (Url(path=b"/a", raw_path=b"/%zz"), b"/a"),
+        (Url(path=b"/a", raw_path=b'/"a'), b"/a"),
+        (Url(user=Userinfo(b"u", b"p:"), host=b"h"), b"//u:p%3A@h"),
+        (Url(b"http", user=Userinfo(b"u")), b"http://u@"),
+        (Url(b"http"), b"http:"),
+    ],
+)
+def test_urls_made_of_parts_are_written(url, text):
+    """What would be misread is written so that it is not."""
+    assert bytes(url) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (b"http://h/a%2Fb?c", b"/a%2Fb?c"),
+        (b"http://h", b"/"),
+        (b"mailto:x", b"x"),
+        (b"/p?", b"/p?"),
+    ],
+)
+def test_a_request_line_asks_for_path_and_query(text, target):
+    """Or for what is opaque."""
+    assert parse(text).request_uri == target
+
+
+def test_an_opaque_part_that_looks_like_a_host_keeps_its_scheme():
+    """In a request line."""
+    assert Url(b"http", b"//h/p").request_uri == b"http://h/p"
+
+
+@pytest.mark.parametrize(
+    ("host", "parts"),
+    [
+        (b"h:80", (b"h", b"80")),
+        (b"h", (b"h", b"")),
+        (b"[::1]:80", (b"::1", b"80")),
+        (b"[::1]", (b"::1", b"")),
+        (b"h:x", (b"h:x", b"")),
+        (b"h:", (b"h", b"")),
+    ],
+)
+def test_hosts_lose_their_port(host, parts):
+    """And their brackets."""
+    assert split_port(host) == parts
+
+
+def test_queries_are_pairs():
+    """What cannot be read is left out."""
+    query = b"a=1&b=x+y%20z&&c&d=%zz&e;f=1&%zz=1&a=2"
+    assert list(parse_query(query)) == [(b"a", b"1"), (b"b", b"x y z"), (b"c", b""), (b"a", b"2")]
+
+
+def test_escapes_are_undone():
+    """A plus sign is a space only in a query."""
+    assert escape(b"a b/\xff", b"ab") == b"a%20b%2F%FF"
+    assert (unescape(b"a+b%2f"), unescape(b"a+b", plus=True)) == (b"a+b/", b"a b")

@@ -1,0 +1,233 @@
+import pytest
+from go_programs import HELM, request_root, user_of
+
+from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import MissingUserError, RenderError
+from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.values import is_nil, is_true, type_name
+from tornado_proxy.templates.golang.view import AbsentUser, facts_of, root, user_value
+
+OIDC = {
+    "type": "OIDC",
+    "PreferredUsername": "ann",
+    "Name": "Ann Lee",
+    "GivenName": "Ann",
+    "FamilyName": "Lee",
+    "Email": "a@x",
+    "Groups": ["dev", "ops"],
+    "EmailVerified": True,
+}
+BASIC = {"type": "BASIC", "Username": "ann"}
+HEADER = {"type": "HEADER", "Username": "", "Email": "h@x"}
+DOCUMENT = {
+    "User": BASIC,
+    "Request": {
+        "Method": "GET",
+        "Host": "h.com",
+        "URL": "http://u@h.com:80/a%2Fb?x=1&x=2#f",
+        "RequestURI": "/a%2Fb?x=1&x=2",
+        "RemoteAddr": "10.0.0.1:1",
+        "Header": {"Accept": ["*/*"], "User-Agent": ["curl"], "Referer": ["r"]},
+    },
+    "Target": {
+        "Name": "site",
+        "Bucket": {
+            "Name": "b",
+            "Prefix": "p/",
+            "Region": "eu",
+            "S3Endpoint": "e",
+            "S3ListMaxKeys": 5,
+            "DisableSSL": True,
+        },
+        "Mount": {"Host": "m", "Path": ["/s/"]},
+    },
+    "Key": "/k",
+}
+
+
+def _written(text, **changes):
+    return Program(text, HELM).execute(request_root({**DOCUMENT, **changes})).decode()
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        (".Key", "/k"),
+        (".Request.Method .Request.Host .Request.RemoteAddr .Request.RequestURI", "GETh.com10.0.0.1:1/a%2Fb?x=1&x=2"),
+        (".Request.URL", "http://u@h.com:80/a%2Fb?x=1&x=2#f"),
+        (".Request.URL.Scheme .Request.URL.Host .Request.URL.Path", "httph.com:80/a/b"),
+        (".Request.URL.RawPath .Request.URL.RawQuery .Request.URL.Fragment", "/a%2Fbx=1&x=2f"),
+        (".Request.URL.Opaque .Request.URL.RawFragment", ""),
+        (".Request.URL.ForceQuery .Request.URL.OmitHost .Request.URL.IsAbs", "false false true"),
+        (".Request.URL.Hostname .Request.URL.Port .Request.URL.String", "h.com80http://u@h.com:80/a%2Fb?x=1&x=2#f"),
+        (".Request.URL.EscapedPath .Request.URL.EscapedFragment .Request.URL.RequestURI", "/a%2Fbf/a%2Fb?x=1&x=2"),
+        (".Request.URL.User .Request.URL.User.Username .Request.URL.User.String", "uuu"),
+        ('(.Request.URL.Query.Get "x") (.Request.URL.Query.Has "y")', "1false"),
+        ('(.Request.Header.Get "accept") .Request.UserAgent .Request.Referer', "*/*curlr"),
+        ('(.Request.FormValue "x") (.Request.FormValue "y")', "1"),
+        (".Request.Proto .Request.ProtoMajor .Request.ProtoMinor", "HTTP/1.11 1"),
+        ("(.Request.ProtoAtLeast 1 1) (.Request.ProtoAtLeast 2 0)", "true false"),
+        (".Request.Header.Accept .Request.TLS", "[*/*] <nil>"),
+        (".Target.Name .Target.Bucket.Name .Target.Bucket.Prefix .Target.Bucket.Region", "sitebp/eu"),
+        (".Target.Bucket.S3Endpoint .Target.Bucket.S3ListMaxKeys .Target.Bucket.DisableSSL", "e5 true"),
+        (".Target.Mount.Host .Target.Mount.Path", "m[/s/]"),
+    ],
+)
+def test_the_request_is_read_as_by_go_programs(expression, value):
+    """Its fields and methods have Go's names and answers."""
+    assert _written(f"{{{{print {expression}}}}}") == value
+
+
+def test_what_is_known_whole_has_a_form_in_json():
+    """Its fields in Go's order; the request has more than is known here."""
+    text = "{{toJson .Target.Mount}}{{toJson .User}}{{toJson .Request}}"
+    assert _written(text) == '{"Host":"m","Path":["/s/"]}{"Username":"ann"}'
+
+
+METHODS = "{{with .User}}{{.GetType}} {{.GetIdentifier}} {{.GetUsername}} {{.GetName}} {{.GetGivenName}} {{.GetFamilyName}} {{.GetEmail}} {{.GetGroups}} {{.IsEmailVerified}}{{end}}"
+
+
+@pytest.mark.parametrize(
+    ("user", "answers"),
+    [
+        (BASIC, "BASIC ann ann     [] false"),
+        (HEADER, "HEADER h@x     h@x [] false"),
+        (OIDC, "OIDC ann ann Ann Lee Ann Lee a@x [dev ops] true"),
+    ],
+)
+def test_every_user_has_the_same_methods(user, answers):
+    """What one does not know is empty."""
+    assert _written(METHODS, User=user) == answers
+
+
+@pytest.mark.parametrize(
+    ("user", "fields"),
+    [(BASIC, "&{ann}"), (HEADER, "&{ h@x []}"), (OIDC, "&{ann Ann Lee Ann Lee a@x [dev ops] true}")],
+)
+def test_a_user_s_fields_depend_on_how_it_signed_in(user, fields):
+    """As in s3-proxy."""
+    assert _written("{{.User}}", User=user) == fields
+
+
+def test_a_kind_of_user_that_is_not_known_has_a_name():
+    """It is taken for the simplest."""
+    assert type_name(user_value(User("ann", "TOKEN"))) == "*models.BasicAuthUser"
+    assert user_of(BASIC).username == "ann"
+
+
+def test_a_url_without_user_has_none():
+    """Its methods answer all the same."""
+    request = {**DOCUMENT["Request"], "URL": "/a"}
+    text = "{{print .Request.URL.User}}|{{.Request.URL.User.Username}}|{{.Request.URL.User.String}}|{{if .Request.URL.User}}x{{end}}"
+    assert _written(text, Request=request) == "|||"
+
+
+def test_the_absent_user_of_a_go_program_is_nil():
+    """That is what recorded answers show."""
+    assert _written("{{.User}}|{{if .User}}x{{end}}|{{empty .User}}", User=None) == "<nil>||true"
+
+
+CAPTURES = Captures(("/k", "a", None), {"one": 1, "two": 2})
+DATA = TargetKeyRewriteData(
+    "/k",
+    User("ann"),
+    RequestData(
+        method="PUT",
+        host="h",
+        path="/a b",
+        raw_query="x=1",
+        headers=(("host", "h"), ("x-y", "z")),
+        scheme="https",
+        remote_address="::1",
+    ),
+    TargetData("site", mount_paths=("/",)),
+)
+
+
+def _of_rule(text, data=DATA):
+    return Program(text, HELM).execute(root(facts_of(CAPTURES, data))).decode()
+
+
+def test_a_rule_s_request_is_that_of_a_server():
+    """Its URL is path and query."""
+    text = (
+        "{{.Request.Method}} {{.Request.URL}} {{.Request.RequestURI}} {{.Request.Header}} {{if .Request.TLS}}tls{{end}}"
+    )
+    assert _of_rule(text) == "PUT /a%20b?x=1 /a%20b?x=1 map[X-Y:[z]] tls"
+
+
+def test_groups_are_read_by_name_and_by_number():
+    """One that took no part is empty."""
+    text = '{{.Groups.one}}{{index .Groups "1"}}{{index .Groups "0"}}[{{.Groups.two}}]{{get .Groups "one"}}'
+    assert _of_rule(text) == "aa/k[]a"
+
+
+def test_request_and_groups_are_the_same_throughout_a_rendering():
+    """As pointers and maps are in Go."""
+    assert _of_rule('{{eq .Request.URL.Path .Request.URL.Path}}{{$_ := set .Groups "x" "y"}}{{.Groups.x}}') == "truey"
+    assert _of_rule("{{eq .Request .Request}}") == "true"
+
+
+def test_a_group_that_does_not_exist_is_an_error():
+    """Not an empty text, and not `<no value>`."""
+    with pytest.raises(RenderError, match="there is no group `nope`"):
+        _of_rule("{{$x := .Groups}}{{$x.nope}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{.User}}",
+        "{{.User.Username}}",
+        "{{.User.GetUsername}}",
+        "{{$u := .User}}{{$u.Username}}",
+        "{{print .User}}",
+        '{{printf "%v" .User}}',
+        '{{printf "%p" .User}}',
+        '{{printf "%d" .User}}',
+        "{{quote .User}}",
+        "{{toString .User}}",
+        "{{toJson .User}}",
+        "{{html .User}}",
+        "{{list .User}}",
+        '{{join "," .User}}',
+        "{{kindOf .User}}",
+        '{{eq .User "ann"}}',
+        "{{deepEqual .User nil}}",
+        "{{range .User}}{{end}}",
+        "{{len .User}}",
+        "{{upper .User}}",
+        "{{or .User .User}}",
+        '{{cat "a" .User}}',
+        '{{.User.Username | default "anon"}}',
+        '{{template "a" .User}}{{define "a"}}{{.Username}}{{end}}',
+    ],
+)
+def test_whoever_reads_from_an_absent_user_fails(text):
+    """So that no key has a hole where a name should be."""
+    with pytest.raises(MissingUserError):
+        _of_rule(text, TargetKeyRewriteData("/k"))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{if .User}}x{{else}}anon{{end}}", "anon"),
+        ("{{with .User}}{{.Username}}{{else}}anon{{end}}", "anon"),
+        ("{{not .User}}{{empty .User}}{{eq .User nil}}{{eq nil .User}}", "truetruetruetrue"),
+        ("{{and .User .User.Username | not}}", "true"),
+        ('{{default "anon" .User}}{{coalesce .User "x"}}', "anonx"),
+        ('{{if or (not .User) (eq .User.Username "ann")}}y{{end}}', "y"),
+    ],
+)
+def test_whether_there_is_a_user_is_a_legal_question(text, result):
+    """It has an answer."""
+    assert _of_rule(text, TargetKeyRewriteData("/k")) == result
+
+
+def test_an_absent_user_is_false_and_nil():
+    """And has no type."""
+    nobody = AbsentUser()
+    assert (is_true(nobody), is_nil(nobody)) == (False, True)
+    with pytest.raises(MissingUserError):
+        type_name(nobody)

@@ -1,0 +1,105 @@
+import pytest
+from jinja_texts import rendered
+
+from tornado_proxy.templates.errors import LimitError, RenderError
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ 'a b'.upper() }}{{ key.split('/')[1] }}{{ 'ab'.replace('a', 'b') }}", "A Babb"),
+        ("{{ 'a'.center(3, '-') }}{{ '7'.zfill(3) }}{{ '-'.join(['a', 'b']) }}", "-a-007a-b"),
+        ("{{ 'a=b'.partition('=')[2] }}{{ 'xa'.removeprefix('x') }}{{ 'a'.startswith('a') }}", "baTrue"),
+        ("{% set m = {'a': 1, 'items': 2} %}{{ m.a }}{{ m['items'] }}{{ m.get('z', 3) }}", "123"),
+        ("{{ {'a': 1}.keys()|join }}{{ {'a': 1}.values()|join }}", "a1"),
+        ("{% set n = namespace(x=1) %}{% set n.x = n.x + 1 %}{{ n.x }}{{ n['x'] }}", "22"),
+        ("{% for a in 'ab' %}{{ loop.cycle('x', 'y') }}{{ loop.revindex }}{{ loop.length }}{% endfor %}", "x22y12"),
+        ("{% for a in 'ab' %}{{ loop.previtem|default('-') }}{{ loop.first }}{% endfor %}", "-TrueaFalse"),
+        ("{{ range(3)|join }}{{ range(1, 6, 2)|join }}{{ range(3, 0, -1)|join }}", "01213521"[:3] + "135321"),
+        ("{{ [1, 2][0] }}{{ 'ab'[-1] }}{{ (1, 2)[1] }}", "1b2"),
+        ("{{ [1][5]|default('none') }}{{ {}.x|default('none') }}{{ namespace().x|default('none') }}", "nonenonenone"),
+        ("{% set f = 'ab'.upper %}{{ f() }}", "AB"),
+    ],
+)
+def test_what_is_allowed_works_as_in_jinja(text, result):
+    """Methods of texts, mappings, namespaces, loops and positions."""
+    assert rendered(text) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{% set k = key %}{{ k.__class__ }}", "a text has no `__class__`"),
+        ("{{ ''['__class__'] }}", "a text has no `__class__`"),
+        ("{{ ().__class__.__bases__ }}", "a list has no `__class__`"),
+        ("{{ range.__globals__ }}", "this has no `__globals__`"),
+        ("{{ namespace.__init__ }}", "this has no `__init__`"),
+        ("{{ namespace(x=1)['__class__'] }}", "a namespace has no `__class__`"),
+        ("{{ namespace(x=1)._Namespace__attrs }}", "a namespace has no `_Namespace__attrs`"),
+        ("{% macro m() %}{% endmacro %}{{ m._func }}", "a macro has no `_func`"),
+        ("{% for i in 'a' %}{{ loop._iterator }}{% endfor %}", "`loop` has no `_iterator`"),
+        ("{% for i in 'a' %}{{ loop.changed(i) }}{% endfor %}", "`loop` has no `changed`"),
+        ("{{ 'a'.format(1) }}", "a text has no `format`"),
+        ("{{ 'a'.encode() }}", "a text has no `encode`"),
+        ("{{ [1].append(2) }}", "a list has no `append`"),
+        ("{{ {}.update({}) }}", "a mapping has no `update`"),
+        ("{{ {}.items.__self__ }}", "this has no `__self__`"),
+        ("{{ key() }}", "a text cannot be called"),
+        ("{{ groups.rest() }}", "a text cannot be called"),
+        ("{{ 5() }}", "a number cannot be called"),
+        ("{{ user() }}", "`user` cannot be called"),
+        ("{{ ''.join }}", "this has no text"),
+        ("{{ {'a': 1}[(1,)] }}", "a mapping has no item that goes by a list"),
+        ("{{ [1]['a' ~ 'b'] }}", "a list has no `ab`"),
+        ("{{ {}.get([]) }}", "unhashable type: `list`"),
+        ("{{ namespace([[1, 2], 3]) }}", None),
+        ("{{ range() }}", "range expected at least 1 argument, got 0"),
+        ("{{ range(1, 2, 0) }}", "range() arg 3 must not be zero"),
+        ("{{ range('a') }}", None),
+        ("{{ user }}", "`user` has no text"),
+        ("{{ loop }}", "`loop` is undefined"),
+    ],
+)
+def test_what_is_not_allowed_cannot_be_reached(text, message):
+    """No attribute leads to Python's own objects; nothing but functions and methods can be called."""
+    with pytest.raises(RenderError) as caught:
+        rendered(text)
+    assert message is None or str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ 'x'.ljust(10**9) }}",
+        "{{ 'x'.center(10**9) }}",
+        "{{ '1'.zfill(10**9) }}",
+        "{{ ('b' * 9000).join(['a'] * 9000) }}",
+        "{{ ('a' * 1000).replace('a', 'b' * 60000) }}",
+        "{% set f = 'x'.ljust %}{{ f(10**9) }}",
+        "{{ range(10**9) }}",
+        "{{ range(10**9)|list|length }}",
+        "{{ range(-(10**12), 10**12, 3) }}",
+        "{{ range(10**9, 0, -1)|last }}",
+        "{{ 'a' in range(10**12) }}",
+        "{% set x = 'a/' * 30000 %}{% for i in range(99) %}{% set y = x.split('/') %}{% endfor %}",
+        "{% for a in range(60000) %}{% endfor %}",
+        "{{ 'a' * 60000 }}{{ 'a' * 60000 }}",
+        "{% set n = namespace(x=(1,)) %}{% for i in range(60) %}{% set n.x = (n.x, n.x) %}{% endfor %}{{ {}.get(n.x) }}",
+    ],
+)
+def test_calls_and_output_stay_within_the_budget(text):
+    """What would take a second or a gigabyte is refused before it is begun."""
+    with pytest.raises(LimitError):
+        rendered(text)
+
+
+@pytest.mark.parametrize("argument", ["_loop_vars={' budget': 5}", "**{'_block_vars': {' budget': 5}}"])
+def test_a_template_cannot_choose_its_budget(argument):
+    """Arguments that Jinja2 keeps for itself are dropped."""
+    assert rendered(f"{{{{ range(1, {argument})|length }}}}") == "1"
+
+
+def test_a_large_number_has_no_text():
+    """Python refuses to write out thousands of digits, and so do we."""
+    with pytest.raises(RenderError, match="exceeds the limit"):
+        rendered("{{ ('f' * 30000)|int(0, 16) }}")

@@ -1,0 +1,85 @@
+import pytest
+from jinja2 import nodes
+
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.jinja.environment import KeyEnvironment
+from tornado_proxy.templates.jinja.source import parse
+
+ENVIRONMENT = KeyEnvironment()
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("{{ a }}", {"a": 3}),
+        ("é{{- a }}\n{{ b }}", {"a": 5, "b": 13}),
+        ("\r\n{{ a }}\r\n{{b}}", {"a": 5, "b": 13}),
+        ("{% if a %}{% raw %}{{ b }}{% endraw %}{{ b }}{% endif %}", {"a": 6, "b": 41}),
+        ("{# a #}{{ a }}", {"a": 10}),
+    ],
+)
+def test_every_node_knows_its_offset(text, places):
+    """Offsets count code points of the text as written, over line ends, comments and raw parts."""
+    tree, tokens = parse(ENVIRONMENT, text)
+    found = {node.name: node.lineno for node in tree.find_all(nodes.Name)}
+    assert found == places
+    assert all(text[start : tokens.end(start)] == name for name, start in places.items())
+
+
+def test_the_token_behind_another_is_found():
+    """The last has none behind it."""
+    _, tokens = parse(ENVIRONMENT, "{{ a .b }}")
+    assert [tokens.after(start) for start in (0, 3, 5, 6, 8)] == [3, 5, 6, 8, 8]
+    assert parse(ENVIRONMENT, "text")[1].end(2) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "message"),
+    [
+        ("/{{ a b }}", 6, 7, "expected `}}`, found `b`"),
+        ("{% foo %}", 3, 6, "there is no statement named `foo`"),
+        ("{{ a }", 5, 6, "unexpected `}`"),
+        ("{{ 1 + }}", 7, 9, "an expression is missing before `}}`"),
+        ("é{{ a ? b }}", 6, 7, "unexpected `?`"),
+        ('{{ "a }}', 3, 4, 'unexpected `"`'),
+        ("{{ a[ }}", 6, 7, "expected `]`, found `}`"),
+        ("{# a", 2, 3, "a comment is not closed"),
+        ("\r\n\r\n{{ 1 1 }}", 9, 10, "expected `}}`, found a number"),
+    ],
+)
+def test_a_syntax_error_is_told_where_it_is(text, start, end, message):
+    """The message stands at the token that it speaks of."""
+    with pytest.raises(TemplateMistake) as caught:
+        parse(ENVIRONMENT, text)
+    assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
+
+
+def test_what_is_missing_is_missing_at_the_end():
+    """A statement that nothing closes is told behind the last character."""
+    with pytest.raises(TemplateMistake, match="the `if` is not closed") as caught:
+        parse(ENVIRONMENT, "{% if a %}b")
+    assert (caught.value.offset, caught.value.end) == (11, None)
+
+
+def test_a_number_of_thousands_of_digits_is_refused():
+    """Python would not read it either."""
+    with pytest.raises(TemplateMistake, match="a number has too many digits"):
+        parse(ENVIRONMENT, "{{ " + "9" * 5000 + " }}")
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("{{ .User.Username }}", "did you mean `user.username`? names have no dot before them"),
+        ("{{ .User.GetUsername }}", "did you mean `user.username`? names have no dot before them"),
+        ("{{ .Key }}", "did you mean `key`? names have no dot before them"),
+        ("{{ .Groups.Rest }}", "did you mean `groups.Rest`? names have no dot before them"),
+        ("{{ .Values.x }}", None),
+        ("{{ key ! }}", "the contrary is `not`, and what differs `!=`"),
+    ],
+)
+def test_a_path_of_go_is_answered_with_ours(text, help):
+    """The dot before it is a habit of Go's templates."""
+    with pytest.raises(TemplateMistake) as raised:
+        parse(KeyEnvironment(), text)
+    assert raised.value.help == help

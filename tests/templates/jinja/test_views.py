@@ -1,0 +1,127 @@
+import pytest
+from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
+
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templates.errors import MissingUserError, RenderError
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS, Groups, Headers, Nobody, Pairs, variables
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ user.username }}{{ user.name }}{{ user.email }}{{ user.kind }}", "annAnn A.a@bBASIC"),
+        ("{{ user.groups|join('+') }}{{ user.given_name }}{{ user.email_verified }}", "g1+g2False"),
+        ("{{ request.method }} {{ request.host }} {{ request.path }}", "PUT example.org /m/a/b"),
+        ("{{ request.scheme }} {{ request.remote_address }}", "https 192.0.2.1"),
+        ("{{ request.query.q }}{{ request.query['q'] }}[{{ request.query.empty }}]", "11[]"),
+        ("{{ request.headers['x-TENANT'] }} {{ request.headers.host }}", "acme example.org"),
+        ("{{ target.name }} {{ target.bucket.name }} {{ target.bucket.prefix }}", "site bucket-1 pre/"),
+        ("{{ target.bucket.region }} {{ target.mount.host }} {{ target.mount.path[0] }}", "eu-west-1 example.org /m"),
+        ("{{ key }}", "/a/b"),
+        ("{{ groups.rest }}{{ groups['rest'] }}{{ groups['1'] }}{{ groups[1] }}{{ groups.1 }}", "bbbbb"),
+        ("{{ groups[0] }}{{ groups['0'] }}[{{ groups.none }}]", "/a/b/a/b[]"),
+    ],
+)
+def test_templates_read_the_request_the_user_the_target_the_key_and_the_groups(text, result):
+    """Each value goes by the name that the documentation gives it."""
+    assert rendered(text) == result
+
+
+def test_names_of_the_request_hide_no_method():
+    """`groups.items` is the group that is named so."""
+    assert rendered("{{ groups.items }}") == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{ groups[key] }}", "there is no group `/a/b`"),
+        ("{{ groups['9' ~ '9'] }}", "there is no group `99`"),
+        ("{{ groups['0' ~ '1'] }}", "there is no group `01`"),
+        ("{{ request.headers.keys }}", "there is no header `keys`"),
+        ("{{ request.query['Q'] }}", "there is no query parameter `Q`"),
+        ("{{ user['pass' ~ 'word'] }}", "`user` has no field `password`"),
+        ("{{ user['_data'] }}", "`user` has no field `_data`"),
+    ],
+)
+def test_what_is_not_there_is_undefined(text, message):
+    """Nothing is empty by accident: a key must not have a hole."""
+    with pytest.raises(RenderError) as caught:
+        rendered(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ request.headers['X-None']|default('d') }}", "{{ request.query.none is defined and 1 or 'd' }}"]
+)
+def test_what_may_be_missing_can_be_asked_for(text):
+    """A default stands in for a header that was not sent."""
+    assert rendered(text) == "d"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ 'q' in request.query }}{{ 'z' in request.query }}{{ 1 in request.query }}", "TrueFalseFalse"),
+        (
+            "{{ 'HOST' in request.headers }}{{ 'rest' in groups }}{{ '3' in groups }}{{ '4' in groups }}",
+            "TrueTrueTrueFalse",
+        ),
+        ("{{ request.query|length }}{{ request.query|list|join(',') }}", "2q,empty"),
+        ("{% for name in groups %}{{ name }} {% endfor %}", "rest none items"),
+    ],
+)
+def test_look_ups_can_be_counted_and_gone_through_by_name(text, result):
+    """Names come in the order of the request, each once."""
+    assert rendered(text) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{% if user %}{{ user.username }}{% else %}public{% endif %}", "public"),
+        ("{{ user is none }}{{ user == none }}{{ none == user }}{{ user is defined }}", "TrueTrueTrueTrue"),
+        ("{{ user != none }}{{ user == 'ann' }}", "FalseFalse"),
+        ("{{ 'in' if user else 'out' }}{{ not user }}", "outTrue"),
+        ("{{ user|default('anon', true) }}", "anon"),
+    ],
+)
+def test_a_template_may_ask_whether_anybody_is_signed_in(text, result):
+    """Nobody is none, and false."""
+    assert rendered(text, user=None) == result
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/{{ user.username }}",
+        "/{{ user['username'] }}",
+        "{% set u = user %}/{{ u.username }}",
+        "{{ user.username|default('x') }}",
+        "{% if key %}{{ user.username }}{% endif %}",
+    ],
+)
+def test_reading_from_nobody_fails_by_itself(text):
+    """The request is refused for want of a user, whatever the template would do without one."""
+    with pytest.raises(MissingUserError, match=r"the template reads `user.username`, but nobody is signed in"):
+        rendered(text, user=None)
+
+
+def test_nobody_cannot_be_hashed():
+    """What equals none without being it must not be a key beside it."""
+    with pytest.raises(TypeError):
+        hash(Nobody(None))
+
+
+def test_variables_are_those_that_are_documented():
+    """Their names, and the names of records, are one list each."""
+    made = variables(CAPTURES, TargetKeyRewriteData("/a", USER, REQUEST, TARGET))
+    assert tuple(made) == NAMES
+    assert set(RECORDS) == {"user", "request", "target", "target.bucket", "target.mount"}
+
+
+def test_look_ups_need_no_template():
+    """Each look-up answers by name."""
+    assert Groups(Captures(("/",), {})).entry("0") == "/"
+    assert list(Pairs((("a", "1"), ("b", "2"), ("a", "3")))) == ["a", "b"]
+    assert len(Headers((("A", "1"),))) == 1

@@ -1,9 +1,0 @@
-from tornado_proxy.templating.golang.grammar import action_parser
-from tornado_proxy.templating.golang.nodes import Action, Command, FieldChain, Pipeline
-
-
-def test_nodes_are_values():
-    """Equal texts have equal nodes, with the same places in them."""
-    field = FieldChain(1, 3, ("X",))
-    pipeline = Pipeline(1, 3, (), False, (Command(1, 3, (field,)),))
-    assert action_parser().parse(" .X ") == Action(1, 3, pipeline=pipeline)

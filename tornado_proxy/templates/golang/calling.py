@@ -1,0 +1,176 @@
+"""Functions as templates call them: what their parameters take, of values and of literals (text/template's exec.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
+from tornado_proxy.templates.golang.values import (
+    ANY_MAP,
+    INVALID,
+    Map,
+    Nil,
+    Struct,
+    Value,
+    is_string_map,
+    type_name,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter:
+    """What a parameter of one Go type takes; `name` is the type's.
+
+    `convert` gives a value as the function gets it, `literal` a literal's value; both raise `ExecutionError`.
+    """
+
+    name: str
+    convert: Callable[[Value], Value]
+    literal: Callable[[Literal], Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function of templates: its implementation, its parameters, and that of the arguments beyond them.
+
+    Arguments are counted and converted before the implementation sees them, which raises `ExecutionError` where Go
+    returns an error or panics. A `budgeted` one gets the rendering's `Budget` before its arguments. A `special` one
+    gets the run, dot, and closures of its arguments, which it evaluates as far as it needs them.
+    """
+
+    call: Callable[..., Value]
+    parameters: tuple[Parameter, ...] = ()
+    rest: Parameter | None = None
+    budgeted: bool = False
+    special: bool = False
+
+    def accepts(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        return count >= len(self.parameters) if self.rest else count == len(self.parameters)
+
+    def parameter(self, index: int) -> Parameter:
+        """What takes the argument of that index."""
+        if index < len(self.parameters):
+            return self.parameters[index]
+        assert self.rest is not None
+        return self.rest
+
+
+def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+    """A function whose implementation needs its arguments only."""
+    return Function(call, parameters, rest)
+
+
+def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+    """A function whose implementation accounts for the work it does."""
+    return Function(call, parameters, rest, budgeted=True)
+
+
+def special(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
+    """A function that decides itself which of its arguments are evaluated, or that needs the run."""
+    return Function(call, parameters, rest, special=True)
+
+
+def wrong_type(value: Value, expected: str) -> ExecutionError:
+    """What is raised where a value cannot be what a parameter expects."""
+    if value is INVALID:
+        return ExecutionError(f"there is no value where a `{expected}` is expected")
+    return ExecutionError(f"a `{expected}` is expected, not a `{type_name(value)}`")
+
+
+def wrong_literal(literal: Literal, expected: str) -> ExecutionError:
+    """What is raised where a literal cannot be what a parameter expects."""
+    kinds = {BoolLiteral: "bool", NumberLiteral: "number", StringLiteral: "string", NilLiteral: "nil"}
+    return ExecutionError(f"a `{expected}` is expected, not a {kinds[type(literal)]}")
+
+
+def ideal(literal: Literal) -> Value:
+    """The value of a literal where nothing asks for a type; nil has none there."""
+    match literal:
+        case StringLiteral() | BoolLiteral():
+            return literal.value
+        case NilLiteral():
+            raise ExecutionError("nil is no value of its own")
+    number = literal.number
+    if number.complex is not None:
+        return number.complex
+    if number.looks_floating:
+        return number.floating
+    if number.integer is None:
+        raise ExecutionError(f"`{number.text}` overflows an int")
+    return number.integer
+
+
+def exactly(cls: type, name: str, literal: Callable[[Literal], Value]) -> Parameter:
+    """A parameter that takes values of one Python type, and literals as it is said."""
+
+    def convert(value: Value) -> Value:
+        if type(value) is cls:
+            return value
+        raise wrong_type(value, name)
+
+    return Parameter(name, convert, literal)
+
+
+def _string_literal(literal: Literal) -> bytes:
+    if isinstance(literal, StringLiteral):
+        return literal.value
+    raise wrong_literal(literal, "string")
+
+
+def _bool_literal(literal: Literal) -> bool:
+    if isinstance(literal, BoolLiteral):
+        return literal.value
+    raise wrong_literal(literal, "bool")
+
+
+def _int_literal(literal: Literal) -> int:
+    if isinstance(literal, NumberLiteral) and literal.number.integer is not None:
+        return literal.number.integer
+    raise wrong_literal(literal, "int")
+
+
+def _float_literal(literal: Literal) -> float:
+    if isinstance(literal, NumberLiteral) and literal.number.floating is not None:
+        return literal.number.floating
+    raise wrong_literal(literal, "float64")
+
+
+def _convert_any(value: Value) -> Value:
+    # An interface with methods loses them here, a nil one too; an absent user stays what it is.
+    if type(value) is Struct and value.boxed:
+        return Struct(value.type, value.source)
+    return None if value is INVALID or (type(value) is Nil and value.type.kind == "interface") else value
+
+
+def _any_literal(literal: Literal) -> Value:
+    return None if isinstance(literal, NilLiteral) else ideal(literal)
+
+
+def _reflected_literal(literal: Literal) -> Value:
+    return INVALID if isinstance(literal, NilLiteral) else ideal(literal)
+
+
+def _convert_map(value: Value) -> Map:
+    if value is INVALID:
+        return Map((), nil=True)
+    if is_string_map(value):
+        return value  # type: ignore[no-any-return]
+    raise wrong_type(value, ANY_MAP.name)
+
+
+def _map_literal(literal: Literal) -> Map:
+    if isinstance(literal, NilLiteral):
+        return Map((), nil=True)
+    raise wrong_literal(literal, ANY_MAP.name)
+
+
+STRING = exactly(bytes, "string", _string_literal)
+INT = exactly(int, "int", _int_literal)
+FLOAT = exactly(float, "float64", _float_literal)
+BOOL = exactly(bool, "bool", _bool_literal)
+ANY = Parameter("interface {}", _convert_any, _any_literal)
+REFLECTED = Parameter("reflect.Value", lambda value: value, _reflected_literal)
+MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)

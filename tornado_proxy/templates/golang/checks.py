@@ -1,0 +1,255 @@
+"""What can be known of a rule's template before it runs: the groups and fields that it names, and if it needs a user.
+
+A *place* is what is known of dot and `$` somewhere in a template: whether they are the outermost data, and whether a
+condition around it has made sure of a user.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.nodes import (
+    Body,
+    Branch,
+    Call,
+    Chain,
+    Command,
+    Dot,
+    FieldChain,
+    Identifier,
+    NumberLiteral,
+    Operand,
+    Output,
+    Pipeline,
+    Range,
+    StringLiteral,
+    Variable,
+)
+from tornado_proxy.templates.golang.parser import Parsed
+from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.values import StructType
+from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+
+# What of a struct's fields is a struct again, so that a path of fields can be followed.
+_INNER: Mapping[tuple[StructType, str], StructType] = {
+    (ROOT, "Request"): REQUEST,
+    (ROOT, "Target"): TARGET,
+    (REQUEST, "URL"): URL,
+    (TARGET, "Bucket"): BUCKET,
+    (TARGET, "Mount"): MOUNT,
+    (URL, "User"): USERINFO,
+}
+# What has keys, methods or fields of its own that are not known here; all else is text, a number or a list.
+_OPEN = frozenset({(REQUEST, "Header"), (REQUEST, "TLS"), (URL, "Query")})
+_USER_MEMBERS = frozenset(name.decode() for of in USERS.values() for name in (*of.getters, *of.methods))
+
+# Functions that ask whether there is a user without reading from it.
+_QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
+_LOOKUPS = frozenset(("get", "index"))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a template names: groups with their places, and whether it may read from an absent user."""
+
+    group_references: tuple[tuple[str, int, int], ...]
+    reads_user: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    dot: bool
+    dollar: bool
+    user: bool
+    base: int = 0
+
+
+def check(parsed: Parsed, groups: Iterable[str]) -> Known:
+    """Look at all that may run; raises `TemplateMistake` for a group or a field that does not exist."""
+    walk = _Walk(parsed, frozenset(groups))
+    walk.body(parsed.body, _Place(dot=True, dollar=True, user=False))
+    return Known(tuple(sorted(set(walk.references), key=lambda reference: reference[1])), walk.reads_user)
+
+
+class _Walk:
+    def __init__(self, parsed: Parsed, groups: frozenset[str]) -> None:
+        self._templates = parsed.templates
+        self._groups = groups
+        self._visited: set[tuple[bytes, bool, bool]] = set()
+        self.references: list[tuple[str, int, int]] = []
+        self.reads_user = False
+
+    def body(self, body: Body, place: _Place) -> None:
+        """Walk through nodes in order."""
+        for node in body:
+            match node:
+                case Output():
+                    place = self._pipeline(node.pipeline, replace(place, base=node.base))
+                case Branch():
+                    self._branch(node, replace(place, base=node.base))
+                case Range():
+                    inner = self._pipeline(node.pipeline, replace(place, base=node.base))
+                    self.body(node.body, replace(inner, dot=False))
+                    self.body(node.otherwise, inner)
+                case Call():
+                    self._call(node, replace(place, base=node.base))
+                case _:
+                    pass
+
+    def _branch(self, node: Branch, place: _Place) -> None:
+        inner = self._pipeline(node.pipeline, place, asked=True)
+        sure, sure_otherwise = self._guards(node.pipeline, place)
+        body = replace(inner, user=inner.user or sure, dot=inner.dot and not node.sets_dot)
+        self.body(node.body, body)
+        self.body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
+
+    def _guards(self, pipeline: Pipeline, place: _Place) -> tuple[bool, bool]:
+        """Whether a condition that holds, or one that does not, is sure of a user."""
+        if len(pipeline.commands) > 1:
+            return False, False
+        first, *arguments = pipeline.commands[0].operands
+        if _is_user(first, place):
+            return True, False
+        if isinstance(first, Identifier) and any(_is_user(argument, place) for argument in arguments):
+            return first.name == "and", first.name == "not"
+        return False, False
+
+    def _call(self, node: Call, place: _Place) -> None:
+        if node.pipeline is None:
+            self._template(node.name, replace(place, dot=False))
+            return
+        inner = self._pipeline(node.pipeline, place)
+        commands = node.pipeline.commands
+        handed = commands[0].operands[0] if len(commands) == 1 else node.pipeline
+        self._template(node.name, replace(inner, dot=_is_root(handed, place)))
+
+    def _template(self, name: bytes, place: _Place) -> None:
+        """Walk through a template that is called; dot is what it is handed, and so is its `$`."""
+        if (name, place.dot, place.user) not in self._visited and name in self._templates:
+            self._visited.add((name, place.dot, place.user))
+            self.body(self._templates[name], _Place(dot=place.dot, dollar=place.dot, user=place.user))
+
+    def _pipeline(self, pipeline: Pipeline, place: _Place, *, asked: bool = False) -> _Place:
+        """Look at a pipeline; the place after it may know less of `$`."""
+        for number, command in enumerate(pipeline.commands):
+            piped = number + 1 < len(pipeline.commands)
+            follower = pipeline.commands[number + 1].operands[0] if piped else None
+            legal = asked and not piped and not pipeline.variables
+            if isinstance(follower, Identifier):
+                legal = follower.name in _QUESTIONS
+            self._command(command, place, asked=legal)
+        return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
+
+    def _command(self, command: Command, place: _Place, *, asked: bool) -> None:
+        first, *arguments = command.operands
+        name = first.name if isinstance(first, Identifier) else ""
+        if name in _LOOKUPS and len(arguments) > 1:
+            self._lookup(arguments[0], arguments[1], place)
+        if name == "include" and len(arguments) > 1 and isinstance(arguments[0], StringLiteral):
+            self._template(arguments[0].value, replace(place, dot=_is_root(arguments[1], place)))
+        for operand in command.operands:
+            self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
+            # What follows in an `and` is evaluated only if there is a user.
+            place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
+
+    def _operand(self, operand: Operand, place: _Place, *, asked: bool) -> None:
+        match operand:
+            case FieldChain() if place.dot:
+                self._path(operand.names, operand.start + 1, place, asked=asked)
+            case Variable(name="$") if place.dollar and operand.fields:
+                self._path(operand.fields, operand.start + 2, place, asked=asked)
+            case Chain():
+                self._operand(operand.operand, place, asked=False)
+            case Pipeline():
+                self._pipeline(operand, place, asked=asked)
+            case _:
+                pass
+
+    def _lookup(self, container: Operand, key: Operand, place: _Place) -> None:
+        if _path_of(container, place) != ("Groups",):
+            return
+        start, end = key.start + place.base, key.end + place.base
+        match key:
+            case StringLiteral():
+                self._group(runes(key.value), start, end)
+            case NumberLiteral():
+                raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
+
+    def _path(self, names: tuple[str, ...], start: int, place: _Place, *, asked: bool) -> None:
+        """Fields of the outermost data, the first of which begins at an offset of the action."""
+        first, *rest = names
+        start += place.base
+        if first == "Groups" and rest:
+            after = start + len(first) + 1
+            self._group(rest[0], after, after + len(rest[0]))
+            _check_end(rest, after)
+        elif first == "User":
+            self.reads_user = self.reads_user or not (place.user or (asked and not rest))
+            if rest:
+                _check_member(rest[0], _USER_MEMBERS, "User", start + len(first) + 1)
+                _check_end(rest, start + len(first) + 1)
+        else:
+            _check_path(names, start)
+
+    def _group(self, name: str, start: int, end: int) -> None:
+        if name not in self._groups:
+            meant = difflib.get_close_matches(name, self._groups, n=1)
+            cure = f"did you mean `{meant[0]}`?" if meant else None
+            raise TemplateMistake(f"the source has no group `{name}`", start, end, cure)
+        self.references.append((name, start, end))
+
+
+def _path_of(operand: Operand, place: _Place) -> tuple[str, ...]:
+    """The fields of the outermost data that an operand names; none where it is something else."""
+    match operand:
+        case FieldChain() if place.dot:
+            return operand.names
+        case Variable(name="$") if place.dollar:
+            return operand.fields
+    return ()
+
+
+def _is_user(operand: Operand, place: _Place) -> bool:
+    return _path_of(operand, place) == ("User",)
+
+
+def _is_root(operand: Operand, place: _Place) -> bool:
+    """Whether an operand is the outermost data itself."""
+    match operand:
+        case Dot():
+            return place.dot
+        case Variable(name="$", fields=()):
+            return place.dollar
+    return False
+
+
+def _check_path(names: tuple[str, ...], start: int) -> None:
+    of = ROOT
+    parent = ""
+    for number, name in enumerate(names):
+        members = frozenset(member.decode() for member in (*of.getters, *of.methods))
+        _check_member(name, members, parent, start)
+        inner = _INNER.get((of, name))
+        if inner is None:
+            if (of, name) not in _OPEN:
+                _check_end(names[number:], start)
+            return
+        parent, start, of = name, start + len(name) + 1, inner
+
+
+def _check_end(names: Sequence[str], start: int) -> None:
+    """Refuse fields of what has none: the first name, which begins at an offset."""
+    if len(names) > 1:
+        start += len(names[0]) + 1
+        raise TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
+
+
+def _check_member(name: str, members: frozenset[str], parent: str, start: int) -> None:
+    if name not in members:
+        meant = difflib.get_close_matches(name, members, n=1)
+        cure = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
+        where = f"`{parent}` has" if parent else "the data of a request has"
+        raise TemplateMistake(f"{where} no field `{name}`", start, start + len(name), cure)

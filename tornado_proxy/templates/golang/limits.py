@@ -1,0 +1,58 @@
+"""How much work and memory one rendering may take, and what it has taken so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tornado_proxy.templates.errors import LimitError
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one rendering may take: steps of work, bytes of a text, elements of a list, nested templates.
+
+    A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
+    defaults a hostile template ends within some tens of milliseconds.
+    """
+
+    steps: int = 20_000
+    text: int = 16_384
+    items: int = 4_096
+    depth: int = 60
+
+
+class Budget:
+    """What is left of the limits for one rendering."""
+
+    __slots__ = ("left", "limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.left = limits.steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps; raises `LimitError` when there are none left."""
+        self.left -= steps
+        if self.left < 0:
+            raise LimitError(f"the template takes more than {self.limits.steps} steps")
+
+    def text(self, size: int) -> None:
+        """Account for a text about to be read or made, of so many bytes."""
+        self.fit(size)
+        self.spend(size >> 4)
+
+    def fit(self, size: int) -> None:
+        """Check the size of a text that is accounted for elsewhere."""
+        if size > self.limits.text:
+            raise LimitError(f"the template makes a text of more than {self.limits.text} bytes")
+
+    def items(self, count: int) -> None:
+        """Account for a list or a map about to be made, of so many elements."""
+        if count > self.limits.items:
+            raise LimitError(f"the template makes a list of more than {self.limits.items} elements")
+        self.spend(count >> 3)
+
+    def nest(self, depth: int) -> None:
+        """Check how deep templates call each other, or values hold each other."""
+        if depth > self.limits.depth:
+            raise LimitError(f"the template nests deeper than {self.limits.depth} levels")

@@ -1,0 +1,232 @@
+"""Pipelines, commands and operands compiled to closures (the eval functions of text/template's exec.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tornado_proxy.templates.golang.calling import Function, Parameter, ideal
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.members import call_method, method_of, read
+from tornado_proxy.templates.golang.nodes import (
+    BoolLiteral,
+    Chain,
+    Command,
+    Dot,
+    Expression,
+    FieldChain,
+    Identifier,
+    Literal,
+    NilLiteral,
+    NumberLiteral,
+    Operand,
+    Pipeline,
+    StringLiteral,
+    Variable,
+)
+from tornado_proxy.templates.golang.running import Evaluate, Follow, Run
+from tornado_proxy.templates.golang.values import INVALID, Value
+
+_LITERALS = (BoolLiteral, NilLiteral, NumberLiteral, StringLiteral)
+_LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
+
+
+@dataclass(frozen=True, slots=True)
+class CertainFailure:
+    """Something that fails wherever execution comes to it; offsets are code points of the template."""
+
+    message: str
+    start: int
+    end: int
+
+
+class Operands:
+    """Compiles what stands inside the actions of one template; `certain` collects what is sure to fail."""
+
+    def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
+        self._text = text
+        self._functions = functions
+        self.certain: list[CertainFailure] = []
+
+    def pipeline(self, pipeline: Pipeline, base: int) -> Evaluate:
+        """The value of the last command, which variables may take; a nil interface is no value from there on.
+
+        A failure says which pipeline failed, the innermost that did.
+        """
+        first, *others = (self._command(each, base, piped=number > 0) for number, each in enumerate(pipeline.commands))
+        names, assigns = pipeline.variables, pipeline.assigns
+        context = self._text[base + pipeline.start : base + pipeline.end]
+
+        def evaluate(run: Run, dot: Value) -> Value:
+            try:
+                value = first(run, dot, INVALID)
+                for command in others:
+                    value = command(run, dot, INVALID if value is None else value)
+                value = INVALID if value is None else value
+                for name in names:
+                    if assigns:
+                        run.assign(name, value)
+                    else:
+                        run.declare(name, value)
+            except ExecutionError as error:
+                if error.context is None:
+                    error.context = context
+                raise
+            return value
+
+        return evaluate
+
+    def _command(self, command: Command, base: int, *, piped: bool) -> Follow:
+        operand = command.operands[0]
+        match operand:
+            case Identifier():
+                return self._call(operand.name, command, base, piped=piped)
+            case FieldChain() | Chain() | Variable(fields=(_, *_)):
+                return self._chain(operand, command, base, piped=piped)
+        if piped or len(command.operands) > 1:
+            evaluate = self.failing("what is no function takes no arguments", command, base)
+        elif isinstance(operand, _LITERALS):
+            evaluate = self._constant(ideal, operand, base)
+        else:
+            evaluate = self._operand(operand, base)
+        return lambda run, dot, _piped: evaluate(run, dot)
+
+    def _operand(self, operand: Operand, base: int) -> Evaluate:
+        """An operand by itself, literals excepted, whose value depends on what takes them."""
+        match operand:
+            case Dot():
+                return lambda _run, dot: dot
+            case Pipeline():
+                return self.pipeline(operand, base)
+            case Variable(name=name, fields=()):
+                return lambda run, _dot: run.lookup(name)
+        follow = self._command(Command(operand.start, operand.end, (operand,)), base, piped=False)
+        return lambda run, dot: follow(run, dot, INVALID)
+
+    def _argument(self, operand: Operand, parameter: Parameter, base: int) -> Evaluate:
+        """An operand as a parameter takes it."""
+        if isinstance(operand, _LITERALS):
+            return self._constant(parameter.literal, operand, base)
+        evaluate, convert = self._operand(operand, base), parameter.convert
+        return lambda run, dot: convert(evaluate(run, dot))
+
+    def _constant(self, convert: Callable[[Literal], Value], literal: Literal, base: int) -> Evaluate:
+        try:
+            constant = convert(literal)
+        except ExecutionError as error:
+            return self.failing(error.message, literal, base)
+        return lambda _run, _dot: constant
+
+    def _call(self, name: str, command: Command, base: int, *, piped: bool) -> Follow:
+        """A function's result for the arguments, the piped value last."""
+        function = self._functions[name]
+        operands = command.operands[1:]
+        count = len(operands) + piped
+        if not function.accepts(count):
+            fail = self.failing(f"`{name}` does not take {count} arguments", command, base)
+            return lambda run, dot, _piped: fail(run, dot)
+        arguments = [self._argument(each, function.parameter(index), base) for index, each in enumerate(operands)]
+        convert = function.parameter(count - 1).convert if piped else None
+        return (_special_call if function.special else _plain_call)(function, arguments, convert)
+
+    def _chain(self, operand: FieldChain | Variable | Chain, command: Command, base: int, *, piped: bool) -> Follow:
+        """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
+        receiver: Evaluate | None
+        match operand:
+            case FieldChain():
+                receiver, names = None, operand.names
+            case Variable():
+                variable = Variable(operand.start, operand.end, operand.name)
+                receiver, names = self._operand(variable, base), operand.fields
+            case _:
+                receiver, names = self._operand(operand.operand, base), operand.fields
+        encoded = [name.encode() for name in names]
+        arguments = command.operands[1:]
+        if not arguments and not piped:
+            return _field_path(receiver, encoded)
+        return self._method_path(receiver, encoded, arguments, base, piped=piped)
+
+    def _method_path(
+        self, receiver: Evaluate | None, names: list[bytes], arguments: Sequence[Operand], base: int, *, piped: bool
+    ) -> Follow:
+        *path, last = names
+        # What a literal means depends on the method, which depends on the receiver.
+        compiled: dict[Function, list[Evaluate]] = {}
+
+        def call(run: Run, dot: Value, value: Value) -> Value:
+            target = dot if receiver is None else receiver(run, dot)
+            for name in path:
+                target = read(target, name, run.budget)
+            if target is INVALID:
+                return INVALID
+            method = method_of(target, last)
+            if method is None:
+                read(target, last, run.budget)
+                raise ExecutionError(f"`{last.decode()}` is no method, but has arguments")
+            count = len(arguments) + piped
+            if not method.accepts(count):
+                raise ExecutionError(f"the method `{last.decode()}` does not take {count} arguments")
+            if method not in compiled:
+                compiled[method] = [self._argument(each, method.parameter(i), base) for i, each in enumerate(arguments)]
+            values = [evaluate(run, dot) for evaluate in compiled[method]]
+            if piped:
+                values.append(method.parameter(count - 1).convert(value))
+            return call_method(method, target, last, values, run.budget)
+
+        return call
+
+    def failing(self, message: str, place: Expression, base: int) -> Evaluate:
+        """What always fails; known before it runs, so that a load may refuse it."""
+        start, end = base + place.start, base + place.end
+        context = self._text[start:end]
+        self.certain.append(CertainFailure(message, start, end))
+
+        def fail(_run: Run, _dot: Value) -> Value:
+            error = ExecutionError(message)
+            error.context = context
+            raise error
+
+        return fail
+
+
+def _field_path(receiver: Evaluate | None, names: list[bytes]) -> Follow:
+    if receiver is None and len(names) == 1:
+        (name,) = names
+        return lambda run, dot, _piped: read(dot, name, run.budget)
+
+    def follow(run: Run, dot: Value, _piped: Value) -> Value:
+        value = dot if receiver is None else receiver(run, dot)
+        for name in names:
+            value = read(value, name, run.budget)
+        return value
+
+    return follow
+
+
+def _plain_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+    implementation, budgeted = function.call, function.budgeted
+
+    def call(run: Run, dot: Value, piped: Value) -> Value:
+        values = [evaluate(run, dot) for evaluate in arguments]
+        if convert is not None:
+            values.append(convert(piped))
+        for value in values:
+            if type(value) is bytes and len(value) > _LONG:
+                run.budget.text(len(value))
+        result = implementation(run.budget, *values) if budgeted else implementation(*values)
+        if type(result) is bytes and len(result) > _LONG:
+            run.budget.text(len(result))
+        return result
+
+    return call
+
+
+def _special_call(function: Function, arguments: list[Evaluate], convert: Callable[[Value], Value] | None) -> Follow:
+    implementation = function.call
+
+    def call(run: Run, dot: Value, piped: Value) -> Value:
+        if convert is None:
+            return implementation(run, dot, arguments)
+        return implementation(run, dot, [*arguments, lambda _run, _dot: convert(piped)])
+
+    return call

@@ -1,0 +1,242 @@
+"""A template parsed: actions nested as their keywords say, and what they name checked (package text/template/parse)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.actions import parse_action
+from tornado_proxy.templates.golang.nodes import (
+    Action,
+    Body,
+    BoolLiteral,
+    Branch,
+    Call,
+    Chain,
+    Dot,
+    Identifier,
+    Jump,
+    NilLiteral,
+    Node,
+    NumberLiteral,
+    Operand,
+    Output,
+    Pipeline,
+    Range,
+    StringLiteral,
+    Text,
+    Variable,
+)
+from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
+from tornado_proxy.templates.golang.text import go_string, trim_space
+from tornado_proxy.templates.golang.vocabulary import Vocabulary
+
+_CLOSERS = ("end", "else", "else if", "else with")
+_CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A template's own body, and the bodies of the templates that it defines."""
+
+    body: Body
+    templates: Mapping[bytes, Body]
+
+
+def parse(text: str, vocabulary: Vocabulary) -> Parsed:
+    """The template's tree; raises `TemplateMistake` with offsets in code points."""
+    parser = _Parser(scan(text), vocabulary)
+    return Parsed(parser.top(), parser.templates)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What a template being parsed has declared so far, and whether it is inside a `range`."""
+
+    variables: list[str] = field(default_factory=lambda: ["$"])
+    ranges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An action and its place."""
+
+    action: Action
+    inside: Inside
+
+    @property
+    def start(self) -> int:
+        return self.action.start + self.inside.start
+
+    @property
+    def end(self) -> int:
+        return self.action.end + self.inside.start
+
+
+class _Parser:
+    """Puts the pieces of a template together; each method takes what follows what it names."""
+
+    def __init__(self, pieces: Iterator[Plain | Inside], vocabulary: Vocabulary) -> None:
+        self._pieces = pieces
+        self._vocabulary = vocabulary
+        self._depth = 0
+        self.templates: dict[bytes, Body] = {}
+
+    def top(self) -> Body:
+        """The whole template; only here may templates be defined."""
+        scope = _Scope()
+        nodes: list[Node] = []
+        for piece in self._pieces:
+            if isinstance(piece, Plain):
+                nodes.append(Text(go_string(piece.text)))
+                continue
+            found = _Found(parse_action(piece), piece)
+            if found.action.keyword == "define":
+                self._definition(found)
+            elif found.action.keyword in _CLOSERS:
+                raise TemplateMistake(f"there is nothing to `{found.action.keyword}`", found.start, found.end)
+            else:
+                nodes.append(self._node(found, scope))
+        return tuple(nodes)
+
+    def _definition(self, opening: _Found) -> None:
+        body, closer = self._body(opening, _Scope())
+        _must_end(closer, opening)
+        self._add(opening, body)
+
+    def _add(self, opening: _Found, body: Body) -> None:
+        """Give a template its name; of two, one must be empty, and the other counts."""
+        name = opening.action.name or b""
+        known = self.templates.get(name, ())
+        if _is_empty(known):
+            self.templates[name] = body
+        elif not _is_empty(body):
+            start = opening.inside.start + opening.action.name_start
+            raise TemplateMistake(f"the template `{name.decode()}` is defined twice", start, opening.end)
+
+    def _body(self, opening: _Found, scope: _Scope) -> tuple[Body, _Found]:
+        """The nodes up to an `end` or an `else`, and that closing action."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise TemplateMistake(f"actions nest deeper than {DEEPEST} levels", opening.start, opening.end)
+        nodes: list[Node] = []
+        for piece in self._pieces:
+            if isinstance(piece, Plain):
+                nodes.append(Text(go_string(piece.text)))
+                continue
+            found = _Found(parse_action(piece), piece)
+            if found.action.keyword in _CLOSERS:
+                self._depth -= 1
+                return tuple(nodes), found
+            nodes.append(self._node(found, scope))
+        keyword = opening.action.keyword
+        raise TemplateMistake(f"the `{keyword}` is not closed", opening.start, opening.end, "close it with `{{end}}`")
+
+    def _node(self, found: _Found, scope: _Scope) -> Node:
+        match found.action.keyword:
+            case "":
+                return self._output(found, scope)
+            case "if" | "with":
+                return self._branch(found, scope)
+            case "range":
+                return self._range(found, scope)
+            case "break" | "continue":
+                return _jump(found, scope)
+            case "template":
+                return self._call(found, scope)
+            case "block":
+                node = self._call(found, scope)
+                self._definition(found)
+                return node
+        raise TemplateMistake("a template is defined at the outermost level only", found.start, found.end)
+
+    def _output(self, found: _Found, scope: _Scope) -> Output:
+        return Output(found.inside.start, self._checked(found, scope))
+
+    def _branch(self, found: _Found, scope: _Scope) -> Branch:
+        keyword = found.action.keyword.removeprefix("else ")
+        mark = len(scope.variables)
+        pipeline = self._checked(found, scope)
+        body, closer = self._body(found, scope)
+        otherwise: Body = ()
+        if closer.action.keyword == f"else {keyword}":
+            otherwise = (self._branch(closer, scope),)
+        elif closer.action.keyword == "else":
+            otherwise, closer = self._body(found, scope)
+            _must_end(closer, found)
+        else:
+            _must_end(closer, found)
+        del scope.variables[mark:]
+        return Branch(found.inside.start, pipeline, keyword == "with", body, otherwise)
+
+    def _range(self, found: _Found, scope: _Scope) -> Range:
+        mark = len(scope.variables)
+        pipeline = self._checked(found, scope)
+        scope.ranges += 1
+        body, closer = self._body(found, scope)
+        scope.ranges -= 1
+        otherwise: Body = ()
+        if closer.action.keyword == "else":
+            otherwise, closer = self._body(found, scope)
+        _must_end(closer, found)
+        del scope.variables[mark:]
+        return Range(found.inside.start, pipeline, body, otherwise)
+
+    def _call(self, found: _Found, scope: _Scope) -> Call:
+        action = found.action
+        pipeline = None if action.pipeline is None else self._checked(found, scope)
+        return Call(found.inside.start, action.name or b"", pipeline, action.start, action.end)
+
+    def _checked(self, found: _Found, scope: _Scope) -> Pipeline:
+        """The action's pipeline, its functions and variables known."""
+        pipeline = found.action.pipeline
+        assert pipeline is not None
+        if len(pipeline.variables) > 1 and found.action.keyword != "range":
+            raise TemplateMistake("two variables are declared by a `range` only", found.start, found.end)
+        self._check_pipeline(pipeline, found.inside.start, scope)
+        return pipeline
+
+    def _check_pipeline(self, pipeline: Pipeline, base: int, scope: _Scope) -> None:
+        scope.variables.extend(pipeline.variables)
+        for number, command in enumerate(pipeline.commands):
+            first = command.operands[0]
+            if number and isinstance(first, _CONSTANT):
+                raise TemplateMistake("a constant takes no piped value", first.start + base, first.end + base)
+            for operand in command.operands:
+                self._check_operand(operand, base, scope)
+
+    def _check_operand(self, operand: Operand, base: int, scope: _Scope) -> None:
+        match operand:
+            case Identifier():
+                self._vocabulary.check(operand.name, operand.start + base)
+            case Variable() if operand.name not in scope.variables:
+                end = operand.start + len(operand.name)
+                raise TemplateMistake(f"there is no variable `{operand.name}`", operand.start + base, end + base)
+            case Chain():
+                self._check_operand(operand.operand, base, scope)
+            case Pipeline():
+                if len(operand.variables) > 1:
+                    message = "two variables are declared by a `range` only"
+                    raise TemplateMistake(message, operand.start + base, operand.end + base)
+                self._check_pipeline(operand, base, scope)
+            case _:
+                pass
+
+
+def _jump(found: _Found, scope: _Scope) -> Jump:
+    keyword = found.action.keyword
+    if not scope.ranges:
+        raise TemplateMistake(f"there is no `range` to {keyword}", found.start, found.end)
+    return Jump(found.inside.start, keyword == "break")
+
+
+def _must_end(closer: _Found, opening: _Found) -> None:
+    keyword = closer.action.keyword
+    if keyword != "end":
+        message = f"`{keyword}` does not belong to `{opening.action.keyword}`"
+        raise TemplateMistake(message, closer.start, closer.end, "close it with `{{end}}` first")
+
+
+def _is_empty(body: Body) -> bool:
+    return all(isinstance(node, Text) and not trim_space(node.value) for node in body)

@@ -1,0 +1,102 @@
+"""The state of one rendering: what was written, which variables there are, what may still be spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TypeAlias
+
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.values import Value
+from tornado_proxy.templates.golang.vocabulary import Vocabulary
+
+_MANY = 32  # with more variables than anyone writes, looking for one is work
+_SHORT = 255  # what is no longer costs no more than the action that writes it
+
+
+class Leaving(Enum):
+    """How a body of a `range` was left before its end."""
+
+    BREAK = "break"
+    CONTINUE = "continue"
+
+
+class Run:
+    """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
+
+    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values", "vocabulary")
+
+    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget, vocabulary: Vocabulary) -> None:
+        self.templates = self.helpers = templates
+        self.vocabulary = vocabulary
+        self.budget = budget
+        self.depth = 0
+        self.out: list[bytes] = []
+        self.size = 0
+        self.names: list[str] = []
+        self.values: list[Value] = []
+
+    def write(self, text: bytes) -> None:
+        """Add to the output, which may not become longer than any other text."""
+        size = len(text)
+        self.size += size
+        if size > _SHORT or self.size > self.budget.limits.text:
+            self.budget.spend(size >> 4)
+            self.budget.fit(self.size)
+        self.out.append(text)
+
+    def declare(self, name: str, value: Value) -> None:
+        """Make a variable, which may hide one of the same name."""
+        self.names.append(name)
+        self.values.append(value)
+
+    def assign(self, name: str, value: Value) -> None:
+        """Set the variable of that name that was declared last."""
+        self.values[self._index(name)] = value
+
+    def lookup(self, name: str) -> Value:
+        """The value of the variable of that name that was declared last."""
+        return self.values[self._index(name)]
+
+    def _index(self, name: str) -> int:
+        if len(self.names) > _MANY:
+            self.budget.spend(len(self.names) >> 4)
+        for index in range(len(self.names) - 1, -1, -1):
+            if self.names[index] == name:
+                return index
+        raise ExecutionError(f"there is no variable `{name}` yet")
+
+    def forget(self, mark: int) -> None:
+        """Drop the variables declared since there were so many."""
+        del self.names[mark:]
+        del self.values[mark:]
+
+    def invoke(self, body: Execute, dot: Value) -> None:
+        """Run a template: it sees none of the caller's variables, and its own `$` is dot."""
+        names, values = self.names, self.values
+        self.depth += 1
+        self.budget.nest(self.depth)
+        self.names, self.values = ["$"], [dot]
+        body(self, dot)
+        self.names, self.values = names, values
+        self.depth -= 1
+
+    def capture(self, body: Execute, dot: Value) -> bytes:
+        """What a template writes, as a value instead of output."""
+        out, size = self.out, self.size
+        self.out, self.size = [], 0
+        self.invoke(body, dot)
+        text = b"".join(self.out)
+        self.out, self.size = out, size
+        return text
+
+
+Evaluate: TypeAlias = Callable[[Run, Value], Value]
+"""A value closure: of the run and dot."""
+
+Follow: TypeAlias = Callable[[Run, Value, Value], Value]
+"""The closure of a command: of the run, dot, and what is piped to it, which the first one of a pipeline ignores."""
+
+Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
+"""A body closure: writes to the run."""

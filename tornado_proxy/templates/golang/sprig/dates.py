@@ -1,0 +1,240 @@
+"""Dates, as far as they do not depend on the clock or on where the service runs (sprig's date.go).
+
+Go's local zone is UTC here, on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from tornado_proxy.templates.golang.calling import (
+    ANY,
+    INT,
+    STRING,
+    Function,
+    Parameter,
+    function,
+    wrong_literal,
+    wrong_type,
+)
+from tornado_proxy.templates.golang.clock.durations import DurationError, format_duration, parse_duration
+from tornado_proxy.templates.golang.clock.layouts import format_moment
+from tornado_proxy.templates.golang.clock.moments import MONTHS, WEEKDAYS, ZERO, Moment
+from tornado_proxy.templates.golang.clock.reading import TimeError, parse_moment
+from tornado_proxy.templates.golang.constants import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.text import go_string, runes
+from tornado_proxy.templates.golang.values import Int64, Struct, StructType, Type, Value, named_integer
+
+_SECOND = 10**9
+_FARTHEST = 1 << 62  # seconds from 1970; beyond them Go's calendar overflows
+_UTC = (b"", b"UTC", b"Local")
+_STRING_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
+
+
+class Duration(Int64):
+    """A time.Duration, in nanoseconds."""
+
+    __slots__ = ()
+
+
+class Month(int):
+    """A time.Month."""
+
+    __slots__ = ()
+
+
+class Weekday(int):
+    """A time.Weekday."""
+
+    __slots__ = ()
+
+
+def _as_time(moment: Moment) -> Struct:
+    return Struct(TIME, moment)
+
+
+def _convert_time(value: Value) -> Struct:
+    if isinstance(value, Struct) and value.type is TIME:
+        return value
+    raise wrong_type(value, "time.Time")
+
+
+def _no_time_literal(literal: Literal) -> Value:
+    raise wrong_literal(literal, "time.Time")
+
+
+_TIME = Parameter("time.Time", _convert_time, _no_time_literal)
+
+
+def _reading(read: Callable[[Moment], Value]) -> Function:
+    return function(lambda receiver: read(receiver.source))
+
+
+def _comparing(holds: Callable[[int, int], Value]) -> Function:
+    return function(lambda receiver, other: holds(receiver.source.nanoseconds, other.source.nanoseconds), _TIME)
+
+
+def _string_of(value: Struct) -> bytes:
+    return go_string(format_moment(value.source, _STRING_LAYOUT))
+
+
+TIME = StructType(
+    "time.Time",
+    "struct",
+    opaque=True,
+    stringer=_string_of,
+    json=lambda value: _json_of(value.source),
+    methods={
+        b"AddDate": function(
+            lambda receiver, years, months, days: _as_time(receiver.source.plus_date(years, months, days)),
+            INT,
+            INT,
+            INT,
+        ),
+        b"After": _comparing(lambda one, other: one > other),
+        b"Before": _comparing(lambda one, other: one < other),
+        b"Compare": _comparing(lambda one, other: (one > other) - (one < other)),
+        b"Day": _reading(lambda moment: moment.date[2]),
+        b"Equal": _comparing(lambda one, other: one == other),
+        b"Format": function(lambda receiver, layout: _formatted(receiver.source, layout), STRING),
+        b"Hour": _reading(lambda moment: moment.clock[0]),
+        b"IsZero": _reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
+        b"Minute": _reading(lambda moment: moment.clock[1]),
+        b"Month": _reading(lambda moment: Month(moment.date[1])),
+        b"Nanosecond": _reading(lambda moment: moment.nanosecond),
+        b"Second": _reading(lambda moment: moment.clock[2]),
+        b"String": function(_string_of),
+        b"Sub": _comparing(lambda one, other: Duration(max(MIN_INT, min(one - other, MAX_INT)))),
+        b"UTC": _reading(lambda moment: _as_time(moment.in_utc())),
+        b"Unix": _reading(lambda moment: Int64(moment.seconds)),
+        b"UnixMilli": _reading(lambda moment: Int64(wrap_int(moment.nanoseconds // 10**6))),
+        b"Weekday": _reading(lambda moment: Weekday(moment.weekday)),
+        b"Year": _reading(lambda moment: moment.date[0]),
+        b"YearDay": _reading(lambda moment: moment.year_day),
+    },
+)
+
+
+def _json_of(moment: Moment) -> bytes:
+    if not 0 <= moment.date[0] <= 9999:
+        raise ExecutionError("only years of four digits have a form in JSON")
+    return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
+
+
+named_integer(Duration, Type("time.Duration", "int64", stringer=lambda value: format_duration(value).encode()))
+named_integer(Month, Type("time.Month", "int", stringer=lambda value: MONTHS[value - 1].encode()))
+named_integer(Weekday, Type("time.Weekday", "int", stringer=lambda value: WEEKDAYS[value].encode()))
+
+
+def _formatted(moment: Moment, layout: bytes) -> bytes:
+    return format_moment(moment, layout.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _moment_of(value: Value) -> Moment:
+    """The moment of a time, or of seconds since 1970; sprig takes the present for anything else."""
+    if isinstance(value, Struct) and value.type is TIME:
+        moment: Moment = value.source
+        return moment
+    if type(value) in (int, Int64):
+        if abs(value) > _FARTHEST:
+            raise ExecutionError(f"the time {value} is out of range")
+        return Moment(value)
+    raise ExecutionError("the present time cannot be read: a key must be found again")
+
+
+def _date_in_zone(layout: bytes, value: Value, zone: bytes) -> bytes:
+    if zone not in _UTC:
+        raise ExecutionError(f"times are shown in UTC only, not in `{runes(zone)}`")
+    return _formatted(_moment_of(value).in_utc(), layout)
+
+
+def _date(layout: bytes, value: Value) -> bytes:
+    return _date_in_zone(layout, value, b"UTC")
+
+
+def _must_to_date(layout: bytes, text: bytes) -> Struct:
+    try:
+        return _as_time(parse_moment(runes(layout), runes(text)))
+    except TimeError as error:
+        raise ExecutionError(str(error)) from None
+
+
+def _to_date(layout: bytes, text: bytes) -> Struct:
+    try:
+        return _must_to_date(layout, text)
+    except ExecutionError:
+        return _as_time(ZERO)
+
+
+def _must_date_modify(text: bytes, time: Struct) -> Struct:
+    try:
+        return _as_time(time.source.plus(parse_duration(runes(text))))
+    except DurationError as error:
+        raise ExecutionError(str(error)) from None
+
+
+def _date_modify(text: bytes, time: Struct) -> Struct:
+    try:
+        return _must_date_modify(text, time)
+    except ExecutionError:
+        return time
+
+
+def _duration(value: Value) -> bytes:
+    """So many seconds; sprig knows strings and int64, to which anything else is none."""
+    seconds = value if type(value) is Int64 else 0
+    if type(value) is bytes:
+        try:
+            seconds = parse_int(runes(value), 10)
+        except NumberError as error:
+            seconds = error.clamped
+    return format_duration(wrap_int(seconds * _SECOND)).encode()
+
+
+_ROUNDED = (
+    ("y", 365 * 86_400 * _SECOND),
+    ("mo", 30 * 86_400 * _SECOND),
+    ("d", 86_400 * _SECOND),
+    ("h", 3600 * _SECOND),
+    ("m", 60 * _SECOND),
+    ("s", _SECOND),
+)
+
+
+def _duration_round(value: Value) -> bytes:
+    """A duration in its largest unit, without sign."""
+    if isinstance(value, Struct):
+        _moment_of(None)
+    nanoseconds = value if type(value) is Int64 else 0
+    if type(value) is bytes:
+        try:
+            nanoseconds = parse_duration(runes(value))
+        except DurationError:
+            nanoseconds = 0
+    for unit, size in _ROUNDED:
+        if abs(nanoseconds) > size:
+            return b"%d%b" % (abs(nanoseconds) // size, unit.encode())
+    return b"0s"
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "date": function(_date, STRING, ANY),
+        "dateInZone": function(_date_in_zone, STRING, ANY, STRING),
+        "dateModify": function(_date_modify, STRING, _TIME),
+        "date_in_zone": function(_date_in_zone, STRING, ANY, STRING),
+        "date_modify": function(_date_modify, STRING, _TIME),
+        "duration": function(_duration, ANY),
+        "durationRound": function(_duration_round, ANY),
+        "htmlDate": function(lambda value: _date(b"2006-01-02", value), ANY),
+        "htmlDateInZone": function(lambda value, zone: _date_in_zone(b"2006-01-02", value, zone), ANY, STRING),
+        "mustDateModify": function(_must_date_modify, STRING, _TIME),
+        "mustToDate": function(_must_to_date, STRING, STRING),
+        "must_date_modify": function(_must_date_modify, STRING, _TIME),
+        "toDate": function(_to_date, STRING, STRING),
+        "unixEpoch": function(lambda time: b"%d" % time.source.seconds, _TIME),
+    }
+)

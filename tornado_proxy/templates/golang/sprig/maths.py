@@ -1,0 +1,188 @@
+"""Arithmetic in 64 bits, in decimals and in floats, and sequences of numbers (sprig's numeric.go)."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from tornado_proxy.templates.golang.calling import ANY, FLOAT, INT, Function, budgeted, function
+from tornado_proxy.templates.golang.constants import wrap_int
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.sprig.casting import to_float, to_int
+from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
+
+_DIVISION_PLACES = 16  # decimal.DivisionPrecision
+
+
+def _wrapping(operation: Callable[[int, int], int]) -> Callable[..., Int64]:
+    """The operation over all arguments, each result cut to 64 bits."""
+
+    def calculate(first: Value, *others: Value) -> Int64:
+        result = to_int(first)
+        for other in others:
+            result = wrap_int(operation(result, to_int(other)))
+        return Int64(result)
+
+    return calculate
+
+
+def _quotient(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise ExecutionError("a number is divided by zero")
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    return dividend - divisor * _quotient(dividend, divisor)
+
+
+def _fraction(value: Value) -> Fraction:
+    """The decimal that a float's shortest form spells."""
+    number = to_float(value)
+    if not math.isfinite(number):
+        raise ExecutionError(f"`{number}` has no decimals")
+    return Fraction(repr(number))
+
+
+def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..., float]:
+    """The operation over all arguments in exact decimals, the last result as a float."""
+
+    def calculate(budget: Budget, first: Value, *others: Value) -> float:
+        result = _fraction(first)
+        for other in others:
+            result = operation(result, _fraction(other))
+            budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 4)
+        return _float(result)
+
+    return calculate
+
+
+def _float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return -math.inf if number < 0 else math.inf
+
+
+def _divide(dividend: Fraction, divisor: Fraction) -> Fraction:
+    """decimal.DivRound: 16 places, half away from zero."""
+    if divisor == 0:
+        raise ExecutionError("a number is divided by zero")
+    scaled = abs(dividend / divisor) * 10**_DIVISION_PLACES
+    rounded = Fraction(math.floor(scaled + Fraction(1, 2)), 10**_DIVISION_PLACES)
+    return rounded if (dividend < 0) == (divisor < 0) else -rounded
+
+
+def _extreme(choose: Callable[[float, float], float], *, largest: bool) -> Callable[..., float]:
+    """math.Max or math.Min: an infinity wins over NaN, NaN over numbers; of two zeros the sign decides."""
+    winner = math.inf if largest else -math.inf
+
+    def pick(one: float, other: float) -> float:
+        if winner in (one, other):
+            return winner
+        if math.isnan(one) or math.isnan(other):
+            return math.nan
+        if one == other == 0:
+            negative = math.copysign(1, one) < 0, math.copysign(1, other) < 0
+            return -0.0 if (all if largest else any)(negative) else 0.0
+        return choose(one, other)
+
+    def calculate(first: Value, *others: Value) -> float:
+        result = to_float(first)
+        for other in others:
+            result = pick(result, to_float(other))
+        return result
+
+    return calculate
+
+
+def _whole(rounding: Callable[[float], int], number: float) -> float:
+    """The rounded number; minus zero and what is not finite stay."""
+    return math.copysign(float(rounding(number)), number) if math.isfinite(number) else number
+
+
+def _round(value: Value, places: int, *threshold: float) -> float:
+    """Rounded up where the fraction reaches a threshold, half unless it is given."""
+    power = _power_of_ten(places)
+    scaled = power * to_float(value)
+    fraction = math.modf(scaled)[0] if math.isfinite(scaled) else math.nan
+    up = fraction >= (threshold[0] if threshold else 0.5)
+    rounded = _whole(math.ceil if up else math.floor, scaled)
+    return rounded / power if power else math.nan if rounded == 0 or math.isnan(rounded) else rounded * math.inf
+
+
+def _power_of_ten(places: int) -> float:
+    """math.Pow(10, places) by the same squarings as Go's, whose last bit may differ from the C library's."""
+    mantissa, exponent = 1.0, 0
+    square, shift = math.frexp(10.0)
+    left = abs(places)
+    while left and shift <= 1 << 12:
+        if left & 1:
+            mantissa *= square
+            exponent += shift
+        square *= square
+        shift <<= 1
+        if square < 0.5:
+            square += square
+            shift -= 1
+        left >>= 1
+    exponent += shift if left else 0
+    try:
+        return math.ldexp(mantissa, exponent) if places >= 0 else math.ldexp(1 / mantissa, -exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _until_step(budget: Budget, start: int, stop: int, step: int) -> Slice:
+    if step == 0 or (step > 0) != (start <= stop):
+        return Slice((), INT_SLICE)
+    numbers = range(start, stop, step)
+    budget.items(len(numbers))
+    return Slice(numbers, INT_SLICE)
+
+
+def _until(budget: Budget, count: int) -> Slice:
+    return _until_step(budget, 0, count, -1 if count < 0 else 1)
+
+
+def _seq(budget: Budget, *numbers: int) -> bytes:
+    """As the command of that name: to a last number, from a first, in steps that stand between the two."""
+    if not 1 <= len(numbers) <= 3:
+        return b""
+    start, end = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])
+    direction = -1 if end < start else 1
+    step = numbers[1] if len(numbers) == 3 else direction
+    return b" ".join(b"%d" % number for number in _until_step(budget, start, end + direction, step))
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "add": function(lambda *values: _wrapping(operator.add)(0, *values), rest=ANY),
+        "add1": function(lambda value: _wrapping(operator.add)(value, 1), ANY),
+        "add1f": budgeted(lambda budget, value: _decimal(operator.add)(budget, value, 1), ANY),
+        "addf": budgeted(lambda budget, *values: _decimal(operator.add)(budget, 0, *values), rest=ANY),
+        "biggest": function(_wrapping(max), ANY, rest=ANY),
+        "ceil": function(lambda value: _whole(math.ceil, to_float(value)), ANY),
+        "div": function(_wrapping(_quotient), ANY, ANY),
+        "divf": budgeted(_decimal(_divide), ANY, rest=ANY),
+        "floor": function(lambda value: _whole(math.floor, to_float(value)), ANY),
+        "max": function(_wrapping(max), ANY, rest=ANY),
+        "maxf": function(_extreme(max, largest=True), ANY, rest=ANY),
+        "min": function(_wrapping(min), ANY, rest=ANY),
+        "minf": function(_extreme(min, largest=False), ANY, rest=ANY),
+        "mod": function(_wrapping(_remainder), ANY, ANY),
+        "mul": function(_wrapping(operator.mul), ANY, rest=ANY),
+        "mulf": budgeted(_decimal(operator.mul), ANY, rest=ANY),
+        "round": function(_round, ANY, INT, rest=FLOAT),
+        "seq": budgeted(_seq, rest=INT),
+        "sub": function(_wrapping(operator.sub), ANY, ANY),
+        "subf": budgeted(_decimal(operator.sub), ANY, rest=ANY),
+        "until": budgeted(_until, INT),
+        "untilStep": budgeted(_until_step, INT, INT, INT),
+    }
+)

@@ -1,0 +1,72 @@
+"""The go dialect of rules: a template compiled at load, rendered for each key that its source matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templates.errors import RenderError, TemplateMistake
+from tornado_proxy.templates.golang.checks import Known, check
+from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.regex import CompileRegex, compile_re2
+from tornado_proxy.templates.golang.sprig import all as sprig
+from tornado_proxy.templates.golang.sprig.refused import REFUSED, TEMPLATE_OF_TEXT
+from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.view import facts_of, root
+from tornado_proxy.templates.golang.vocabulary import Vocabulary
+from tornado_proxy.templates.trimming import trimmed
+
+LIMITS = Limits()
+"""What one rendering of a rule's template may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoTemplate:
+    """A Go template of a rule."""
+
+    text: str
+    _program: Program = field(compare=False, repr=False)
+    _known: Known = field(compare=False, repr=False)
+
+    @property
+    def group_references(self) -> tuple[tuple[str, int, int], ...]:
+        """The groups that the text names, with their places."""
+        return self._known.group_references
+
+    @property
+    def reads_user(self) -> bool:
+        """Whether it reads from the user where no condition has made sure that there is one."""
+        return self._known.reads_user
+
+    def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
+        """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
+        written = self._program.execute(root(facts_of(captures, data)), LIMITS)
+        try:
+            text = written.decode()
+        except UnicodeDecodeError:
+            raise RenderError("the template cuts a character in two, and its result is no text") from None
+        return trimmed(text)
+
+
+@lru_cache(maxsize=8)
+def vocabulary(compile_regex: CompileRegex = compile_re2) -> Vocabulary:
+    """The functions that rules may call."""
+    return Vocabulary({**STANDARD, **sprig.functions(compile_regex)}, {**REFUSED, **TEMPLATE_OF_TEXT})
+
+
+def compile_template(
+    text: str, names: Mapping[str, int], group_count: int, compile_regex: CompileRegex = compile_re2
+) -> GoTemplate:
+    """The template of a text, for a source with these groups; raises `TemplateMistake`.
+
+    What is sure to fail once it runs is a mistake here, though Go finds it when it runs. `compile_regex` reads the
+    expressions that the template itself matches with.
+    """
+    program = Program(text, vocabulary(compile_regex))
+    known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
+    for failure in program.certain_failures:
+        raise TemplateMistake(failure.message, failure.start, failure.end)
+    return GoTemplate(text, program, known)

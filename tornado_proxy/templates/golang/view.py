@@ -1,0 +1,337 @@
+"""The data of a request as Go programs see it: the fields and methods that templates written for s3-proxy read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Generic, NoReturn, TypeVar
+
+from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.errors import MissingUserError
+from tornado_proxy.templates.golang import urls
+from tornado_proxy.templates.golang.calling import INT, STRING, Function, function
+from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.headers import VALUES, collected, header
+from tornado_proxy.templates.golang.text import go_string
+from tornado_proxy.templates.golang.urls import Url
+from tornado_proxy.templates.golang.values import (
+    INVALID,
+    STRING_SLICE,
+    Int64,
+    Map,
+    Nil,
+    Slice,
+    Struct,
+    StructType,
+    Type,
+    Value,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFacts:
+    """The request in Go's terms; a server's URL has path and query only."""
+
+    method: bytes
+    host: bytes
+    url: Url
+    header: Map
+    request_uri: bytes
+    remote_address: bytes
+    tls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the outermost dot stands for."""
+
+    key: bytes
+    user: User | None
+    target: TargetData
+    request: Callable[[], RequestFacts]
+    groups: Callable[[], Map]
+    nobody: Nil
+
+
+class Once(Generic[T]):
+    """What is made when it is first asked for, and the same from then on."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        """What was made, or is made now."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+class AbsentUser(Nil):
+    """The user where nobody is signed in: false and empty, but whoever looks closer fails."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """There is nothing to know."""
+
+    @property
+    def type(self) -> NoReturn:  # type: ignore[override]
+        """Raises: a template has read from the user."""
+        raise MissingUserError("the template reads from the user, but nobody is signed in")
+
+
+class Groups(Map):
+    """What the source's groups took, by name and by number; one that does not exist is an error, not empty."""
+
+    __slots__ = ()
+
+    def lookup(self, key: Value) -> Value:
+        """The value of a key."""
+        found = self.get(key, INVALID)
+        if found is INVALID:
+            raise ExecutionError(f"there is no group `{key.decode('utf-8', 'replace')}`")
+        return found
+
+
+def _strings(texts: tuple[str, ...]) -> Slice:
+    return Slice(map(go_string, texts), STRING_SLICE, nil=not texts)
+
+
+def _reading(attribute: Callable[[User], str]) -> Callable[[User], bytes]:
+    return lambda user: go_string(attribute(user))
+
+
+_USER_ATTRIBUTES: Mapping[bytes, Callable[[User], Value]] = {
+    b"GetEmail": _reading(lambda user: user.email),
+    b"GetFamilyName": _reading(lambda user: user.family_name),
+    b"GetGivenName": _reading(lambda user: user.given_name),
+    b"GetGroups": lambda user: _strings(user.groups),
+    b"GetIdentifier": _reading(lambda user: user.username or user.email),
+    b"GetName": _reading(lambda user: user.name),
+    b"GetType": _reading(lambda user: user.kind),
+    b"GetUsername": _reading(lambda user: user.username),
+    b"IsEmailVerified": lambda user: user.email_verified,
+}
+
+
+def _of_user(read: Callable[[User], Value]) -> Function:
+    return function(lambda receiver: read(receiver.source))
+
+
+_USER_METHODS = {name: _of_user(read) for name, read in _USER_ATTRIBUTES.items()}
+
+
+def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
+    """A kind of user: each field gives what a method gives."""
+    getters = {field: _USER_ATTRIBUTES[method] for field, method in fields.items()}
+    return StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
+
+
+USERS: Mapping[str, StructType] = MappingProxyType(
+    {
+        "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
+        "HEADER": _user_type(
+            "*models.HeaderUser", {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
+        ),
+        "OIDC": _user_type(
+            "*models.OIDCUser",
+            {
+                b"PreferredUsername": b"GetUsername",
+                b"Name": b"GetName",
+                b"GivenName": b"GetGivenName",
+                b"FamilyName": b"GetFamilyName",
+                b"Email": b"GetEmail",
+                b"Groups": b"GetGroups",
+                b"EmailVerified": b"IsEmailVerified",
+            },
+        ),
+    }
+)
+"""The kinds of users; which fields one has depends on how it signed in, all have the same methods."""
+
+
+def user_value(user: User) -> Struct:
+    """The user, as what it is to Go."""
+    return Struct(USERS.get(user.kind, USERS["BASIC"]), user, boxed=True)
+
+
+GENERIC_USER = Type("models.GenericUser", "interface")
+
+
+def _userinfo(value: Struct | Nil) -> bytes:
+    return b"" if isinstance(value, Nil) else bytes(value.source)
+
+
+USERINFO = StructType(
+    "*url.Userinfo",
+    "ptr",
+    opaque=True,
+    stringer=_userinfo,
+    methods={
+        b"String": function(_userinfo),
+        b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
+    },
+)
+
+
+def _of_url(read: Callable[[Url], Value]) -> Function:
+    return function(lambda receiver: read(receiver.source))
+
+
+def _query(url: Url) -> Map:
+    return collected(VALUES, urls.parse_query(url.raw_query))
+
+
+URL = StructType(
+    "*url.URL",
+    "ptr",
+    stringer=lambda value: bytes(value.source),
+    methods={
+        b"EscapedFragment": _of_url(lambda url: url.escaped_fragment),
+        b"EscapedPath": _of_url(lambda url: url.escaped_path),
+        b"Hostname": _of_url(lambda url: urls.split_port(url.host)[0]),
+        b"IsAbs": _of_url(lambda url: bool(url.scheme)),
+        b"Port": _of_url(lambda url: urls.split_port(url.host)[1]),
+        b"Query": _of_url(_query),
+        b"RequestURI": _of_url(lambda url: url.request_uri),
+        b"String": _of_url(bytes),
+    },
+    getters={
+        b"Scheme": lambda url: url.scheme,
+        b"Opaque": lambda url: url.opaque,
+        b"User": lambda url: Nil(USERINFO) if url.user is None else Struct(USERINFO, url.user),
+        b"Host": lambda url: url.host,
+        b"Path": lambda url: url.path,
+        b"Fragment": lambda url: url.fragment,
+        b"RawQuery": lambda url: url.raw_query,
+        b"RawPath": lambda url: url.raw_path,
+        b"RawFragment": lambda url: url.raw_fragment,
+        b"ForceQuery": lambda url: url.force_query,
+        b"OmitHost": lambda url: url.omit_host,
+    },
+)
+
+_TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
+
+
+def _of_request(read: Callable[[RequestFacts], Value]) -> Function:
+    return function(lambda receiver: read(receiver.source))
+
+
+def _first(request: RequestFacts, name: bytes) -> bytes:
+    return next(iter(request.header.get(name, ())), b"")
+
+
+def _form_value(receiver: Struct, name: bytes) -> bytes:
+    """What the query gives; the body is not read when keys are rewritten."""
+    return next(iter(_query(receiver.source.url).get(name, ())), b"")
+
+
+REQUEST = StructType(
+    "*http.Request",
+    "ptr",
+    opaque=True,
+    methods={
+        b"FormValue": function(_form_value, STRING),
+        b"ProtoAtLeast": function(lambda _receiver, major, minor: (major, minor) <= (1, 1), INT, INT),
+        b"Referer": _of_request(lambda request: _first(request, b"Referer")),
+        b"UserAgent": _of_request(lambda request: _first(request, b"User-Agent")),
+    },
+    getters={
+        b"Method": lambda request: request.method,
+        b"URL": lambda request: Struct(URL, request.url),
+        b"Proto": lambda _request: b"HTTP/1.1",
+        b"ProtoMajor": lambda _request: 1,
+        b"ProtoMinor": lambda _request: 1,
+        b"Header": lambda request: request.header,
+        b"Host": lambda request: request.host,
+        b"RemoteAddr": lambda request: request.remote_address,
+        b"RequestURI": lambda request: request.request_uri,
+        b"TLS": lambda request: Struct(_TLS, request) if request.tls else Nil(_TLS),
+    },
+)
+
+BUCKET = StructType(
+    "*config.BucketConfig",
+    "ptr",
+    getters={
+        b"Name": lambda target: go_string(target.bucket_name),
+        b"Prefix": lambda target: go_string(target.bucket_prefix),
+        b"Region": lambda target: go_string(target.bucket_region),
+        b"S3Endpoint": lambda target: go_string(target.bucket_s3_endpoint),
+        b"S3ListMaxKeys": lambda target: Int64(target.bucket_list_max_keys),
+        b"DisableSSL": lambda target: target.bucket_disable_ssl,
+    },
+)
+
+MOUNT = StructType(
+    "*config.MountConfig",
+    "ptr",
+    getters={
+        b"Host": lambda target: go_string(target.mount_host),
+        b"Path": lambda target: _strings(target.mount_paths),
+    },
+)
+
+TARGET = StructType(
+    "*config.TargetConfig",
+    "ptr",
+    getters={
+        b"Name": lambda target: go_string(target.name),
+        b"Bucket": lambda target: Struct(BUCKET, target),
+        b"Mount": lambda target: Struct(MOUNT, target),
+    },
+)
+
+ROOT = StructType(
+    "*bucket.targetKeyRewriteData",
+    "ptr",
+    opaque=True,
+    getters={
+        b"Request": lambda facts: Struct(REQUEST, facts.request()),
+        b"User": lambda facts: facts.nobody if facts.user is None else user_value(facts.user),
+        b"Target": lambda facts: Struct(TARGET, facts.target),
+        b"Key": lambda facts: facts.key,
+        b"Groups": lambda facts: facts.groups(),
+    },
+)
+
+_NOBODY = AbsentUser()
+
+
+def facts_of(captures: Captures, data: TargetKeyRewriteData) -> Facts:
+    """The facts that a rule's template reads."""
+    request, groups = Once(partial(_request_facts, data.request)), Once(partial(_groups, captures))
+    return Facts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
+
+
+def _groups(captures: Captures) -> Groups:
+    groups = Groups({b"%d" % number: go_string(text or "") for number, text in enumerate(captures.groups)})
+    for name, number in captures.names.items():
+        groups[go_string(name)] = groups[b"%d" % number]
+    return groups
+
+
+def _request_facts(request: RequestData) -> RequestFacts:
+    url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
+    return RequestFacts(
+        go_string(request.method),
+        go_string(request.host),
+        url,
+        header(request.headers),
+        url.request_uri,
+        go_string(request.remote_address),
+        request.scheme == "https",
+    )
+
+
+def root(facts: Facts) -> Struct:
+    """The outermost dot."""
+    return Struct(ROOT, facts)
