@@ -6,7 +6,7 @@ import pytest
 
 from tornado_proxy.storage.memory import MemoryObject, MemoryStore
 from tornado_proxy.storage.s3 import S3Store
-from tornado_proxy.storage.s3.body import S3Object
+from tornado_proxy.storage.s3.boto3_reads import S3Object
 from tornado_proxy.storage.store import Entry, Opened, Store
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]

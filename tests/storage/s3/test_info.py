@@ -7,7 +7,7 @@ import pytest
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.cursor import from_token
-from tornado_proxy.storage.s3.info import content_range, object_info, page
+from tornado_proxy.storage.s3.info import content_range, list_answer, object_info, page
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
 
@@ -80,7 +80,7 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 )
 def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
     """Files and directories are one list, without the marker and what was told before, and no longer than asked for."""
-    found = page(answer, "d/", after, limit)
+    found = page(list_answer(answer), "d/", after, limit)
     assert ([entry.name for entry in found.entries], found.exists) == (names, exists)
     assert found.next_token is None if token is None else from_token(found.next_token) == token
 
@@ -88,4 +88,4 @@ def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
 def test_an_entry_has_what_s3_says_of_it():
     """A file has size, date and ETag; a directory has none of them."""
     answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
-    assert page(answer, "d/", "", 5) == Page((Entry("a"), Entry("b/")))
+    assert page(list_answer(answer), "d/", "", 5) == Page((Entry("a"), Entry("b/")))

@@ -27,7 +27,7 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.body import CHUNK
+from tornado_proxy.storage.s3.boto3_reads import CHUNK
 from tornado_proxy.storage.store import Write
 
 ANY = Conditions()

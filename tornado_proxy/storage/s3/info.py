@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,14 @@ from tornado_proxy.storage.cursor import to_token
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
 _CHECKSUM = "Checksum"
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswer:
+    """What one ListObjectsV2 answers: entries in no order, whose names are whole keys and whole common prefixes."""
+
+    entries: tuple[Entry, ...]
+    truncated: bool = False
 
 
 def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
@@ -44,24 +53,26 @@ def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
     return part
 
 
-def page(answer: Mapping[str, Any], prefix: str, after: str, limit: int) -> Page:
+def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
+    """What boto3 makes of a ListObjectsV2."""
+    files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
+    directories = tuple(Entry(listed["Prefix"]) for listed in answer.get("CommonPrefixes", ()))
+    return ListAnswer(files + directories, bool(answer.get("IsTruncated")))
+
+
+def page(answer: ListAnswer, prefix: str, after: str, limit: int) -> Page:
     """A page of at most `limit` entries after a name; an S3 may tell the directory of that name once more."""
-    files = (_entry(listed, prefix) for listed in answer.get("Contents", ()))
-    directories = (Entry(listed["Prefix"].removeprefix(prefix)) for listed in answer.get("CommonPrefixes", ()))
+    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in answer.entries)
     # A name that is empty is the marker's; names are compared as S3 does, by their code points (and so by their bytes).
-    entries = sorted((entry for entry in (*files, *directories) if entry.name > after), key=lambda entry: entry.name)
+    entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
-    more = bool(answer.get("IsTruncated")) or len(entries) > limit
-    return Page(
-        shown,
-        to_token(shown[-1].name) if more and shown else None,
-        exists=bool(answer.get("Contents") or answer.get("CommonPrefixes")),
-    )
+    more = answer.truncated or len(entries) > limit
+    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(answer.entries))
 
 
-def _entry(listed: Mapping[str, Any], prefix: str) -> Entry:
+def _entry(listed: Mapping[str, Any]) -> Entry:
     return Entry(
-        name=listed["Key"].removeprefix(prefix),
+        name=listed["Key"],
         size=listed.get("Size"),
         last_modified=_in_seconds(listed.get("LastModified")),
         etag=listed.get("ETag"),

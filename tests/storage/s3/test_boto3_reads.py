@@ -8,7 +8,7 @@ import pytest
 
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.errors import Unreachable
-from tornado_proxy.storage.s3.body import CHUNK, opened
+from tornado_proxy.storage.s3.boto3_reads import CHUNK, opened
 
 
 class Stream(io.BytesIO):

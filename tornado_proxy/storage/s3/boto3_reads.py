@@ -1,20 +1,28 @@
-"""An object of S3 whose body is read in threads, a chunk at a time, as its reader asks for them."""
+"""Reads of a bucket by boto3, in threads; a body is read chunk by chunk, as its reader asks for it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from http.client import IncompleteRead
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.s3.client import Parameters
 from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.info import content_range, object_info
+from tornado_proxy.storage.s3.info import ListAnswer, content_range, list_answer, object_info
 from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.store import ObjectInfo
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
 
 CHUNK = 256 * 1024
 """The bytes that one call of a thread reads: fewer make more calls, more make a slow S3 look stuck."""
@@ -107,3 +115,48 @@ def _first_chunk(raw: Readable, length: int) -> bytes:
     if len(chunk) < min(CHUNK, length):
         raise IncompleteRead(chunk)
     return chunk
+
+
+class Boto3Reads:
+    """The calls that reads are made of, made by boto3's client in threads."""
+
+    def __init__(self, bucket: Bucket, client: S3Client, threads: Threads) -> None:
+        self._bucket = bucket
+        self._client = client
+        self._threads = threads
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
+        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        wanted: Parameters = {
+            **({"Range": part.to_header()} if part else {}),
+            **({"IfMatch": if_match} if if_match else {}),
+        }
+
+        def fetch() -> S3Object:
+            return opened(self._client.get_object(Bucket=self._bucket.name, Key=key, **wanted), self._threads)
+
+        return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Send a HeadObject."""
+
+        def look() -> ObjectInfo:
+            answer = self._client.head_object(Bucket=self._bucket.name, Key=key)
+            return object_info(answer, answer.get("ContentLength"))
+
+        return await self._run(f"HeadObject of `{key}`", look)
+
+    async def list(self, prefix: str, after: str | None, limit: int) -> ListAnswer:
+        """Send a ListObjectsV2 with the delimiter `/`, `StartAfter` where it is given, and `MaxKeys` of `limit`."""
+        wanted: Parameters = {"Prefix": prefix, "Delimiter": "/", "MaxKeys": limit}
+        rest: Parameters = {"StartAfter": after} if after else {}
+        list_objects = partial(self._client.list_objects_v2, Bucket=self._bucket.name, **wanted, **rest)
+        return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
+
+    async def close(self) -> None:
+        """Let go of the threads; those with which an object is still read end with it."""
+        self._threads = Threads.ended()
+
+    async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
+        with translated(f"{doing} in `{self._bucket.name}`"):
+            return await self._threads.run(call, undo)

@@ -6,7 +6,7 @@ import pytest
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, Unreachable
-from tornado_proxy.storage.s3.writing import Precondition, after_a_look, at_once
+from tornado_proxy.storage.s3.writes import Precondition, after_a_look, at_once
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

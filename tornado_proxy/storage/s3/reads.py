@@ -1,0 +1,149 @@
+"""Reads of a bucket: what S3 cannot be left to decide is decided here, over three calls that send requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import Conditions, Outcome
+from tornado_proxy.semantics.etags import ANY, is_etag, is_weak
+from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.cursor import from_token, start_after
+from tornado_proxy.storage.errors import (
+    Busy,
+    NotModified,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+)
+from tornado_proxy.storage.s3.info import ListAnswer, page
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page
+
+_LONGEST_PAGE = 1000
+_MOST_LOOKS = 2
+
+
+class ReadCalls(Protocol):
+    """The calls that reads are made of: each sends one request (and retries it), and raises `StorageError`.
+
+    Keys are never empty.
+    """
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
+        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        ...
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Send a HeadObject."""
+        ...
+
+    async def list(self, prefix: str, after: str | None, limit: int) -> ListAnswer:
+        """Send a ListObjectsV2 with the delimiter `/`, `StartAfter` where it is given, and `MaxKeys` of `limit`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what the calls hold; an object that is still open may be read to its end."""
+        ...
+
+
+class Reader:
+    """Opens, looks at and lists the objects of a bucket.
+
+    S3 itself decides what it decides everywhere alike: an If-Match of one strong ETag. All other conditions of a GET
+    are decided here, after a HEAD, and the GET is pinned to the ETag that was decided on. A 304 then costs one call,
+    and has all the headers that RFC 9110 15.4.5 asks for, which the answers of S3 have not.
+    """
+
+    def __init__(self, calls: ReadCalls) -> None:
+        self._calls = calls
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+        """The object's info and body, or the part of it that was asked for."""
+        _check(key)
+        conditions, part = _effective(conditions, part)
+        if not _s3_decides(conditions, part):
+            return await self._open_after_a_look(key, conditions, part)
+        if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
+        try:
+            return await self._calls.get(key, part, if_match if isinstance(if_match, str) else None)
+        except PreconditionFailed:
+            if conditions.if_range is None:
+                raise
+            # If-Range does not hold: the whole representation, whatever it is by now (RFC 9110 13.1.5).
+            return await self._calls.get(key, None, None)
+        except RangeUnsatisfiable:
+            # Not every S3 says how many bytes there are, nor takes the suffix of an empty object for the whole of it.
+            return await self._open_after_a_look(key, conditions, part)
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        _check(key)
+        info = await self._calls.head(key)
+        match conditions.decide(info.etag, info.last_modified):
+            case Outcome.NOT_MODIFIED:
+                raise NotModified(f"`{key}` is what the client has", info)
+            case Outcome.PRECONDITION_FAILED:
+                raise PreconditionFailed(f"`{key}` is not what the client expects")
+            case Outcome.PROCEED:
+                return info
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
+        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        after = from_token(token)
+        start = start_after(prefix, after) if after else None
+        # One more than is shown, for the marker.
+        answer = await self._calls.list(prefix, start, min(limit + 1, _LONGEST_PAGE))
+        found = page(answer, prefix, after, limit)
+        return found if found.entries or not after else await self.list(prefix, None, limit)
+
+    async def close(self) -> None:
+        """Let go of what the calls hold; an object that is still open may be read to its end."""
+        await self._calls.close()
+
+    async def _open_after_a_look(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
+        """Decide on what a HEAD says, and open that very representation; once more if it has changed in between."""
+        for _ in range(_MOST_LOOKS):
+            info = await self.head(key, conditions)
+            part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
+            wanted = part and part.resolve(info.size)
+            if wanted is not None and wanted.first is None:
+                raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+            pin = info.etag if info.etag and is_strong(info.etag) else None
+            try:
+                return await self._calls.get(key, part if wanted else None, pin)
+            except PreconditionFailed:
+                continue
+        raise Busy(f"`{key}` changes faster than it can be opened")
+
+
+def _check(key: str) -> None:
+    if not key:
+        raise ObjectMissing("the empty key names no object")
+
+
+def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditions, ByteRange | None]:
+    """What is left to decide of an object that exists: `If-Match: *` holds, a weak If-Range voids a Range."""
+    if conditions.if_match == (ANY,):
+        conditions = replace(conditions, if_match=())
+    if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
+        part = None
+    return conditions if part else replace(conditions, if_range=None), part
+
+
+def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
+    """Whether S3 can be left to decide a GET, without a look at the object.
+
+    The last 0 bytes of an object are no range that can be satisfied, but some S3s send the whole object.
+    """
+    match conditions:
+        case Conditions((), (), None, None, None):
+            return part != ByteRange(None, 0)
+        case Conditions((etag,), (), None, None, None) | Conditions((), (), None, None, str(etag)):
+            return is_strong(etag)
+    return False
+
+
+def is_strong(etag: str) -> bool:
+    """Whether a member of If-Match is one that S3 compares as RFC 9110 8.8.3.2 asks."""
+    return is_etag(etag) and not is_weak(etag)

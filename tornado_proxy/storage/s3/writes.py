@@ -1,0 +1,157 @@
+"""Writes to a bucket by boto3, in threads: uploads whole or in parts, DELETE, signed URLs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.etags import ANY
+from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
+from tornado_proxy.storage.s3.client import Parameters
+from tornado_proxy.storage.s3.failures import translated
+from tornado_proxy.storage.s3.parts import Part, cut
+from tornado_proxy.storage.s3.reads import is_strong
+from tornado_proxy.storage.s3.threads import Threads
+from tornado_proxy.storage.s3.upload import Upload
+from tornado_proxy.storage.store import ObjectInfo, Stored, Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
+
+_UNCONDITIONAL = Conditions()
+_NOTHING_THERE = {"IfNoneMatch": ANY}
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The parameters of the write, and what it raises when S3 finds that they do not hold."""
+
+    parameters: Parameters = field(default_factory=dict)
+    refusal: type[StorageError] = PreconditionFailed
+
+    @contextmanager
+    def decided(self) -> Iterator[None]:
+        """Around the write: S3 finds an object in the way, or another than it should replace, or none (a 404)."""
+        try:
+            yield
+        except (PreconditionFailed, ObjectMissing) as error:
+            raise self.refusal(str(error)) from error
+
+
+def at_once(write: Write) -> Precondition | None:
+    """The precondition of a write that S3 can decide alone; None where the object must be looked at first."""
+    match write:
+        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition()
+        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE, ObjectExists)
+        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE)
+        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
+            return Precondition({"IfMatch": etag})
+    return None
+
+
+def after_a_look(write: Write, found: ObjectInfo | None) -> Precondition:
+    """The precondition of a write for which this was found: that it still is there as it was, or still is not.
+
+    Raises what stands against the write already.
+    """
+    if found is not None and not write.replace:
+        raise ObjectExists("an object that may not be replaced is there")
+    etag, date = (found.etag, found.last_modified) if found else (None, None)
+    if not write.conditions.allow_write(etag, date, exists=found is not None):
+        raise PreconditionFailed("the object to be replaced is not what the client expects")
+    if found is None:
+        return Precondition(_NOTHING_THERE, PreconditionFailed if write.replace else ObjectExists)
+    return Precondition({"IfMatch": etag} if etag else {})
+
+
+class Writer:
+    """Stores and removes the objects of a bucket, and signs their URLs; `head` looks at an object before a write."""
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        client: S3Client,
+        threads: Threads,
+        head: Callable[[ObjectKey, Conditions], Awaitable[ObjectInfo]],
+    ) -> None:
+        self._bucket = bucket
+        self._client = client
+        self._threads = threads
+        self._head = head
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again.
+
+        Up to one part is sent at once, more as an upload in parts of which three are in memory at most.
+        """
+        precondition = at_once(write) or after_a_look(write, await self._look(key))
+        said: Parameters = {"ContentType": write.content_type} if write.content_type else {}
+        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size)) as parts:
+            first = await anext(parts)
+            if not first.is_last:
+                target = {"Bucket": self._bucket.name, "Key": key}
+                upload = await Upload.begin(self._client, self._threads, target, said)
+                return await _put_in_parts(upload, first, parts, precondition)
+        whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
+        put = partial(self._client.put_object, **whole)
+        with precondition.decided():
+            return _stored(await self._call("PutObject", key, put))
+
+    async def remove(self, key: ObjectKey) -> None:
+        """Remove an object; a missing one is no error, as in S3."""
+        with suppress(ObjectMissing):
+            await self._call("DeleteObject", key, self._client.delete_object)
+
+    async def sign(self, key: ObjectKey, expires: int) -> str:
+        """A URL that fetches the object for a time in seconds; needs no network."""
+        parameters = {"Bucket": self._bucket.name, "Key": key}
+        sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
+        with translated(f"signing `{key}` in `{self._bucket.name}`"):
+            return await self._threads.run(sign)
+
+    async def close(self) -> None:
+        """Let go of the threads."""
+        self._threads = Threads.ended()
+
+    async def _look(self, key: ObjectKey) -> ObjectInfo | None:
+        """The object's info, if there is one."""
+        try:
+            return await self._head(key, _UNCONDITIONAL)
+        except ObjectMissing:
+            return None
+
+    async def _call(self, operation: str, key: str, method: Callable[..., T]) -> T:
+        """What an operation on an object answers."""
+        if not key:
+            raise ObjectMissing("the empty key names no object")
+        with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
+            return await self._threads.run(partial(method, Bucket=self._bucket.name, Key=key))
+
+
+async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
+    """Send the parts, and make them an object; if anything fails, no part stays behind."""
+    try:
+        await upload.send(first)
+        async for part in parts:
+            await upload.send(part)
+        with precondition.decided():
+            return _stored(await upload.complete(precondition.parameters))
+    except BaseException:
+        with suppress(StorageError):
+            await upload.abort()
+        raise
+
+
+def _stored(answer: Parameters) -> Stored:
+    return Stored(answer.get("ETag"), answer.get("VersionId"))
