@@ -165,6 +165,12 @@ def test_a_form_names_its_boundary(content_type):
         boundary(content_type)
 
 
+def test_a_type_that_is_too_long_is_not_parsed():
+    """A Content-Type of any length costs next to nothing."""
+    with pytest.raises(MalformedForm, match="the Content-Type is too long"):
+        boundary("multipart/form-data; boundary=b" + ";a" * 1000)
+
+
 def test_a_boundary_has_a_length():
     """A boundary that no one needs is refused."""
     with pytest.raises(MalformedForm, match="boundary is unusable"):

@@ -47,7 +47,6 @@ def test_the_best_offer_is_chosen(accept, expected):
         "text/plain;q=high",
         "text/plain;q=",
         ";;",
-        '"',
         "text/plain;q=0.1234",
         "/",
     ],
@@ -55,6 +54,12 @@ def test_the_best_offer_is_chosen(accept, expected):
 def test_a_broken_member_is_passed_over(broken):
     """A member that is ill-formed says nothing; the others count."""
     assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
+
+
+@pytest.mark.parametrize("unclosed", ['"', '"\\', 'text/html;a="b, text/html', '"\\"'])
+def test_a_quote_that_is_not_closed_takes_the_rest(unclosed):
+    """What stands before the member with the quote counts; what follows it belongs to the member."""
+    assert negotiate(f"application/json;q=0.1, {unclosed}, text/plain", (HTML, JSON, TEXT)) == JSON
 
 
 def test_long_runs_of_blanks_are_read_in_time():

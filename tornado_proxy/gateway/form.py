@@ -36,8 +36,14 @@ _Token = FilePart | bytes
 _MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may stand in it twice, escaped
 
 
+# A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
+_LONGEST_CONTENT_TYPE = 1024
+
+
 def boundary(content_type: str | None) -> bytes:
     """The boundary that a Content-Type announces; raises `NotAForm`, or `MalformedForm` where it names none."""
+    if content_type and len(content_type) > _LONGEST_CONTENT_TYPE:
+        raise MalformedForm("the Content-Type is too long")
     media_type, options = parse_options_header(content_type)
     if media_type != b"multipart/form-data":
         raise NotAForm("the body is not `multipart/form-data`")

@@ -10,7 +10,8 @@ _QUOTED = r'"(?:[^"\\]|\\.)*"'
 # Blanks are taken possessively: two runs of them that meet would take quadratic time to fail.
 _PARAMETER = rf"[ \t]*+;[ \t]*+(?:{_TOKEN}=(?:{_TOKEN}|{_QUOTED}))?"
 _MEMBER = re.compile(rf"[ \t]*+(?P<range>{_TOKEN}/{_TOKEN})(?P<parameters>(?:{_PARAMETER})*+)[ \t]*")
-_BETWEEN_COMMAS = re.compile(rf"(?:{_QUOTED}|[^,\"])+")
+# A quote that is not closed takes all that follows. Were it refused instead, each of many would be tried to the end.
+_BETWEEN_COMMAS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*+(?:"|\\?\Z))++', re.DOTALL)
 _WEIGHT = re.compile(r";[ \t]*q=(?P<weight>[^; \t]*)", re.IGNORECASE)
 _QVALUE = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 
