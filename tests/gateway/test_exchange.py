@@ -122,7 +122,7 @@ async def test_a_template_reads_the_user():
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 404), (Unreachable("x"), 502)],
+    [(AccessDenied("secret-key"), 403), (BucketMissing("secret-bucket"), 502), (Unreachable("x"), 502)],
 )
 async def test_no_page_tells_what_the_store_said(error, status):
     """The reason is the operator's; the client gets a sentence and an id."""

@@ -19,7 +19,7 @@ TABLE = [
     (BadPath("secret"), 400, ()),
     (NotAForm("secret"), 415, ()),
     (errors.ObjectMissing("secret"), 404, ()),
-    (errors.BucketMissing("secret"), 404, ()),
+    (errors.BucketMissing("secret"), 502, ()),
     (errors.AccessDenied("secret"), 403, ()),
     (errors.PreconditionFailed("secret"), 412, ()),
     (errors.RangeUnsatisfiable("secret", 12), 416, (("Content-Range", "bytes */12"),)),

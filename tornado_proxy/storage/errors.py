@@ -2,7 +2,7 @@
 
 StorageError
 ├── ObjectMissing        no such key                                          → 404
-├── BucketMissing        no such bucket                                       → 404
+├── BucketMissing        no such bucket: the configuration or the bucket      → 502
 ├── AccessDenied         the store's credentials do not allow it              → 403
 ├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
 ├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
@@ -32,7 +32,7 @@ class ObjectMissing(StorageError):
 
 
 class BucketMissing(StorageError):
-    """There is no bucket of that name."""
+    """There is no bucket of that name: nothing that a client asked for, so never a 404."""
 
 
 class AccessDenied(StorageError):

@@ -80,8 +80,6 @@ def test_what_s3_answers(status, code, expected):
         (theirs.CredentialRetrievalError(provider="iam-role", error_msg="gone"), ours.UpstreamError),
         (theirs.ParamValidationError(report="bad"), ours.UpstreamError),
         (ResponseParserError("no XML"), ours.UpstreamError),
-        (KeyError("UploadId"), ours.UpstreamError),
-        (ValueError("Invalid endpoint"), ours.UpstreamError),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
@@ -92,7 +90,9 @@ def test_what_keeps_s3_from_answering(error, expected):
     assert (type(caught.value), caught.value.__cause__) == (expected, error)
 
 
-@pytest.mark.parametrize("error", [ours.Busy("so it is"), ZeroDivisionError(), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [ours.Busy("so it is"), KeyError("key"), ValueError("value"), TypeError(), KeyboardInterrupt()]
+)
 def test_what_is_not_theirs_passes(error):
     """Errors that are ours already, and mistakes, come through as they are."""
     with pytest.raises(type(error)) as caught, translated("reading"):

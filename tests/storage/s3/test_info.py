@@ -7,6 +7,7 @@ import pytest
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.cursor import from_token
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.info import content_range, list_answer, object_info, page
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
@@ -38,10 +39,17 @@ def test_an_answer_that_says_nothing_is_an_info_too():
     assert object_info({}, 7) == ObjectInfo(7)
 
 
-def test_an_object_without_a_size_is_none():
-    """An answer that does not tell the size is no object."""
-    with pytest.raises(ValueError, match="size"):
-        object_info({}, None)
+@pytest.mark.parametrize("size", [None, -1])
+def test_an_object_without_a_size_is_an_error(size):
+    """An answer that does not give the size cannot be served."""
+    with pytest.raises(UpstreamError, match="size"):
+        object_info({}, size)
+
+
+def test_a_date_out_of_range_is_left_out():
+    """The last day of the year 9999 in a zone behind UTC is no date in UTC."""
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
+    assert object_info({"LastModified": last}, 7).last_modified is None
 
 
 def test_a_part_is_told():
@@ -50,10 +58,20 @@ def test_a_part_is_told():
     assert content_range({}) is None
 
 
-def test_a_part_must_name_bytes():
-    """An answer that names no bytes is no part."""
-    with pytest.raises(ValueError, match="names no bytes"):
-        content_range({"ContentRange": "bytes */100"})
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"ContentRange": "bytes */100"}, "names no bytes"),
+        ({"ContentRange": "nonsense"}, "invalid Content-Range `nonsense`"),
+        ({"ContentRange": "bytes 5-3/100"}, "invalid Content-Range"),
+        ({"ContentRange": "bytes 0-3/100", "ContentLength": 10}, "10 bytes for the Content-Range"),
+        ({"ResponseMetadata": {"HTTPStatusCode": 206}}, "206 without a Content-Range"),
+    ],
+)
+def test_a_part_that_contradicts_itself_is_an_error(answer, message):
+    """An answer that names no bytes, or others than it sends, cannot be served."""
+    with pytest.raises(UpstreamError, match=message):
+        content_range(answer)
 
 
 def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:
@@ -80,7 +98,7 @@ def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = Fal
 )
 def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
     """Files and directories are one list, without the marker and what was told before, and no longer than asked for."""
-    found = page(list_answer(answer), "d/", after, limit)
+    found = page([list_answer(answer)], "d/", after, limit)
     assert ([entry.name for entry in found.entries], found.exists) == (names, exists)
     assert found.next_token is None if token is None else from_token(found.next_token) == token
 
@@ -88,4 +106,22 @@ def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
 def test_an_entry_has_what_s3_says_of_it():
     """A file has size, date and ETag; a directory has none of them."""
     answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
-    assert page(list_answer(answer), "d/", "", 5) == Page((Entry("a"), Entry("b/")))
+    assert page([list_answer(answer)], "d/", "", 5) == Page((Entry("a"), Entry("b/")))
+
+
+@pytest.mark.parametrize("answer", [{"Contents": [{"Size": 1}]}, {"CommonPrefixes": [{}]}])
+def test_an_entry_without_a_name_is_an_error(answer):
+    """A listing that does not name what it lists cannot be shown."""
+    with pytest.raises(UpstreamError, match="without"):
+        list_answer(answer)
+
+
+def test_an_entry_outside_the_prefix_is_an_error():
+    """A key that was not asked for is never shown."""
+    with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
+        page([list_answer(listing("e/a"))], "d/", "", 5)
+
+
+def test_a_senseless_size_is_left_out():
+    """A negative size is not shown, and the rest of the entry is."""
+    assert list_answer({"Contents": [{"Key": "a", "Size": -3}]}).entries == (Entry("a"),)

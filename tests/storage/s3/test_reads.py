@@ -6,14 +6,17 @@ from datetime import UTC, datetime
 import pytest
 
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
     Busy,
     NotModified,
     ObjectMissing,
     PreconditionFailed,
     RangeUnsatisfiable,
     StorageError,
+    UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer
 from tornado_proxy.storage.s3.reads import Reader
@@ -22,6 +25,22 @@ from tornado_proxy.storage.store import Entry, ObjectInfo
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 THERE = ObjectInfo(10, '"1"', NOW)
 PART = ByteRange(2, 5)
+
+
+@dataclass
+class Object:
+    """An object opened, whose body is not read."""
+
+    info: ObjectInfo = THERE
+    content_range: ContentRange | None = None
+    is_closed: bool = False
+
+    async def close(self) -> None:
+        """Note it."""
+        self.is_closed = True
+
+
+OPENED = Object()
 
 
 @dataclass
@@ -46,9 +65,9 @@ class Calls:
         """The next answer."""
         return await self._answer("head")
 
-    async def list(self, prefix, after, limit):
+    async def list(self, prefix, after, limit, continuation=None):
         """The next answer."""
-        return await self._answer("list", after, limit)
+        return await self._answer("list", after, limit, *([continuation] if continuation else []))
 
     async def close(self) -> None:
         """Note it."""
@@ -69,8 +88,8 @@ class Calls:
 )
 async def test_what_s3_decides_is_one_call(conditions, part, expected):
     """An If-Match of one strong ETag is left to S3."""
-    calls = Calls(["opened"])
-    assert await Reader(calls).open("a", conditions, part) == "opened"
+    calls = Calls([OPENED])
+    assert await Reader(calls).open("a", conditions, part) == OPENED
     assert calls.made == [expected]
 
 
@@ -85,8 +104,8 @@ async def test_what_s3_decides_is_one_call(conditions, part, expected):
 )
 async def test_other_conditions_are_decided_after_a_look(conditions, part, expected):
     """A HEAD decides, and the GET is pinned to what it found."""
-    calls = Calls([THERE, "opened"])
-    assert await Reader(calls).open("a", conditions, part) == "opened"
+    calls = Calls([THERE, OPENED])
+    assert await Reader(calls).open("a", conditions, part) == OPENED
     assert calls.made == [("head",), expected]
 
 
@@ -108,8 +127,8 @@ async def test_what_a_look_decides_against_costs_one_call(conditions, part, erro
 
 async def test_an_if_range_that_does_not_hold_is_the_whole_object():
     """A GET that is refused for its If-Range is sent again without it."""
-    calls = Calls([PreconditionFailed("changed"), "opened"])
-    assert await Reader(calls).open("a", Conditions(if_range='"1"'), PART) == "opened"
+    calls = Calls([PreconditionFailed("changed"), OPENED])
+    assert await Reader(calls).open("a", Conditions(if_range='"1"'), PART) == OPENED
     assert calls.made[1] == ("get", None, None)
 
 
@@ -152,6 +171,70 @@ async def test_a_token_after_which_nothing_lies_leads_to_the_first_page():
     reader = Reader(calls)
     token = (await reader.list("d/", None, 1)).next_token
     assert [entry.name for entry in (await reader.list("d/", token, 1)).entries] == ["a"]
+
+
+async def test_a_truncated_answer_without_entries_is_followed():
+    """A listing goes on where S3 says, though an answer holds only the marker or nothing."""
+    calls = Calls(
+        [
+            ListAnswer((Entry("d/"),), truncated=True, continuation="1"),
+            ListAnswer((), truncated=True, continuation="2"),
+            ListAnswer((Entry("d/a"),)),
+        ]
+    )
+    page = await Reader(calls).list("d/", None, 5)
+    assert ([entry.name for entry in page.entries], page.next_token) == (["a"], None)
+    assert calls.made == [("list", None, 6), ("list", None, 6, "1"), ("list", None, 6, "2")]
+
+
+@pytest.mark.parametrize("continuation", ["again", None])
+async def test_truncated_answers_without_entries_end(continuation):
+    """An S3 that goes on with nothing for ever, or does not say where, is an error and no endless loop."""
+    calls = Calls([ListAnswer((), truncated=True, continuation=continuation) for _ in range(20)])
+    with pytest.raises(UpstreamError, match="truncated answers without an entry"):
+        await Reader(calls).list("d/", None, 5)
+    assert len(calls.made) == (10 if continuation else 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        (None, ContentRange(0, 3, 10)),
+        (PART, ContentRange(0, 3, 10)),
+        (PART, ContentRange(2, 4, 10)),
+        (ByteRange(8, 20), ContentRange(8, 8, 10)),
+    ],
+)
+async def test_a_part_that_was_not_asked_for_is_an_error(asked, sent):
+    """A 206 with other bytes than the client wants is closed and never passed on."""
+    other = Object(content_range=sent)
+    with pytest.raises(UpstreamError, match="was not asked for"):
+        await Reader(Calls([other])).open("a", Conditions(), asked)
+    assert other.is_closed
+
+
+async def test_the_part_that_was_asked_for_is_opened():
+    """A range that reaches past the end is the part up to it."""
+    part = Object(content_range=ContentRange(8, 9, 10))
+    assert await Reader(Calls([part])).open("a", Conditions(), ByteRange(8, 20)) is part
+
+
+async def test_a_head_of_a_missing_bucket_is_not_a_missing_object():
+    """A HEAD's 404 has no code: a listing says whether it is the bucket."""
+    calls = Calls([ObjectMissing("404"), BucketMissing("NoSuchBucket")])
+    with pytest.raises(BucketMissing):
+        await Reader(calls).head("a", Conditions())
+
+
+@pytest.mark.parametrize(("answer", "lists"), [(ListAnswer(()), 1), (AccessDenied("no"), 2)])
+async def test_a_bucket_that_was_seen_is_not_looked_for_again(answer, lists):
+    """A missing object costs a listing once a minute; one that is not allowed says nothing."""
+    calls = Calls([ObjectMissing("404"), answer, ObjectMissing("404"), answer])
+    reader = Reader(calls)
+    for _ in range(2):
+        with pytest.raises(ObjectMissing):
+            await reader.head("a", Conditions())
+    assert [call[0] for call in calls.made].count("list") == lists
 
 
 async def test_closing_closes_the_calls():

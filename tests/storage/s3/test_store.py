@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from endless_s3 import endless_s3
-from scripted_s3 import Then, an_error, an_object, ending, reply, scripted_s3
+from scripted_s3 import Reply, Then, an_error, an_object, ending, reply, scripted_s3
 from stores import body_of, pieces, store_at
 
 from tornado_proxy.semantics.conditions import Conditions
@@ -123,6 +123,74 @@ async def test_a_part_that_is_not_told_is_an_error(told):
     with scripted_s3(replace(an_object(b"0123"), data=an_object(b"0123", Content_Range=told).data)) as s3:
         async with store_at(s3.url) as store:
             with pytest.raises(UpstreamError):
+                await store.open("a", ANY, ByteRange(0, 3))
+
+
+def raw(*lines: str, body: bytes = b"") -> Reply:
+    return Reply("\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode() + body, Then.CLOSE)
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        raw("Content-Length: -5"),
+        raw("Content-Length: five"),
+        raw("Content-Length: 5", "Content-Length: 7", body=b"0123456"),
+        raw("Content-Length: 2", "Last-Modified: yesterday", body=b"ab"),
+        raw("Content-Length: 2", "Last-Modified: 99999999999999999999", body=b"ab"),
+        Reply(b"HTTP/1.1 200 OK\r\n" + b"x" * 70_000 + b"\r\n\r\n", Then.CLOSE),
+        Reply(b"nonsense\r\n\r\n", Then.CLOSE),
+        Reply(b"HTTP/1.1 two hundred\r\n\r\n", Then.CLOSE),
+    ],
+)
+async def test_a_senseless_head_of_an_answer_is_an_error(operation, answer):
+    """Lengths and dates that are none are an error of S3's, not a defect of ours."""
+    with scripted_s3(*[answer] * 3) as s3:
+        async with store_at(s3.url, max_attempts=1) as store:
+            with pytest.raises((UpstreamError, Unreachable)):
+                await OPERATIONS[operation](store)
+
+
+@pytest.mark.parametrize("operation", ["open", "head"])
+async def test_a_date_at_the_end_of_time_is_left_out(operation):
+    """An object whose date has no UTC is served without it."""
+    with scripted_s3(raw("Content-Length: 0", "Last-Modified: Fri, 31 Dec 9999 23:59:59 -0500")) as s3:
+        async with store_at(s3.url) as store:
+            found = await OPERATIONS[operation](store)
+            assert (found if operation == "head" else found.info).last_modified is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<Contents><Key>a/b</Key><Size>many</Size></Contents>",
+        "<Contents><Key>a/b</Key><LastModified>soon</LastModified></Contents>",
+        "<Contents><Size>1</Size></Contents>",
+        "<Contents/>",
+        "<CommonPrefixes/>",
+        "<Contents><Key><Key>a</Key></Key></Contents>",
+        "<Contents>text</Contents><IsTruncated>maybe</IsTruncated>",
+        "<IsTruncated>true</IsTruncated>",
+    ],
+)
+async def test_a_senseless_listing_is_an_error(content):
+    """Entries without a name, numbers and dates that are none: an error of S3's, not a defect of ours."""
+    answer = reply(200, f"<ListBucketResult>{content}</ListBucketResult>".encode())
+    with scripted_s3(answer) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError):
+                await store.list("a/")
+
+
+async def test_more_bytes_than_the_part_has_are_an_error():
+    """A 206 whose range is shorter than its body is never passed on."""
+    sent = (
+        "HTTP/1.1 206 OK\r\nContent-Range: bytes 0-3/10\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n0\r\n\r\n"
+    )
+    with scripted_s3(Reply(sent.encode())) as s3:
+        async with store_at(s3.url) as store:
+            with pytest.raises(UpstreamError, match="more than the 4 bytes"):
                 await store.open("a", ANY, ByteRange(0, 3))
 
 

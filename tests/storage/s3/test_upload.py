@@ -139,8 +139,18 @@ async def test_an_upload_without_an_identifier_is_an_error():
     """An answer that does not say what the S3 API promises is an error of ours."""
     with scripted_s3(reply(200, b"<InitiateMultipartUploadResult/>")) as s3:
         async with store_at(s3.url) as store:
-            with pytest.raises(UpstreamError, match="beginning an upload of `a`: KeyError"):
+            with pytest.raises(UpstreamError, match="begins an upload of `a` without an UploadId"):
                 await begin(store)
+
+
+async def test_a_part_without_an_etag_is_an_error():
+    """A part that S3 does not name cannot be made part of an object."""
+    with scripted_s3(BEGUN, reply(200)) as s3:
+        async with store_at(s3.url) as store:
+            upload = await begin(store)
+            await upload.send(Part(1, bytearray(b"a"), is_last=True))
+            with pytest.raises(UpstreamError, match="takes part 1 without an ETag"):
+                await upload.complete({})
 
 
 async def test_an_abort_without_threads_is_unreachable():

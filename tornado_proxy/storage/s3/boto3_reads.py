@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
-from tornado_proxy.storage.errors import Unreachable
-from tornado_proxy.storage.s3.client import Parameters
+from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.info import ListAnswer, content_range, list_answer, object_info
 from tornado_proxy.storage.s3.threads import Threads
@@ -94,7 +94,7 @@ class S3Object:
 
 
 def opened(answer: Mapping[str, Any], threads: Threads) -> S3Object:
-    """The object of a GetObject, in the thread that made it; raises what boto3 does, and ValueError.
+    """The object of a GetObject, in the thread that made it; raises what boto3 does, and `UpstreamError`.
 
     The first chunk is read here: an S3 that fails so early can still be answered for.
     """
@@ -114,6 +114,8 @@ def _first_chunk(raw: Readable, length: int) -> bytes:
     chunk = raw.read(CHUNK)
     if len(chunk) < min(CHUNK, length):
         raise IncompleteRead(chunk)
+    if len(chunk) > length:
+        raise UpstreamError(f"S3 sends more than the {length} bytes that it announces")
     return chunk
 
 
@@ -133,7 +135,7 @@ class Boto3Reads:
         }
 
         def fetch() -> S3Object:
-            return opened(self._client.get_object(Bucket=self._bucket.name, Key=key, **wanted), self._threads)
+            return opened(ask(self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted), self._threads)
 
         return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
 
@@ -141,16 +143,22 @@ class Boto3Reads:
         """Send a HeadObject."""
 
         def look() -> ObjectInfo:
-            answer = self._client.head_object(Bucket=self._bucket.name, Key=key)
+            answer = ask(self._client.head_object, Bucket=self._bucket.name, Key=key)
             return object_info(answer, answer.get("ContentLength"))
 
         return await self._run(f"HeadObject of `{key}`", look)
 
-    async def list(self, prefix: str, after: str | None, limit: int) -> ListAnswer:
-        """Send a ListObjectsV2 with the delimiter `/`, `StartAfter` where it is given, and `MaxKeys` of `limit`."""
-        wanted: Parameters = {"Prefix": prefix, "Delimiter": "/", "MaxKeys": limit}
-        rest: Parameters = {"StartAfter": after} if after else {}
-        list_objects = partial(self._client.list_objects_v2, Bucket=self._bucket.name, **wanted, **rest)
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the other two where they are given."""
+        wanted: Parameters = {
+            "Bucket": self._bucket.name,
+            "Prefix": prefix,
+            "Delimiter": "/",
+            "MaxKeys": limit,
+            **({"StartAfter": after} if after else {}),
+            **({"ContinuationToken": continuation} if continuation else {}),
+        }
+        list_objects = partial(ask, self._client.list_objects_v2, **wanted)
         return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
 
     async def close(self) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import botocore.session
@@ -15,10 +15,13 @@ from botocore.exceptions import NoCredentialsError
 from botocore.loaders import Loader
 
 from tornado_proxy.config.model import Bucket
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.failures import translated
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
+
+T = TypeVar("T")
 
 Parameters = Mapping[str, Any]
 """Parameters of an operation, by the names of the S3 API."""
@@ -36,18 +39,30 @@ def make_client(bucket: Bucket, threads: int) -> S3Client:
 
     Credentials of boto3's own chain are looked for when a request needs them, not here: some come over the network.
     """
-    with translated(f"a client of bucket `{bucket.name}`"):
-        client = _session().client(
-            "s3",
-            region_name=bucket.region,
-            endpoint_url=_endpoint(bucket),
-            use_ssl=not bucket.disable_ssl,
-            config=_config(bucket, threads),
-            **_explicit_credentials(bucket),
-        )
+    doing = f"a client of bucket `{bucket.name}`"
+    try:
+        with translated(doing):
+            client = _session().client(
+                "s3",
+                region_name=bucket.region,
+                endpoint_url=_endpoint(bucket),
+                use_ssl=not bucket.disable_ssl,
+                config=_config(bucket, threads),
+                **_explicit_credentials(bucket),
+            )
+    except ValueError as error:  # botocore's own for an endpoint that it cannot use
+        raise UpstreamError(f"{doing}: {error}") from error
     for operation in ("GetObject", "HeadObject"):
         client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
     return client
+
+
+def ask(method: Callable[..., T], **parameters: object) -> T:
+    """What an operation of a client returns; raises `UpstreamError` for an invalid number or date in the answer."""
+    try:
+        return method(**parameters)
+    except (ValueError, OverflowError, RuntimeError) as error:  # the last is botocore's for a date of no sense
+        raise UpstreamError(f"S3's answer cannot be parsed: {error}") from error
 
 
 def _session() -> Session:

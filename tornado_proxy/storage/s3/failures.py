@@ -1,4 +1,7 @@
-"""What boto3, and what stands below it, raises, as errors of this package: one table, asked at the border."""
+"""What S3 answers, and what boto3 and the libraries below it raise, as errors of this package: one table each.
+
+An exception of another kind is a defect of ours, and passes: it becomes a 500 with its traceback in the log.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ _BY_STATUS: dict[int, type[StorageError]] = {
     504: TimedOut,
 }
 
-# Everything that says nothing of S3's answer; the first row that fits counts.
+# What keeps S3 from answering; the first row that fits counts.
 _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...] = (
     ((ConnectTimeoutError, ReadTimeoutError, UrllibTimeoutError, TimeoutError), TimedOut),
     (
@@ -86,9 +89,8 @@ _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...
         Unreachable,
     ),
     ((HTTPError, HTTPException, OSError), Unreachable),
-    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403. The last two
-    # are answers that do not say what the S3 API promises, or say it in a form that is none.
-    ((BotoCoreError, Boto3Error, ResponseParserError, KeyError, ValueError), UpstreamError),
+    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
+    ((BotoCoreError, Boto3Error, ResponseParserError), UpstreamError),
 )
 
 _FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY_EXCEPTION for kind in kinds))
@@ -96,7 +98,7 @@ _FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """The border: what was being done is said in front of what went wrong."""
+    """Raises the libraries' exceptions as `StorageError`; what was being done is said in front of what went wrong."""
     try:
         yield
     except _FOREIGN as error:
@@ -104,17 +106,20 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def translate(error: Exception, doing: str) -> StorageError:
-    """The error of ours that one of boto3's is."""
+    """The `StorageError` for an exception of a library."""
     if isinstance(error, ClientError):
-        return _answered(error, doing)
+        said = error.response.get("Error", {})
+        metadata = error.response.get("ResponseMetadata", {})
+        status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
+        return from_answer(doing, status, said.get("Code", ""), f"{said.get('Message')} (request {request_id})")
     kind = next(ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs))
     return kind(f"{doing}: {type(error).__name__}: {error}")
 
 
-def _answered(error: ClientError, doing: str) -> StorageError:
-    """What S3 answered: the code decides, and the status where there is none that is known."""
-    said = error.response.get("Error", {})
-    metadata = error.response.get("ResponseMetadata", {})
-    code, status = said.get("Code", ""), metadata.get("HTTPStatusCode", 0)
+def from_answer(doing: str, status: int, code: str, message: str) -> StorageError:
+    """The `StorageError` for an error that S3 answers: its code decides, or the status where the code is unknown.
+
+    The answer to a HEAD has no body and so no code.
+    """
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status, UpstreamError)
-    return kind(f"{doing}: {status} {code}: {said.get('Message')} (request {metadata.get('RequestId')})")
+    return kind(f"{doing}: {status} {code}: {message}")

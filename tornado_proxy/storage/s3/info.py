@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.cursor import to_token
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
 _CHECKSUM = "Checksum"
@@ -21,12 +22,13 @@ class ListAnswer:
 
     entries: tuple[Entry, ...]
     truncated: bool = False
+    continuation: str | None = None  # S3's own token, which leads to the next answer
 
 
 def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
-    """What a GetObject or HeadObject says of an object of a size; raises ValueError where S3 does not tell the size."""
-    if size is None:
-        raise ValueError("the answer does not tell the size")
+    """What a GetObject or HeadObject says of an object of a size; raises `UpstreamError` where that is no size."""
+    if size is None or size < 0:
+        raise UpstreamError(f"S3 gives {'no size' if size is None else f'the size {size}'} for an object")
     return ObjectInfo(
         size=size,
         etag=answer.get("ETag"),
@@ -43,40 +45,62 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
 
 
 def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
-    """The part that a GetObject answers with, if it is a part; raises ValueError where S3 does not tell."""
+    """The part that a GetObject answers with, if it is a part; raises `UpstreamError` where S3 contradicts itself."""
     told = answer.get("ContentRange")
     if told is None:
+        if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
+            raise UpstreamError("S3 answers 206 without a Content-Range")
         return None
-    part = ContentRange.from_header(told)
+    try:
+        part = ContentRange.from_header(told)
+    except ValueError as error:
+        raise UpstreamError(f"S3 answers with an invalid Content-Range `{told}`") from error
     if part.first is None:
-        raise ValueError(f"`{told}` names no bytes")
+        raise UpstreamError(f"S3 answers with the Content-Range `{told}`, which names no bytes")
+    if answer.get("ContentLength") not in (None, part.length):
+        raise UpstreamError(f"S3 answers with {answer['ContentLength']} bytes for the Content-Range `{told}`")
     return part
 
 
 def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
-    """What boto3 makes of a ListObjectsV2."""
+    """What boto3 makes of a ListObjectsV2; raises `UpstreamError` for an entry without a name."""
     files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
-    directories = tuple(Entry(listed["Prefix"]) for listed in answer.get("CommonPrefixes", ()))
-    return ListAnswer(files + directories, bool(answer.get("IsTruncated")))
+    directories = tuple(Entry(_name(listed, "Prefix")) for listed in answer.get("CommonPrefixes", ()))
+    return ListAnswer(files + directories, bool(answer.get("IsTruncated")), answer.get("NextContinuationToken"))
 
 
-def page(answer: ListAnswer, prefix: str, after: str, limit: int) -> Page:
-    """A page of at most `limit` entries after a name; an S3 may tell the directory of that name once more."""
-    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in answer.entries)
+def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:
+    """A page of at most `limit` entries after a name, from answers that follow each other.
+
+    An S3 may list the directory of that name once more. Raises `UpstreamError` for an entry outside the prefix.
+    """
+    listed = [entry for answer in answers for entry in answer.entries]
+    stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
+    if stray is not None:
+        raise UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
+    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
     # A name that is empty is the marker's; names are compared as S3 does, by their code points (and so by their bytes).
     entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
-    more = answer.truncated or len(entries) > limit
-    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(answer.entries))
+    more = answers[-1].truncated or len(entries) > limit
+    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))
 
 
 def _entry(listed: Mapping[str, Any]) -> Entry:
+    size = listed.get("Size")
     return Entry(
-        name=listed["Key"],
-        size=listed.get("Size"),
+        name=_name(listed, "Key"),
+        size=None if size is None or size < 0 else size,
         last_modified=_in_seconds(listed.get("LastModified")),
         etag=listed.get("ETag"),
     )
+
+
+def _name(listed: Mapping[str, Any], field: str) -> str:
+    name = listed.get(field)
+    if not isinstance(name, str):
+        raise UpstreamError(f"S3 lists an entry without `{field}`")
+    return name
 
 
 def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
@@ -100,5 +124,8 @@ def _text(header: str | None) -> str | None:
 
 
 def _in_seconds(moment: datetime | None) -> datetime | None:
-    """A date in UTC and whole seconds, which is all that a header can say."""
-    return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)
+    """A date in UTC and whole seconds, as a header has it; None for one that is out of Python's range in UTC."""
+    try:
+        return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)
+    except OverflowError:
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,17 +13,22 @@ from tornado_proxy.semantics.etags import ANY, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (
+    BucketMissing,
     Busy,
     NotModified,
     ObjectMissing,
     PreconditionFailed,
     RangeUnsatisfiable,
+    StorageError,
+    UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer, page
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page
 
 _LONGEST_PAGE = 1000
 _MOST_LOOKS = 2
+_MOST_ANSWERS = 10
+_BUCKET_SEEN_FOR = 60.0  # seconds
 
 
 class ReadCalls(Protocol):
@@ -38,8 +45,8 @@ class ReadCalls(Protocol):
         """Send a HeadObject."""
         ...
 
-    async def list(self, prefix: str, after: str | None, limit: int) -> ListAnswer:
-        """Send a ListObjectsV2 with the delimiter `/`, `StartAfter` where it is given, and `MaxKeys` of `limit`."""
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the other two where they are given."""
         ...
 
     async def close(self) -> None:
@@ -57,6 +64,7 @@ class Reader:
 
     def __init__(self, calls: ReadCalls) -> None:
         self._calls = calls
+        self._bucket_seen = -math.inf
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
         """The object's info and body, or the part of it that was asked for."""
@@ -66,12 +74,12 @@ class Reader:
             return await self._open_after_a_look(key, conditions, part)
         if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
         try:
-            return await self._calls.get(key, part, if_match if isinstance(if_match, str) else None)
+            return await self._get(key, part, if_match if isinstance(if_match, str) else None)
         except PreconditionFailed:
             if conditions.if_range is None:
                 raise
             # If-Range does not hold: the whole representation, whatever it is by now (RFC 9110 13.1.5).
-            return await self._calls.get(key, None, None)
+            return await self._get(key, None, None)
         except RangeUnsatisfiable:
             # Not every S3 says how many bytes there are, nor takes the suffix of an empty object for the whole of it.
             return await self._open_after_a_look(key, conditions, part)
@@ -79,7 +87,11 @@ class Reader:
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """The object's info."""
         _check(key)
-        info = await self._calls.head(key)
+        try:
+            info = await self._calls.head(key)
+        except ObjectMissing:
+            await self._check_bucket()
+            raise
         match conditions.decide(info.etag, info.last_modified):
             case Outcome.NOT_MODIFIED:
                 raise NotModified(f"`{key}` is what the client has", info)
@@ -93,13 +105,44 @@ class Reader:
         after = from_token(token)
         start = start_after(prefix, after) if after else None
         # One more than is shown, for the marker.
-        answer = await self._calls.list(prefix, start, min(limit + 1, _LONGEST_PAGE))
-        found = page(answer, prefix, after, limit)
+        most = min(limit + 1, _LONGEST_PAGE)
+        answers = [await self._calls.list(prefix, start, most)]
+        found = page(answers, prefix, after, limit)
+        while answers[-1].truncated and not found.entries:
+            # An answer may be empty, or hold only what was shown before, and the listing goes on all the same.
+            if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
+                raise UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
+            answers.append(await self._calls.list(prefix, start, most, answers[-1].continuation))
+            found = page(answers, prefix, after, limit)
         return found if found.entries or not after else await self.list(prefix, None, limit)
 
     async def close(self) -> None:
         """Let go of what the calls hold; an object that is still open may be read to its end."""
         await self._calls.close()
+
+    async def _check_bucket(self) -> None:
+        """Raise `BucketMissing` if it is the bucket that is missing, which the 404 of a HEAD cannot say.
+
+        A listing says it; one a minute is enough.
+        """
+        if time.monotonic() - self._bucket_seen < _BUCKET_SEEN_FOR:
+            return
+        try:
+            await self._calls.list("", None, 1)
+        except BucketMissing:
+            raise
+        except StorageError:
+            return
+        self._bucket_seen = time.monotonic()
+
+    async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
+        """Open an object; raises `UpstreamError` where S3 sends another part than was asked for."""
+        found = await self._calls.get(key, part, if_match)
+        sent = found.content_range
+        if sent is not None and (part is None or part.resolve(found.info.size) != sent):
+            await found.close()
+            raise UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not asked for")
+        return found
 
     async def _open_after_a_look(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
         """Decide on what a HEAD says, and open that very representation; once more if it has changed in between."""
@@ -111,7 +154,7 @@ class Reader:
                 raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
             pin = info.etag if info.etag and is_strong(info.etag) else None
             try:
-                return await self._calls.get(key, part if wanted else None, pin)
+                return await self._get(key, part if wanted else None, pin)
             except PreconditionFailed:
                 continue
         raise Busy(f"`{key}` changes faster than it can be opened")

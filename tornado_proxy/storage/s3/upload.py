@@ -11,8 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.s3.client import Parameters
+from tornado_proxy.storage.errors import StorageError, UpstreamError
+from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part
 from tornado_proxy.storage.s3.threads import Threads
@@ -43,11 +43,14 @@ class Upload:
         """Begin an upload to a target (`Bucket` and `Key`), whose object will have what is said of it."""
 
         def undo(answer: Parameters) -> None:
-            _abort(client, {**target, "UploadId": answer["UploadId"]}, ())
+            if "UploadId" in answer:
+                _abort(client, {**target, "UploadId": answer["UploadId"]}, ())
 
         with translated(f"beginning an upload of `{target['Key']}`"):
-            answer = await threads.run(partial(client.create_multipart_upload, **target, **said), undo)
-            return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
+            answer = await threads.run(partial(ask, client.create_multipart_upload, **target, **said), undo)
+        if "UploadId" not in answer:
+            raise UpstreamError(f"S3 begins an upload of `{target['Key']}` without an UploadId")
+        return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
 
     async def send(self, part: Part) -> None:
         """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
@@ -59,7 +62,7 @@ class Upload:
         """Make the parts an object, if the precondition holds, and return S3's answer."""
         while self._pending:
             await self._arrived()
-        complete = partial(self._client.complete_multipart_upload, **self._names, **precondition)
+        complete = partial(ask, self._client.complete_multipart_upload, **self._names, **precondition)
         self._completing = self._threads.submit(complete, MultipartUpload={"Parts": self._sent})
         with translated(f"completing an upload of `{self._names['Key']}`"):
             return await asyncio.wrap_future(self._completing)
@@ -79,7 +82,9 @@ class Upload:
     def _send(self, part: Part) -> CompletedPartTypeDef:
         """Send a part, in a thread."""
         said: Parameters = {"PartNumber": part.number, "Body": part.body}
-        answer = self._client.upload_part(**self._names, **said)
+        answer = ask(self._client.upload_part, **self._names, **said)
+        if "ETag" not in answer:
+            raise UpstreamError(f"S3 takes part {part.number} without an ETag")
         # What boto3 leaves behind refers to the body until the next collection of garbage: memory is given back here.
         part.body.clear()
         return {"ETag": answer["ETag"], "PartNumber": part.number}

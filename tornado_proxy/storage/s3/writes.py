@@ -13,7 +13,7 @@ from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.etags import ANY
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
-from tornado_proxy.storage.s3.client import Parameters
+from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part, cut
 from tornado_proxy.storage.s3.reads import is_strong
@@ -136,7 +136,7 @@ class Writer:
         if not key:
             raise ObjectMissing("the empty key names no object")
         with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
-            return await self._threads.run(partial(method, Bucket=self._bucket.name, Key=key))
+            return await self._threads.run(partial(ask, method, Bucket=self._bucket.name, Key=key))
 
 
 async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
