@@ -32,12 +32,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
 from tornado_proxy.config.model import Log  # noqa: E402
-from tornado_proxy.service.listening import open_sockets  # noqa: E402
-from tornado_proxy.service.loading import compile_sources  # noqa: E402
 from tornado_proxy.service.logs import configure_logging  # noqa: E402
 from tornado_proxy.service.process import Launch, run  # noqa: E402
-from tornado_proxy.service.serving import Solo  # noqa: E402
-from tornado_proxy.service.sources import Reader  # noqa: E402
+from tornado_proxy.service.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.sockets import open_sockets  # noqa: E402
+from tornado_proxy.service.sources import SourceReader, compile_sources  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -71,7 +70,7 @@ class Measured:
         ]
 
 
-class Observed(Solo):
+class Observed(SingleProcess):
     """Serves, and notes when each generation was put in force."""
 
     def __init__(self, *arguments: object) -> None:
@@ -152,7 +151,7 @@ async def edit(path: Path, count: int, edits: int, serving: Observed, measured: 
 
 async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
     """Serve while it is edited and asked."""
-    reader = Reader(folder / "proxy.yaml", {"KEY": "key"})
+    reader = SourceReader(folder / "proxy.yaml", {"KEY": "key"})
     sources = reader()
     loaded = compile_sources(sources)
     assert loaded.settings is not None, loaded.diagnostics

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tornado_proxy.service.loading import Loaded, compile_sources
-from tornado_proxy.service.sources import Sources, read_sources
+from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources, read_sources
 
 CONFIGURATION = """
 server: {port: 0}
@@ -58,6 +57,6 @@ class Files:
         """The set as it is now."""
         return read_sources(self.configuration, ENVIRONMENT)
 
-    def load(self) -> Loaded:
+    def load(self) -> CompiledSet:
         """What the set says now."""
         return compile_sources(self.read())

@@ -27,15 +27,10 @@ TESTED_ELSEWHERE = {
     "cli/status.py": "tests/cli/test_main.py",
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
-    "service/demo.py": "tests/end_to_end/test_demo.py",
     "tools/lsp/protocol.py": "tests/tools/lsp/test_connection.py",  # what crosses it goes between processes
-    "service/building.py": "tests/end_to_end/test_serve.py",  # what it makes is live
     "service/serving.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",
-    "service/status.py": "tests/end_to_end/test_admin.py",
-    "service/channel.py": "tests/end_to_end/test_workers.py",  # what crosses it goes between processes
-    "service/fleet.py": "tests/end_to_end/test_workers.py",
-    "service/kept.py": "tests/end_to_end/test_workers.py",
+    "service/supervisor.py": "tests/end_to_end/test_workers.py",
     "service/worker.py": "tests/end_to_end/test_workers.py",
 }
 

@@ -12,7 +12,7 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules import load
 from tornado_proxy.rules.verdict import evaluate
 from tornado_proxy.service.demo import read_demo
-from tornado_proxy.service.loading import compile_sources
+from tornado_proxy.service.sources import compile_sources
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 

@@ -10,7 +10,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from tornado_proxy.gateway.admin import PATHS
-from tornado_proxy.service.reload import Outcome
+from tornado_proxy.service.reload import ReloadOutcome
 from tornado_proxy.telemetry.metrics import ReloadMetrics, RequestMetrics
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +49,7 @@ def test_every_page_of_the_admin_listener_is_documented(path):
     assert re.search(rf"^\| `(GET|POST) {path}` \|", TEXT, re.MULTILINE)
 
 
-@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("outcome", ReloadOutcome)
 def test_every_outcome_is_documented(outcome):
     """The page says what may become of a reload."""
     assert f"`{outcome.value}`" in TEXT

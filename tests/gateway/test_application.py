@@ -17,7 +17,7 @@ async def test_every_answer_has_its_own_id():
     async with serve({"a": b"x"}) as site:
         targets = ("/a", "/", "/%zz", "/a")
         ids = [(await site.get(target, X_Request_Id="mine")).headers["x-request-id"] for target in targets]
-        told = [event.asked.request_id for event in site.events]
+        told = [event.request.request_id for event in site.events]
     assert len(set(ids)) == 4
     assert "mine" not in ids
     assert told == ids

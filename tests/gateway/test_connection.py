@@ -50,7 +50,7 @@ async def test_a_malformed_head_is_answered(head, caplog):
     assert (answer.status, closed, answer.headers["connection"]) == (400, True, "close")
     assert answer.headers["x-request-id"] in answer.text
     assert isinstance(event, Refused)
-    assert (event.status, event.asked.method, event.asked.path) == (400, "", "")
+    assert (event.status, event.request.method, event.request.path) == (400, "", "")
     assert caplog.records == []
 
 

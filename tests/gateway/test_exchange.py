@@ -12,7 +12,7 @@ from tornado_proxy.auth.authenticator import Challenge
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
-from tornado_proxy.telemetry.events import Asked, Failed, Refused, Served
+from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
 
@@ -40,8 +40,8 @@ async def test_a_served_request_is_told_once():
     async with serve({"p/new/a b": b"hello"}, rules=rules, bucket=bucket, mount=mount, number=3) as site:
         await site.get("/m/old/a%20b?X-Amz-Signature=abc")
         event = await site.told()
-    asked = event.asked
-    assert asked == Asked(
+    asked = event.request
+    assert asked == RequestRecord(
         asked.request_id, asked.at, "127.0.0.1", "GET", "files.test", "/m/old/a b", 3, "site", "/new/a b", "moved"
     )
     assert event == Served(asked, 200, 5, 0, event.seconds)
@@ -54,7 +54,7 @@ async def test_a_refused_request_is_told_with_its_reason():
         await site.get("/missing")
         event = await site.told()
     assert isinstance(event, Refused)
-    assert (event.status, event.asked.target, event.asked.key, event.reason) == (
+    assert (event.status, event.request.target, event.request.key, event.reason) == (
         404,
         "site",
         "/missing",
@@ -67,7 +67,7 @@ async def test_an_upload_is_told_with_what_was_received():
     async with serve({}) as site:
         await site.upload("/", part("file", b"x" * 1000, filename="a.txt"))
         event = await site.told()
-    assert (event.status, event.asked.key) == (201, "/a.txt")
+    assert (event.status, event.request.key) == (201, "/a.txt")
     assert event.received > 1000
 
 
@@ -77,7 +77,7 @@ async def test_a_path_that_cannot_be_read_is_told_as_sent(target, path):
     async with serve({}) as site:
         answer = await site.get(target)
         event = await site.told()
-    assert (answer.status, event.asked.path, event.asked.target) == (400, path, None)
+    assert (answer.status, event.request.path, event.request.target) == (400, path, None)
 
 
 async def test_nothing_mounted_is_not_found():
@@ -94,7 +94,7 @@ async def test_who_must_sign_in_is_asked_to():
         served = await site.get("/a", Authorization="ann")
         event = await site.told()
     assert (refused.status, refused.headers["www-authenticate"]) == (401, 'Basic realm="Files"')
-    assert (served.status, event.asked.user) == (200, "ann")
+    assert (served.status, event.request.user) == (200, "ann")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_a_template_reads_the_user():
         nobodys = await site.get("/public/me/a", Authorization="ann")
         event = await site.told()
     assert (hers.body, nobodys.status) == (b"hers", 403)
-    assert (event.asked.rule, event.asked.key) == ("own", None)
+    assert (event.request.rule, event.request.key) == ("own", None)
     assert "rewrite `own`" in event.reason
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import threading
 from dataclasses import dataclass, field, replace
 
 import pytest
 from files import CONFIGURATION, Files
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
 
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.service.building import Unbuildable
-from tornado_proxy.service.loading import Loaded, compile_sources
-from tornado_proxy.service.reload import Outcome, Reloader, rewrite_count
-from tornado_proxy.service.sources import Sources
-from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
+from tornado_proxy.service.generations import Unbuildable
+from tornado_proxy.service.reload import Reloader, ReloadOutcome, reloader_view, rewrite_count, status_line
+from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
+from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
+from tornado_proxy.telemetry.metrics import ReloadMetrics
+from tornado_proxy.telemetry.service_log import service_log
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -25,24 +31,24 @@ BAD = 'rewrite `^/(` -> "/b"'
 class Recorded:
     """Serving that records what is put in force, or cannot build it."""
 
-    put_in_force: list[tuple[int, Loaded]] = field(default_factory=list)
+    activated: list[tuple[int, CompiledSet]] = field(default_factory=list)
     mistake: Diagnostic | None = None
 
-    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
+    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
         """Record it."""
         if self.mistake:
             raise Unbuildable((self.mistake,))
-        self.put_in_force.append((number, loaded))
+        self.activated.append((number, loaded))
 
 
 @dataclass
-class Scene:
+class Story:
     """Files, a reloader for them, and what it did and told."""
 
     files: Files
     serving: Recorded = field(default_factory=Recorded)
     events: list[Event] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ReloadOutcome] = field(default_factory=list)
     breaks: str = ""
     unsettled: bool = False
 
@@ -56,12 +62,12 @@ class Scene:
             raise RuntimeError(self.breaks)
         return replace(self.files.read(), settled=not self.unsettled)
 
-    def reload(self) -> Outcome:
+    def reload(self) -> ReloadOutcome:
         """Reload as after a poke."""
         self.outcomes.append(asyncio.run(self.reloader.reload()).outcome)
         return self.outcomes[-1]
 
-    def edit(self, *texts: str) -> list[Outcome]:
+    def edit(self, *texts: str) -> list[ReloadOutcome]:
         """Save one text after the other, and reload after each."""
         for text in texts:
             self.files.write(text)
@@ -72,20 +78,20 @@ class Scene:
 @pytest.fixture
 def scene(tmp_path):
     """A service that runs on good rules."""
-    return Scene(Files.create(tmp_path, site=GOOD))
+    return Story(Files.create(tmp_path, site=GOOD))
 
 
 def test_nothing_changed_is_nothing_done(scene):
     """The same digest puts nothing in force and tells nobody."""
-    assert scene.reload() is Outcome.UNCHANGED
-    assert (scene.serving.put_in_force, scene.events) == ([], [])
+    assert scene.reload() is ReloadOutcome.UNCHANGED
+    assert (scene.serving.activated, scene.events) == ([], [])
 
 
-def test_an_edit_is_put_in_force_under_the_next_number(scene):
+def test_an_edit_is_activated_under_the_next_number(scene):
     """A good edit is generation 2, with its rules."""
     scene.edit(BETTER)
-    ((number, loaded),) = scene.serving.put_in_force
-    assert number == scene.reloader.standing.number == 2
+    ((number, loaded),) = scene.serving.activated
+    assert number == scene.reloader.in_force.number == 2
     assert rewrite_count(loaded) == 2
     assert scene.reloader.last.is_in_force
 
@@ -103,8 +109,8 @@ def test_what_changed_is_told(scene):
 
 def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
     """The generation stays; the same mistake looked at again is not told again."""
-    assert scene.edit(BAD, BAD) == [Outcome.REFUSED, Outcome.REFUSED]
-    assert scene.serving.put_in_force == []
+    assert scene.edit(BAD, BAD) == [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED]
+    assert scene.serving.activated == []
     (event,) = scene.events
     assert isinstance(event, ReloadRefused)
     assert event.diagnostics[0].span.place.endswith("site.rules:2:12")
@@ -113,10 +119,10 @@ def test_a_bad_edit_changes_nothing_and_is_told_once(scene):
 @pytest.mark.parametrize(
     ("edits", "outcomes"),
     [
-        ((BAD, BETTER), [Outcome.REFUSED, Outcome.LOADED]),
-        ((BAD, BAD, GOOD), [Outcome.REFUSED, Outcome.REFUSED, Outcome.UNCHANGED]),
-        ((BETTER, BAD, GOOD), [Outcome.LOADED, Outcome.REFUSED, Outcome.LOADED]),
-        ((BAD, GOOD, BAD), [Outcome.REFUSED, Outcome.UNCHANGED, Outcome.REFUSED]),
+        ((BAD, BETTER), [ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
+        ((BAD, BAD, GOOD), [ReloadOutcome.REFUSED, ReloadOutcome.REFUSED, ReloadOutcome.UNCHANGED]),
+        ((BETTER, BAD, GOOD), [ReloadOutcome.LOADED, ReloadOutcome.REFUSED, ReloadOutcome.LOADED]),
+        ((BAD, GOOD, BAD), [ReloadOutcome.REFUSED, ReloadOutcome.UNCHANGED, ReloadOutcome.REFUSED]),
     ],
 )
 def test_the_next_good_edit_loads(scene, edits, outcomes):
@@ -127,21 +133,21 @@ def test_the_next_good_edit_loads(scene, edits, outcomes):
 def test_an_edit_taken_back_forgets_the_refusal(scene):
     """What is on disk is what is in force again: nothing is wrong any more."""
     scene.edit(BAD, GOOD)
-    assert scene.reloader.refused is None
+    assert scene.reloader.failure is None
 
 
 def test_deleted_files_are_refused_and_restored_ones_are_as_before(scene):
     """All files gone is a mistake; all files back is nothing new."""
     scene.files.path().unlink()
-    assert scene.reload() is Outcome.REFUSED
-    assert scene.edit(GOOD)[-1] is Outcome.UNCHANGED
+    assert scene.reload() is ReloadOutcome.REFUSED
+    assert scene.edit(GOOD)[-1] is ReloadOutcome.UNCHANGED
 
 
 def test_an_unreadable_place_is_refused(scene):
     """A rule file that cannot be read keeps what is in force."""
     scene.files.path("other").symlink_to("nowhere")
-    assert scene.reload() is Outcome.REFUSED
-    assert "cannot be read" in scene.reloader.refused.diagnostics[0].message
+    assert scene.reload() is ReloadOutcome.REFUSED
+    assert "cannot be read" in scene.reloader.failure.diagnostics[0].message
 
 
 def test_places_of_a_refused_set_are_watched_too(scene):
@@ -156,30 +162,30 @@ def test_what_a_reload_cannot_change_is_said_and_stays(scene):
     scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
     scene.edit(BETTER)
     assert scene.reloader.last.kept_back == ("server",)
-    assert scene.serving.put_in_force[0][1].settings.server.port == 0
+    assert scene.serving.activated[0][1].settings.server.port == 0
 
 
-def test_another_secret_is_put_in_force(scene):
+def test_another_secret_is_activated(scene):
     """A secret that was changed counts as an edit, though no rule and no setting differs."""
     (scene.files.folder / "secret").write_text("changed")
-    assert scene.reload() is Outcome.LOADED
+    assert scene.reload() is ReloadOutcome.LOADED
 
 
 def test_what_cannot_be_built_is_refused_with_its_reason(scene):
     """A set in which nothing is wrong, and of which boto3 makes no client, changes nothing."""
     scene.serving.mistake = Diagnostic("unusable-bucket", "target `site`: no such thing")
-    assert scene.edit(BETTER) == [Outcome.REFUSED]
-    assert scene.reloader.standing.number == 1
-    assert scene.reloader.refused.diagnostics == (scene.serving.mistake,)
+    assert scene.edit(BETTER) == [ReloadOutcome.REFUSED]
+    assert scene.reloader.in_force.number == 1
+    assert scene.reloader.failure.diagnostics == (scene.serving.mistake,)
 
 
 def test_a_defect_changes_nothing_and_is_told_once(scene):
     """Whatever breaks in a reload, what serves goes on serving, and the next reload may go well."""
     scene.breaks = "a defect"
-    assert [scene.reload(), scene.reload()] == [Outcome.FAILED, Outcome.FAILED]
+    assert [scene.reload(), scene.reload()] == [ReloadOutcome.FAILED, ReloadOutcome.FAILED]
     assert [type(event) for event in scene.events] == [ReloadFailed]
     scene.breaks = ""
-    assert scene.edit(BETTER)[-1] is Outcome.LOADED
+    assert scene.edit(BETTER)[-1] is ReloadOutcome.LOADED
 
 
 @pytest.mark.parametrize("breaks", ["", "a defect"])
@@ -191,31 +197,31 @@ def test_what_was_wrong_and_is_taken_back_is_told(scene, breaks):
     scene.edit(GOOD, GOOD)
     assert isinstance(scene.events[-1], Restored)
     assert len(scene.events) == 2
-    assert scene.reloader.last.outcome is Outcome.UNCHANGED
+    assert scene.reloader.last.outcome is ReloadOutcome.UNCHANGED
 
 
 def test_a_look_that_finds_nothing_does_not_hide_the_last_edit(scene):
     """What became of the last edit stays known, however often nothing has changed since."""
     scene.edit(BETTER, BETTER)
-    assert scene.reloader.last.outcome is Outcome.LOADED
+    assert scene.reloader.last.outcome is ReloadOutcome.LOADED
 
 
 def test_a_set_that_was_refused_is_reported_again_with_its_diagnostics(scene):
     """Whoever asks to reload the same bad set hears again what is wrong with it."""
     scene.edit(BAD)
     report = asyncio.run(scene.reloader.reload())
-    assert report.diagnostics == scene.reloader.refused.diagnostics != ()
+    assert report.diagnostics == scene.reloader.failure.diagnostics != ()
 
 
 def test_files_that_never_settle_are_refused_and_said_once(scene):
     """What is in force stays until two looks at the files agree."""
     scene.files.write(BETTER)
     scene.unsettled = True
-    assert [scene.reload(), scene.reload()] == [Outcome.REFUSED] * 2
+    assert [scene.reload(), scene.reload()] == [ReloadOutcome.REFUSED] * 2
     (told,) = [event for event in scene.events if isinstance(event, ReloadRefused)]
     assert [each.code for each in told.diagnostics] == ["unsettled"]
     scene.unsettled = False
-    assert scene.reload() is Outcome.LOADED
+    assert scene.reload() is ReloadOutcome.LOADED
 
 
 def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
@@ -228,12 +234,70 @@ def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
         return scene.files.read()
 
     async def story():
-        standing = scene.reloader.standing
-        reloader = Reloader((standing.sources, standing.loaded), scene.serving, read, scene.events.append, 0.01)
+        now = scene.reloader.in_force
+        reloader = Reloader((now.sources, now.loaded), scene.serving, read, scene.events.append, 0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         answers.set()
         return outcomes
 
-    assert asyncio.run(story()) == [Outcome.REFUSED] * 3
+    assert asyncio.run(story()) == [ReloadOutcome.REFUSED] * 3
     assert len([event for event in scene.events if isinstance(event, ReloadRefused)]) == 1
     assert len(asked) == 1
+
+
+def test_two_reloads_at_once_take_turns(scene):
+    """The second waits for the first: each edit has one number, and the set read last is the one in force."""
+    running, most = [], []
+
+    class Slow(Recorded):
+        """Serving that takes a while, and records how many attempts run at once."""
+
+        async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+            running.append(number)
+            most.append(len(running))
+            await asyncio.sleep(0.01)
+            await super().activate(number, loaded, sources)
+            running.remove(number)
+
+    async def story():
+        now, serving = scene.reloader.in_force, Slow()
+        reloader = Reloader((now.sources, now.loaded), serving, scene.read, scene.events.append)
+        scene.files.write(BETTER)
+        reports = await asyncio.gather(reloader.reload(), reloader.reload())
+        return [report.outcome for report in reports], [number for number, _ in serving.activated]
+
+    assert asyncio.run(story()) == ([ReloadOutcome.LOADED, ReloadOutcome.UNCHANGED], [2])
+    assert most == [1]
+
+
+STEPS = st.lists(st.sampled_from(["good", "better", "bad", "worse", "gone", "defect", "unsettled", "look"]), max_size=8)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
+    """After any edits, every view says alike whether the files on disk are in force."""
+    scene = Story(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
+    registry = CollectorRegistry()
+    bus = Bus([ReloadMetrics(registry, 1, 0.0), service_log])
+    scene.reloader = Reloader(
+        (scene.reloader.in_force.sources, scene.reloader.in_force.loaded), scene.serving, scene.read, bus.emit
+    )
+    caplog.set_level(logging.INFO, "tornado_proxy")
+    texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
+    caplog.clear()
+    for step in steps:
+        scene.breaks, scene.unsettled = ("x" if step == "defect" else ""), step == "unsettled"
+        if step == "gone":
+            scene.files.path().unlink(missing_ok=True)
+        elif step in texts:
+            scene.files.write(texts[step])
+        report = asyncio.run(scene.reloader.reload())
+        view = reloader_view(scene.reloader)
+        refused = not report.is_in_force
+        assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
+        assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]
+        assert (view["lastFailedAttempt"] is not None) is refused
+        assert ("refused" in status_line(scene.reloader, from_last_good=False)) is refused
+        logged = [text for text in caplog.messages if re.search(r"(stays|is) in force", text)]
+        assert ("stays in force" in (logged or [""])[-1]) is refused

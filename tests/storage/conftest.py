@@ -13,7 +13,7 @@ from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
 from tornado_proxy.storage.s3 import Threads
-from tornado_proxy.telemetry.measured import MeasuredStore
+from tornado_proxy.telemetry.metrics import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
 

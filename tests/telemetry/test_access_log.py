@@ -3,13 +3,65 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.events import Asked, Refused, Retired, Served
+from tornado_proxy.telemetry.access_log import AccessLog, LogForm, harmless, json_line, moment, quoted
+from tornado_proxy.telemetry.events import Refused, RequestRecord, Retired, Served
 
-ASKED = Asked("4f2a", 1714566896.5, "127.0.0.1", "GET", "files.test", "/a.txt", 7, "site", "/b.txt", "home", "ann")
+TEXTS = st.text(st.characters(exclude_categories=[]))
+
+
+def test_times_are_in_utc():
+    """To the millisecond, with `Z`."""
+    assert moment(1714566896.5) == "2024-05-01T12:34:56.500Z"
+
+
+@given(TEXTS)
+def test_nothing_ends_a_line_or_steers_a_terminal(text):
+    """Whatever a text holds, it is printable."""
+    assert harmless(text).isprintable()
+    assert quoted(text).isprintable()
+
+
+@given(TEXTS)
+def test_a_quoted_text_reads_back(text):
+    """Escapes are JSON's own."""
+    assert json.loads(quoted(text)).encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
+
+
+def test_what_is_printable_stays():
+    """Scripts, quotes and backslashes of a message are as they were."""
+    assert harmless('größe "日本" \\d+ 😀') == 'größe "日本" \\d+ 😀'
+
+
+def test_values_keep_their_types():
+    """A line of JSON has texts, numbers, truth and nothing."""
+    line = {"a": "\n", "b": 1, "c": 1.5, "d": True, "e": None}
+    assert json_line(line) == '{"a": "\\n", "b": 1, "c": 1.5, "d": true, "e": null}'
+
+
+SHORT = """
+import resource
+import tornado_proxy.telemetry.access_log as lines
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+print(lines.quoted("a\\U000e0001\\n"))
+"""
+
+
+def test_no_file_is_needed_to_write_a_line():
+    """With no descriptor left a line is escaped all the same."""
+    ended = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, check=True)
+    assert ended.stdout == '"a\\udb40\\udc01\\n"\n'
+
+
+ASKED = RequestRecord(
+    "4f2a", 1714566896.5, "127.0.0.1", "GET", "files.test", "/a.txt", 7, "site", "/b.txt", "home", "ann"
+)
 
 
 def _line(event, form=LogForm.TEXT) -> str:
@@ -20,7 +72,7 @@ def _line(event, form=LogForm.TEXT) -> str:
 
 
 def _path_line(path: str, form=LogForm.TEXT) -> str:
-    return _line(Served(Asked("i", 0.0, "c", "GET", "h", path, 1), 200, 0, 0, 0.0), form)
+    return _line(Served(RequestRecord("i", 0.0, "c", "GET", "h", path, 1), 200, 0, 0, 0.0), form)
 
 
 def test_a_served_request_is_one_line_of_pairs():
@@ -33,7 +85,7 @@ def test_a_served_request_is_one_line_of_pairs():
 
 def test_a_refusal_tells_the_operator_why():
     """A refused request's line ends with the reason, quoted where it has spaces."""
-    asked = Asked("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
+    asked = RequestRecord("4f2a", 0.0, "127.0.0.1", "GET", "", "/..", 7)
     assert _line(Refused(asked, 400, 90, 0, 0.0, "contains a `.` segment")) == (
         "time=1970-01-01T00:00:00.000Z id=4f2a client=127.0.0.1 method=GET path=/.. status=400"
         ' sent=90 received=0 ms=0.0 generation=7 reason="contains a `.` segment"'

@@ -1,4 +1,4 @@
-"""Events are values."""
+"""Events are values, and the bus hands them to every listener."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tornado_proxy.telemetry.events import Asked, Retired, Served
+from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served
 
 
 def test_an_event_cannot_be_changed():
@@ -17,5 +17,27 @@ def test_an_event_cannot_be_changed():
 
 def test_events_are_compared_by_value():
     """Two events that say the same are the same."""
-    asked = Asked("r1", 0.0, "::1", "GET", "h", "/a", 1)
+    asked = RequestRecord("r1", 0.0, "::1", "GET", "h", "/a", 1)
     assert Served(asked, 200, 3, 0, 0.1) == Served(asked, 200, 3, 0, 0.1)
+
+
+def _broken(event):
+    message = "the listener is broken"
+    raise RuntimeError(message)
+
+
+def test_every_listener_hears_in_order():
+    """Listeners hear an event in the order in which they were added."""
+    heard = []
+    bus = Bus([lambda event: heard.append(("first", event))])
+    bus.add(lambda event: heard.append(("second", event)))
+    bus.emit(Retired(3))
+    assert heard == [("first", Retired(3)), ("second", Retired(3))]
+
+
+def test_a_failing_listener_stops_no_other(caplog):
+    """What a listener raises is logged, and the next one hears all the same."""
+    heard = []
+    Bus([_broken, heard.append]).emit(Retired(3))
+    assert heard == [Retired(3)]
+    assert "a listener failed on `Retired`" in caplog.text

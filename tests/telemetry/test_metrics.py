@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import pickle
+
 import pytest
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.telemetry.events import Asked, Failed, InFlight, Refused, Reloaded, ReloadRefused, S3Called, Served
-from tornado_proxy.telemetry.metrics import MOST_RULES, ReloadMetrics, RequestMetrics
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.errors import ObjectMissing
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import Write
+from tornado_proxy.telemetry.events import (
+    Failed,
+    InFlight,
+    Refused,
+    Reloaded,
+    ReloadRefused,
+    RequestRecord,
+    S3Called,
+    Served,
+)
+from tornado_proxy.telemetry.metrics import MOST_RULES, MeasuredStore, ReloadMetrics, RequestMetrics, Totals, counts_of
 
 
-def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> Asked:
-    return Asked("id", 0.0, "127.0.0.1", method, "", "/a", 1, target, rule=rule)
+def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
+    return RequestRecord("id", 0.0, "127.0.0.1", method, "", "/a", 1, target, rule=rule)
 
 
 @pytest.fixture
@@ -114,3 +130,122 @@ def test_other_events_are_not_its_business(registry, reloads, requests):
     reloads(InFlight(1))
     requests(Reloaded(2, 0.1, rewrites=3, at=200.0))
     assert _reload_values(registry) == before
+
+
+async def _chunks():
+    yield b"content"
+
+
+async def _use(store: MeasuredStore) -> bytes:
+    await store.put("a", _chunks(), Write())
+    await store.head("a", Conditions())
+    await store.list("")
+    opened = await store.open("a", Conditions())
+    content = b"".join([chunk async for chunk in opened.chunks()])
+    await opened.close()
+    assert await store.sign("a", 60)
+    await store.remove("a")
+    await store.close()
+    return content
+
+
+def test_calls_are_passed_on_and_told():
+    """Each call to the bucket is told with its target and outcome; a signed URL asks nobody."""
+    events = []
+    assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
+    assert [(event.target, event.call, event.outcome) for event in events] == [
+        ("site", call, "ok") for call in ("put", "head", "list", "open", "remove")
+    ]
+
+
+def test_a_failure_is_told_and_raised():
+    """The outcome is the error's name, and the error is the store's own."""
+    events = []
+    store = MeasuredStore(MemoryStore(), "site", events.append)
+    with pytest.raises(ObjectMissing):
+        asyncio.run(store.head("missing", Conditions()))
+    assert events[0].outcome == "ObjectMissing"
+
+
+class _Stuck(MemoryStore):
+    async def head(self, key, conditions):
+        await asyncio.Event().wait()
+
+
+async def _cancelled(events) -> None:
+    store = MeasuredStore(_Stuck(), "site", events.append)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await store.head("a", Conditions())
+
+
+def test_a_call_that_is_cancelled_is_told_as_such():
+    """A client that leaves in the middle is neither a success nor an error of the bucket."""
+    events = []
+    asyncio.run(_cancelled(events))
+    assert events[0].outcome == "cancelled"
+
+
+def _process(**asked):
+    """What a process has counted that was asked for some targets so often, and has one request in flight."""
+    registry = CollectorRegistry()
+    requests = Counter("requests", "Requests", ["target"], registry=registry)
+    seconds = Histogram("seconds", "Times", ["target"], registry=registry, buckets=(1, 2))
+    Gauge("running", "Requests that run", registry=registry).set(1)
+    for target, times in asked.items():
+        for _ in range(times):
+            requests.labels(target).inc()
+            seconds.labels(target).observe(1.5)
+    return pickle.loads(pickle.dumps(counts_of(registry)))
+
+
+def _text(totals):
+    registry = CollectorRegistry()
+    registry.register(totals)
+    return [
+        line for line in generate_latest(registry).decode().splitlines() if "_created" not in line and line[0] != "#"
+    ]
+
+
+def test_what_several_count_is_added_up():
+    """Series that only one process has stand beside the sums."""
+    totals = Totals()
+    totals.take(1, _process(a=2))
+    totals.take(2, _process(a=3, b=1))
+    lines = _text(totals)
+    assert {'requests_total{target="a"} 5.0', 'requests_total{target="b"} 1.0', "running 2.0"} <= {*lines}
+    assert 'seconds_bucket{le="2.0",target="a"} 5.0' in lines
+
+
+def test_what_is_taken_later_takes_the_place():
+    """A process tells everything that it has counted, each time."""
+    totals = Totals()
+    totals.take(1, _process(a=2))
+    totals.take(1, _process(a=3))
+    assert 'requests_total{target="a"} 3.0' in _text(totals)
+
+
+def test_a_process_that_ended_is_not_forgotten():
+    """What it counted stays; what it was doing is done no more."""
+    totals = Totals()
+    totals.take(1, _process(a=2))
+    totals.end(1)
+    totals.take(2, _process(a=1))
+    assert {'requests_total{target="a"} 3.0', "running 1.0"} <= {*_text(totals)}
+
+
+def test_a_process_that_never_told_anything_may_end():
+    """It leaves nothing."""
+    totals = Totals()
+    totals.end(1)
+    assert _text(totals) == []
+
+
+def test_a_series_began_when_the_first_process_began_it():
+    """Times are not added up."""
+    totals, first = Totals(), _process(a=1)
+    (began,) = (each.value for metric in first for each in metric.samples if each.name == "requests_created")
+    totals.take(1, first)
+    totals.take(2, _process(a=1))
+    values = [each.value for metric in totals.collect() for each in metric.samples if each.name == "requests_created"]
+    assert values == [began]

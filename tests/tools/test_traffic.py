@@ -12,7 +12,7 @@ from rule_sites import traffic_of
 from tornado_proxy.routing.errors import BadPath
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.events import Asked, Refused, Served
+from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
 from tornado_proxy.tools.traffic import Request, UnreadableLog, open_log, read_line, read_traffic
 
 COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1" 200 2326'
@@ -50,7 +50,7 @@ def test_a_line_is_read_for_what_it_is(line, expected):
 def test_our_own_lines_are_read_as_they_were_meant(form, path):
     """Whatever path a request had, its line in the access log leads to the same path."""
     lines = []
-    asked = Asked("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
+    asked = RequestRecord("id", 0.0, "192.0.2.1", "GET", "h", f"/{path}", 1, user="ann")
     AccessLog(form, lines.append)(Served(asked, 200, 1, 0, 0.1))
     request = read_line(lines[0].encode().decode("latin-1"))
     assert request is not None
@@ -63,7 +63,9 @@ def test_our_own_lines_are_read_as_they_were_meant(form, path):
 def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
     """Our own log tells it raw, of a request that was refused before it came to a target: it is refused again."""
     lines = []
-    AccessLog(form, lines.append)(Refused(Asked("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why"))
+    AccessLog(form, lines.append)(
+        Refused(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why")
+    )
     request = read_line(lines[0].encode().decode("latin-1"))
     assert request == Request(path)
     with pytest.raises(BadPath):

@@ -15,15 +15,14 @@ from functools import partial
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Listener, Log
-from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo
-from tornado_proxy.service.ending import end_process
-from tornado_proxy.service.listening import CannotListen, Sockets, open_sockets
-from tornado_proxy.service.loading import compile_sources
+from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.sample import sample_s3
-from tornado_proxy.service.serving import Solo
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.sources import compile_sources
+from tornado_proxy.service.threads import end_process
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +72,7 @@ def _open(listener: Listener, port: int | None) -> Sockets:
 
 
 async def _run(launch: Launch) -> None:
-    await run_process(launch, Solo(launch.loaded))
+    await run_process(launch, SingleProcess(launch.loaded))
 
 
 def _command() -> str:

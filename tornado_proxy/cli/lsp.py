@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.cli.loading import Ended, load_settings
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.service.ending import end_process
+from tornado_proxy.service.threads import end_process
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings

@@ -15,19 +15,18 @@ from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.service.building import Unbuildable
-from tornado_proxy.service.ending import end_process
-from tornado_proxy.service.fleet import CannotServe, Fleet
+from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
-from tornado_proxy.service.listening import CannotListen, Sockets, named, open_sockets
-from tornado_proxy.service.loading import Loaded, compile_sources
 from tornado_proxy.service.logs import configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.serving import Serving, Solo
-from tornado_proxy.service.sources import Reader, Sources
-from tornado_proxy.service.systemd import Notifier, inherited_sockets
-from tornado_proxy.telemetry.diagnostics import log_diagnostics
+from tornado_proxy.service.serving import Serving, SingleProcess
+from tornado_proxy.service.sockets import CannotListen, Sockets, inherited_sockets, named, open_sockets
+from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources
+from tornado_proxy.service.supervisor import CannotServe, Supervisor
+from tornado_proxy.service.systemd import Notifier
+from tornado_proxy.service.threads import end_process
+from tornado_proxy.telemetry.service_log import log_diagnostics
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -50,7 +49,7 @@ class _Start:
     """A set of files that the service may start from."""
 
     sources: Sources
-    loaded: Loaded
+    loaded: CompiledSet
     is_last_good: bool = False
 
 
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve; the result is an exit status."""
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
-    reader = Reader(arguments.config, dict(os.environ))
+    reader = SourceReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = start.loaded.settings.log if start.loaded.settings and not arguments.check else None
         _report(start.loaded.diagnostics, log)
@@ -77,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS
 
 
-def _starts(arguments: argparse.Namespace, reader: Reader) -> Iterator[_Start]:
+def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
     sources = reader()
     first = _Start(sources, compile_sources(sources))
@@ -93,7 +92,7 @@ def _starts(arguments: argparse.Namespace, reader: Reader) -> Iterator[_Start]:
         yield _Start(kept, compile_sources(kept), is_last_good=True)
 
 
-async def _serve(start: _Start, reader: Reader, arguments: argparse.Namespace) -> None:
+async def _serve(start: _Start, reader: SourceReader, arguments: argparse.Namespace) -> None:
     settings = start.loaded.settings
     assert settings is not None
     configure_logging(settings.log)
@@ -115,8 +114,8 @@ async def _serve(start: _Start, reader: Reader, arguments: argparse.Namespace) -
 
 def _serving(start: _Start, arguments: argparse.Namespace) -> Serving:
     if arguments.workers > 1:
-        return Fleet(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
-    return Solo(start.loaded, name_generation=arguments.name_generation)
+        return Supervisor(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
+    return SingleProcess(start.loaded, name_generation=arguments.name_generation)
 
 
 def _count(text: str) -> int:

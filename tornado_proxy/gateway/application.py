@@ -44,10 +44,10 @@ class Gateway(HTTPServerConnectionDelegate):
     """
 
     def __init__(
-        self, current: Callable[[], Generation], tell: Callable[[Event], None], *, name_generation: bool = False
+        self, current: Callable[[], Generation], emit: Callable[[Event], None], *, name_generation: bool = False
     ) -> None:
         self._current = current
-        self._tell = tell
+        self._emit = emit
         self._name_generation = name_generation
         self._application = Application(log_function=lambda _handler: None)
         self._running: set[Task[None]] = set()
@@ -83,12 +83,12 @@ class Gateway(HTTPServerConnectionDelegate):
         task = asyncio.create_task(self._answer(incoming, handler))  # noqa: TID251 - held by `_running`
         self._running.add(task)
         task.add_done_callback(self._end)
-        self._tell(InFlight(len(self._running)))
+        self._emit(InFlight(len(self._running)))
         return task
 
     def _end(self, task: Task[None]) -> None:
         self._running.discard(task)
-        self._tell(InFlight(len(self._running)))
+        self._emit(InFlight(len(self._running)))
 
     async def _answer(self, incoming: Incoming, handler: RequestHandler) -> None:
         with self._current().pin() as generation:
@@ -98,7 +98,7 @@ class Gateway(HTTPServerConnectionDelegate):
             limits = generation.parts.settings.limits
             reply = Reply(handler, incoming.body, tuple(headers), limits.send_timeout)
             try:
-                await Exchange(incoming, reply, generation, self._tell).run()
+                await Exchange(incoming, reply, generation, self._emit).run()
             finally:
                 incoming.body.discard()
 

@@ -26,7 +26,7 @@ from tornado_proxy.routing.mounts import Routed
 from tornado_proxy.routing.plan import Receive
 from tornado_proxy.routing.planner import Planned, plan, plan_upload, upload_path
 from tornado_proxy.routing.request import Facts
-from tornado_proxy.telemetry.events import Asked, Event, Failed, Refused, Served
+from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
 
@@ -46,11 +46,11 @@ class Incoming:
 class Exchange:
     """A request being answered; what is known of it grows with each step."""
 
-    def __init__(self, incoming: Incoming, reply: Reply, generation: Generation, tell: Callable[[Event], None]) -> None:
+    def __init__(self, incoming: Incoming, reply: Reply, generation: Generation, emit: Callable[[Event], None]) -> None:
         self._incoming = incoming
         self._reply = reply
         self._generation = generation
-        self._tell = tell
+        self._emit = emit
         self._facts: Facts | None = None
         self._routed: Routed | None = None
         self._user: User | None = None
@@ -68,7 +68,7 @@ class Exchange:
         if error is not None:
             self._reply.cut()
             broken = self._refusal(error).reason
-        self._tell(self._event(outcome, broken))
+        self._emit(self._event(outcome, broken))
 
     async def _outcome(self) -> Outcome:
         try:
@@ -140,7 +140,7 @@ class Exchange:
     def _refusal(self, error: Exception) -> Refusal:
         refused = refusal(error)
         if refused.is_defect:
-            self._tell(Failed(self._asked(), error))
+            self._emit(Failed(self._asked(), error))
         return refused
 
     def _event(self, outcome: Outcome, broken: str | None) -> Event:
@@ -149,12 +149,12 @@ class Exchange:
             return Refused(self._asked(), outcome.status, *counts, outcome.reason)
         return Served(self._asked(), outcome.status, *counts, complete=broken is None, reason=broken)
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> RequestRecord:
         incoming, planned = self._incoming, self._planned
         readable = incoming.mistake is None
         rewritten = planned.rewritten if planned else None
         rewrite = rewritten.rewrite if rewritten else planned.failure.rewrite if planned and planned.failure else None
-        return Asked(
+        return RequestRecord(
             request_id=incoming.id,
             at=incoming.at,
             client=incoming.request.remote_ip or "",

@@ -25,7 +25,7 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.telemetry.shortages import shortage
+from tornado_proxy.telemetry.service_log import shortage
 
 Headers = tuple[tuple[str, str], ...]
 

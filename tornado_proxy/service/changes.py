@@ -1,22 +1,25 @@
-"""What a reload changed, in words for the log: targets, mounts, rewrites, settings; and what it could not change.
+"""The log lines of a reload: which targets, mounts, rewrites and settings changed, and which need a restart.
 
-Settings are named and not shown: no value of a bucket or a resource is fit for a log.
+Settings are named, not shown: no value of a bucket or a resource belongs in a log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from tornado_proxy.config.model import Actions, BasicProvider, Resource, Settings, Target
+from tornado_proxy.config.model import Actions, Settings, Target
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.service.differences import difference, listed
-from tornado_proxy.service.loading import Loaded
+from tornado_proxy.service.sources import CompiledSet
+
+SHOWN = 5
+"""Items of a kind that are named; of more, only the number is shown."""
 
 # Options whose names are not those of the fields that hold them.
 _OPTIONS = {
@@ -25,70 +28,139 @@ _OPTIONS = {
     "list_max_keys": "s3ListMaxKeys",
 }
 
+Item = TypeVar("Item")
 
-def changes(before: Loaded, after: Loaded) -> Iterator[str]:
+
+def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
     """What differs between two generations, a line each."""
     if before.settings is None or after.settings is None:
         return
-    yield from _target_lines(before, after)
+    yield from _target_lines(before, after, before.settings, after.settings)
     yield from _setting_lines(before.settings, after.settings)
 
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Settings with what only a restart changes left as it runs, and the names of those that differ."""
-    kept = replace(
-        settings, server=running.server, internal_server=running.internal_server, s3=running.s3, log=running.log
-    )
-    pairs = {
-        "server": (settings.server, running.server),
-        "internalServer": (settings.internal_server, running.internal_server),
-        "s3": (settings.s3, running.s3),
-        "log": (settings.log, running.log),
-    }
-    return kept, tuple(name for name, (wanted, has) in pairs.items() if wanted != has)
+    """The settings with the running values of everything that needs a restart, and the names of those that differ."""
+    fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log"}
+    kept = replace(settings, **{name: getattr(running, name) for name in fixed.values()})
+    return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(running, name))
 
 
-def _target_lines(before: Loaded, after: Loaded) -> Iterator[str]:
-    assert before.settings is not None
-    assert after.settings is not None
-    targets = difference(before.settings.targets, after.settings.targets, lambda target: target.name)
-    yield from replace(targets, added=()).lines("targets", _target_name)
-    for target in targets.added:
-        rules = after.rule_sets.get(target.name, RuleSet(target.name))
-        yield f"target `{target.name}` added: {_mounts(target)}, {len(rules.rewrites)} rewrites"
-    old = {target.name: target for target in before.settings.targets}
-    for target in (each for each in after.settings.targets if each.name in old):
-        none = RuleSet(target.name)
-        had, has = before.rule_sets.get(target.name, none), after.rule_sets.get(target.name, none)
-        for line in (*_within(old[target.name], target), *_rule_lines(had, has, after.settings.directory)):
-            yield f"target `{target.name}`: {line}"
+def _target_lines(before: CompiledSet, after: CompiledSet, old: Settings, new: Settings) -> Iterator[str]:
+    known, wanted = ({target.name: target for target in each.targets} for each in (old, new))
+    none = RuleSet("")
+    yield from _difference("targets", [name for name in known if name not in wanted], (), _quoted)
+    for target in new.targets:
+        rules = after.rule_sets.get(target.name, none)
+        if target.name in known:
+            had = before.rule_sets.get(target.name, none)
+            for line in (*_within(known[target.name], target), *_rule_lines(had, rules, new.directory)):
+                yield f"target `{target.name}`: {line}"
+        else:
+            mounts = _listed(_addresses(target), _quoted)
+            yield f"target `{target.name}` added: {mounts}, {counted(len(rules.rewrites), 'rewrite')}"
+    # The order decides between targets with equal mounts.
+    if [name for name in known if name in wanted] != [name for name in wanted if name in known]:
+        yield "the order of the targets changed"
 
 
 def _within(old: Target, new: Target) -> Iterator[str]:
-    """What differs between a target and the one of the same name."""
-    yield from difference(_addresses(old), _addresses(new), str).lines("mounts", _quoted)
+    """What differs between two targets of one name."""
+    yield from _difference("mounts", _addresses(old), _addresses(new), _quoted)
     if changed := _changed(old.bucket, new.bucket):
         yield f"bucket changed: {', '.join(changed)}"
     if changed := _changed_actions(old.actions, new.actions):
-        yield f"actions changed: {', '.join(changed)}; there are {', '.join(new.actions.methods) or 'none'}"
-    found = difference(old.resources, new.resources, _resource_identity, lambda one, other: one == other)
-    yield from found.lines("resources", _resource_name)
+        yield f"actions changed: {', '.join(changed)}; enabled: {', '.join(new.actions.methods) or 'none'}"
+    yield from _difference(
+        "resources",
+        old.resources,
+        new.resources,
+        lambda resource: f"`{resource.path}` ({', '.join(resource.methods)})",
+        lambda resource: (resource.path, resource.methods),
+    )
 
 
 def _rule_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
-    found = difference(before.rewrites, after.rewrites, _rewrite_identity, _same_rewrite)
-    yield from found.lines("rewrites", lambda rewrite: _rewrite_name(rewrite, directory))
+    return _difference(
+        "rewrites",
+        [_Shown(each, directory) for each in before.rewrites],
+        [_Shown(each, directory) for each in after.rewrites],
+        str,
+        lambda shown: shown.identity,
+    )
+
+
+class _Shown:
+    """A rewrite, equal to another with the same text wherever it stands."""
+
+    def __init__(self, rewrite: Rewrite, directory: Path) -> None:
+        self._rewrite, self._directory = rewrite, directory
+        self._text = (rewrite.pattern.text, rewrite.dialect, rewrite.template.text)
+        self.identity = ("name", rewrite.name) if rewrite.name else ("source", rewrite.pattern.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Shown) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __str__(self) -> str:
+        span = self._rewrite.span
+        return f"`{self._rewrite.label}` ({_relative(span.source.name, self._directory)}:{span.first.line})"
 
 
 def _setting_lines(old: Settings, new: Settings) -> Iterator[str]:
     if changed := _changed(old.limits, new.limits):
         yield f"limits changed: {', '.join(changed)}"
     if old.grace_period != new.grace_period:
-        yield f"server.gracePeriod changed: {old.grace_period:g} s is now {new.grace_period:g} s"
+        yield f"server.gracePeriod changed from {old.grace_period:g} s to {new.grace_period:g} s"
     if old.rules != new.rules:
-        yield f"rules changed: {listed(new.rules, lambda place: f'`{_relative(str(place), new.directory)}`')}"
-    providers = difference(old.basic_providers, new.basic_providers, _provider_name, lambda one, other: one == other)
-    yield from replace(providers, moved=()).lines("authProviders.basic", lambda each: f"`{each.name}`")
+        yield f"rules changed: {_listed(new.rules, lambda place: _quoted(_relative(str(place), new.directory)))}"
+    providers = (old.basic_providers, new.basic_providers)
+    yield from _difference("authProviders.basic", *providers, lambda each: f"`{each.name}`", lambda each: each.name)
+
+
+def _difference(
+    kind: str,
+    old: Sequence[Item],
+    new: Sequence[Item],
+    name: Callable[[Item], str],
+    identity: Callable[[Item], Hashable] = lambda item: item,
+) -> Iterator[str]:
+    """A line for what was added, removed, changed or reordered; items of one identity are paired in order."""
+    before, after = _numbered(old, identity), _numbered(new, identity)
+    fates = {
+        "added": [item for key, item in after.items() if key not in before],
+        "removed": [item for key, item in before.items() if key not in after],
+        "changed": [item for key, item in after.items() if key in before and before[key] != item],
+    }
+    for fate, items in fates.items():
+        if items:
+            yield f"{kind} {fate}: {_listed(items, name)}"
+    if [key for key in before if key in after] != [key for key in after if key in before]:
+        yield f"the order of the {kind} changed"
+
+
+def _numbered(items: Sequence[Item], identity: Callable[[Item], Hashable]) -> dict[tuple[Hashable, int], Item]:
+    """The items by identity and occurrence."""
+    seen: Counter[Hashable] = Counter()
+    found: dict[tuple[Hashable, int], Item] = {}
+    for item in items:
+        key = identity(item)
+        found[key, seen[key]] = item
+        seen[key] += 1
+    return found
+
+
+def _listed(items: Sequence[Item], name: Callable[[Item], str]) -> str:
+    """The names of the first items, and the number of the others."""
+    names = ", ".join(map(name, items[:SHOWN]))
+    return f"{names} and {len(items) - SHOWN} more" if len(items) > SHOWN else names
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 rewrite`, `2 rewrites`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _changed(old: Any, new: Any) -> list[str]:
@@ -106,42 +178,8 @@ def _changed_actions(old: Actions, new: Actions) -> list[str]:
     ]
 
 
-def _rewrite_identity(rewrite: Rewrite) -> Hashable:
-    """A rewrite is known by its name, or by its source."""
-    return ("name", rewrite.name) if rewrite.name else ("source", rewrite.pattern.text)
-
-
-def _same_rewrite(old: Rewrite, new: Rewrite) -> bool:
-    return (old.pattern.text, old.dialect, old.template.text) == (new.pattern.text, new.dialect, new.template.text)
-
-
-def _rewrite_name(rewrite: Rewrite, directory: Path) -> str:
-    place = f"{_relative(rewrite.span.source.name, directory)}:{rewrite.span.first.line}"
-    return f"`{rewrite.label}` ({place})"
-
-
-def _resource_identity(resource: Resource) -> Hashable:
-    return resource.path, resource.methods
-
-
-def _resource_name(resource: Resource) -> str:
-    return f"`{resource.path}` ({', '.join(resource.methods)})"
-
-
-def _provider_name(provider: BasicProvider) -> str:
-    return provider.name
-
-
-def _target_name(target: Target) -> str:
-    return f"`{target.name}`"
-
-
 def _addresses(target: Target) -> tuple[str, ...]:
     return tuple(f"{target.mount.host}{path}" for path in target.mount.paths)
-
-
-def _mounts(target: Target) -> str:
-    return listed(_addresses(target), _quoted)
 
 
 def _quoted(text: str) -> str:

@@ -1,12 +1,19 @@
-"""The demo: the gallery's configuration and rules, served from an S3 in the process."""
+"""The demo."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import gzip
+import http.client
+import logging
+import mimetypes
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from tornado_proxy.config.model import Listener, Target
-from tornado_proxy.service.listening import CannotListen, Sockets, open_sockets
+from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import Sources, read_sources
 
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
@@ -41,3 +48,80 @@ def open_demo_sockets(listener: Listener) -> Sockets:
 
 def _at(target: Target, endpoint: str) -> Target:
     return replace(target, bucket=replace(target.bucket, s3_endpoint=endpoint))
+
+
+BUCKET = "demo-bucket"
+
+_FOLDER = Path(__file__).with_name("sample_objects")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleObject:
+    """An object to put into the bucket before the demo begins."""
+
+    key: str
+    content: bytes
+    content_type: str
+    cache_control: str = "max-age=60"
+
+
+@contextmanager
+def sample_s3() -> Iterator[str]:
+    """An S3 in this process, filled with the samples; gives its endpoint. Raises ImportError without the extra."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - an extra, and slow to import
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        _fill(endpoint)
+        yield endpoint
+    finally:
+        server.stop()
+
+
+def sample_objects() -> Iterator[SampleObject]:
+    """The site, the team's files, and downloads with the names and numbers that listings must cope with."""
+    for path in sorted(_FOLDER.rglob("*")):
+        if path.is_file():
+            key = path.relative_to(_FOLDER).as_posix()
+            yield SampleObject(key, path.read_bytes(), _content_type(path.name))
+    yield from _downloads()
+
+
+def _downloads() -> Iterator[SampleObject]:
+    for version in ("2.0.3", "2.1.0"):
+        archive = gzip.compress(f"tool {version}\n".encode() * 4000, mtime=0)
+        yield SampleObject(f"releases/{version}/tool.tar.gz", archive, "application/gzip", "max-age=86400, immutable")
+        yield SampleObject(f"releases/{version}/notes.txt", f"Tool {version}\n".encode(), _content_type("notes.txt"))
+    for name in ("100% sure.txt", "a+b.txt", "C#.txt", "what?.txt", "Änderungen.txt", "日本語.txt"):
+        yield SampleObject(f"releases/odd names/{name}", f"{name}\n".encode(), _content_type(name))
+    for number in range(1, 241):
+        build = f"releases/nightly/build-{number:04}.log"
+        yield SampleObject(build, f"build {number}\n".encode() * number, _content_type(build))
+
+
+def _content_type(name: str) -> str:
+    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return f"{guessed}; charset=utf-8" if guessed.startswith("text/") or name.endswith(".log") else guessed
+
+
+def _fill(endpoint: str) -> None:
+    # Plain HTTP: this S3 checks no signature, and only `storage` knows boto3.
+    address = urlsplit(endpoint)
+    with closing(http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)) as connection:
+        _put(connection, f"/{BUCKET}", b"", {})
+        for sample in sample_objects():
+            headers = {"Content-Type": sample.content_type, "Cache-Control": sample.cache_control}
+            headers["x-amz-sdk-checksum-algorithm"] = "SHA256"
+            _put(connection, f"/{BUCKET}/{quote(sample.key)}", sample.content, headers)
+
+
+def _put(connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str]) -> None:
+    connection.request("PUT", path, body, headers)
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status != http.client.OK:
+        raise RuntimeError(f"the sample S3 answered {answer.status} to `PUT {path}`")

@@ -1,8 +1,8 @@
-"""The last good set of files, kept beside the real ones: what a service starts from when an edit made those unusable.
+"""A copy of the last good set of files: what a service starts from if an edit has made the real ones unusable.
 
-A directory holds one folder for the set, and the link `current` to it. A set is written aside and put in place by one
-rename, so that a full disk or a lost power supply leaves the set before it. Secrets are kept as the configuration
-names them: those that it only refers to stay where they are.
+A directory holds one folder with the copy, and the link `current` to it. A copy is written aside and put in place by
+one rename, so that a full disk or a power failure leaves the copy before it. Secrets that the configuration only refers
+to are not copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tornado_proxy.service.sources import Sources, compile_text
 _LOG = logging.getLogger("tornado_proxy")
 
 CURRENT = "current"
-RETRY = 60.0  # seconds after which a set that could not be kept is tried once more
+RETRY = 60.0  # seconds after which a failed copy is tried again
 _SET = "set-"
 _INDEX = "index.json"
 _CONFIGURATION = "configuration.yaml"
@@ -31,28 +31,28 @@ _RULES = "rules"
 
 
 class NoLastGood(Exception):
-    """There is no copy to start from; the text says why."""
+    """There is no copy to start from; the text gives the reason."""
 
 
 class _Taken(Exception):
-    """The directory is another configuration's."""
+    """The directory belongs to another configuration."""
 
 
 async def keep_each(
     last_good: LastGood, in_force: Callable[[], Sources], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
-    """Keep every set that is put in force, until cancelled; a disk that cannot is a warning, and tried again."""
-    told = ""
+    """Keeps every set that is put in force, until cancelled; a failure is a warning, and tried again."""
+    logged = ""
     while True:
         changed.clear()
         await asyncio.to_thread(last_good.keep, in_force())
-        if last_good.trouble and last_good.trouble != told:
+        if last_good.trouble and last_good.trouble != logged:
             _LOG.warning("the last good set is not kept: %s", last_good.trouble)
-        elif told and not last_good.trouble:
+        elif logged and not last_good.trouble:
             _LOG.info("the last good set is kept again")
-        told = last_good.trouble
+        logged = last_good.trouble
         try:
-            async with asyncio.timeout(retry if told else None):
+            async with asyncio.timeout(retry if logged else None):
                 await changed.wait()
         except TimeoutError:
             continue
@@ -64,13 +64,13 @@ class LastGood:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._kept: tuple[SourceFile, Read] | None = None
-        self.trouble = ""  # why the last set could not be kept; empty while all is well
+        self.trouble = ""  # why the last set could not be kept, or empty
 
     def __repr__(self) -> str:
         return f"<LastGood in {self.directory}>"
 
     def keep(self, sources: Sources) -> None:
-        """Keep a set in place of the one before; raises nothing: `trouble` says what is in the way."""
+        """Keeps a set in place of the one before; sets `trouble` if it cannot."""
         if sources.text is None or self._kept == (sources.text, sources.rules):
             return
         try:
@@ -84,7 +84,7 @@ class LastGood:
             self._kept, self.trouble = (sources.text, sources.rules), ""
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Sources:
-        """The set that was kept of a configuration file, its secrets fetched anew; raises `NoLastGood`."""
+        """The copy of a configuration file's set, with its secrets fetched again; raises `NoLastGood`."""
         folder = self.directory / CURRENT
         try:
             original, names = _read_index(folder / _INDEX)

@@ -1,21 +1,26 @@
-"""The process's log: to standard error, as lines of text or of JSON, which the journal takes as they are."""
+"""The process's log: lines of text or JSON to standard error, written by a thread so that nobody waits for a reader.
+
+`logging.handlers.QueueListener` would do this too, but its end waits for a stuck reader for ever.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import os
+import select
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tornado_proxy.config.model import Log
-from tornado_proxy.service.log_writer import LogWriter
-from tornado_proxy.telemetry.lines import Field, harmless, json_line, moment
-from tornado_proxy.telemetry.shortages import shortage
+from tornado_proxy.telemetry.access_log import Field, harmless, json_line, moment
+from tornado_proxy.telemetry.service_log import shortage
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"
 
 
 class _Text(logging.Formatter):
-    """`time level message`, the lines of a traceback indented below; an access line is complete as it is."""
+    """`time level message`, with the lines of a traceback indented below; access lines pass unchanged."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name == ACCESS:
@@ -26,7 +31,7 @@ class _Text(logging.Formatter):
 
 
 class _Json(logging.Formatter):
-    """One object a line, with the `fields` of what was logged; an access line is one already."""
+    """One object a line, with the record's `fields`; access lines pass unchanged."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name == ACCESS:
@@ -41,9 +46,9 @@ _FORMATTERS = {"text": _Text, "json": _Json}
 
 
 class Shortages(logging.Filter):
-    """Tells on one line of descriptors or memory that the system has not, and not more often than once a second.
+    """Reduces records about missing descriptors or memory to one line a second, without traceback.
 
-    What fails then fails everywhere and at once, in libraries too; where it did says nothing of why.
+    Such a shortage makes everything fail at once, libraries included, and the place of a failure explains nothing.
     """
 
     every = 1.0  # seconds
@@ -54,14 +59,14 @@ class Shortages(logging.Filter):
         self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is logged; one that tells of a shortage loses its traceback."""
+        """Whether to log a record; one about a shortage loses its traceback."""
         missing = shortage(record.exc_info[1]) if record.exc_info else None
         if missing is None:
             return True
         if record.created < self._until:
             self._left_out += 1
             return False
-        before = f" ({self._left_out} times more since this was told last)" if self._left_out else ""
+        before = f" ({self._left_out} more since the last such line)" if self._left_out else ""
         self._until, self._left_out = record.created + self.every, 0
         first, *_ = record.getMessage().split("\n")
         record.msg, record.args, record.exc_info = "%s: %s%s", (first, missing, before), None
@@ -69,7 +74,7 @@ class Shortages(logging.Filter):
 
 
 class Outlet(logging.Handler):
-    """Hands lines to a writer, so that nobody who logs waits for whoever reads standard error."""
+    """Hands lines to a writer, so that logging never waits for the reader of standard error."""
 
     patience = 1.0  # seconds that the end of the process waits for a reader
 
@@ -80,29 +85,29 @@ class Outlet(logging.Handler):
         self._writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Have a record written."""
+        """Queues a record."""
         try:
             self._writer.put(self.format(record))
-        except Exception:  # noqa: BLE001 - what cannot be logged is said, and stops nobody (logging.Handler)
+        except Exception:  # noqa: BLE001 - as logging.Handler does: report it, and go on
             self.handleError(record)
 
     def flush(self) -> None:
-        """Wait for what is not written yet, and not for ever; `logging.shutdown` calls this at the end."""
+        """Waits a little for unwritten lines; `logging.shutdown` calls this at the end."""
         self._writer.drain(self.patience)
 
     def close(self) -> None:
-        """Take no more, and leave what is unread; whoever cannot, flushes first, as `logging.shutdown` does."""
+        """Takes no more lines; flush first, as `logging.shutdown` does, or unwritten ones are lost."""
         self._writer.close(0)
         super().close()
 
 
 def _lost(count: int) -> logging.LogRecord:
-    message = "%d lines of the log are lost: they came faster than they were read"
+    message = "lost %d log lines: they came faster than they were read"
     return logging.LogRecord("tornado_proxy", logging.WARNING, "", 0, message, (count,), None)
 
 
 def configure_logging(log: Log) -> None:
-    """Send the log to standard error in the form that the configuration asks for."""
+    """Sends the log to standard error in the configured format."""
     flush_logging()
     root = logging.getLogger()
     for old in root.handlers[:]:
@@ -110,16 +115,116 @@ def configure_logging(log: Log) -> None:
         if isinstance(old, Outlet):
             old.close()
     root.addHandler(Outlet(_FORMATTERS[log.format]()))
-    # What a library warns of, such as a Python that it will not support for ever, is a line as any other.
+    # A library's warning, such as one about an old Python, is a line like any other.
     logging.captureWarnings(True)
-    # Libraries speak up only when something is wrong.
+    # Of libraries, only problems.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[log.level.upper()]))
     logging.getLogger("tornado_proxy").setLevel(log.level.upper())
-    # It warns of every connection that it closes because enough others are kept.
+    # It warns of every connection that it closes because it keeps enough others.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
 
 
 def flush_logging() -> None:
-    """Wait for what is not written yet, and not for ever."""
+    """Waits a little for unwritten lines."""
     for handler in logging.getLogger().handlers:
         handler.flush()
+
+
+ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
+
+
+class LogWriter:
+    """Writes lines to a descriptor in order, on a daemon thread, so that a stuck reader cannot keep the process alive.
+
+    At most `room` bytes wait, and as many are being written. Further lines are dropped; the line that `lost` makes of
+    their number stands in their place.
+    """
+
+    def __init__(self, descriptor: int, lost: Callable[[int], str], room: int = ROOM) -> None:
+        self._descriptor = descriptor
+        self._lost_line = lost
+        self._room = room
+        self._writable = select.poll()
+        self._writable.register(descriptor, select.POLLOUT)
+        self._changed = threading.Condition()
+        self._waiting: list[bytes] = []
+        self._size = 0  # bytes that wait
+        self._lost = 0  # lines dropped after those that wait
+        self._writing = False
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<LogWriter to {self._descriptor}, {len(self._waiting)} lines wait>"
+
+    def put(self, line: str) -> None:
+        """Queues a line, or drops it if there is no room."""
+        data = f"{line}\n".encode(errors="backslashreplace")
+        with self._changed:
+            if self._closed:
+                return
+            if self._waiting and self._size + len(data) > self._room:
+                self._lost += 1
+                return
+            self._waiting.append(data)
+            self._size += len(data)
+            if not self._writing:
+                self._changed.notify_all()
+
+    def drain(self, patience: float) -> bool:
+        """Waits at most `patience` seconds until everything is written; returns whether it is."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._writing, patience)
+
+    def close(self, patience: float) -> None:
+        """Writes what waits, for at most `patience` seconds, and takes no more."""
+        written = self.drain(patience)
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if written:
+            self._thread.join(patience)
+
+    def _run(self) -> None:
+        while lines := self._next():
+            for piece in _pieces(lines):
+                self._write(piece)
+
+    def _next(self) -> Sequence[bytes]:
+        """Waits for lines, and returns all; empty at the end."""
+        with self._changed:
+            self._writing = False
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            self._writing = bool(self._waiting)
+            lines, self._waiting, self._size = self._waiting, [], 0
+            if self._lost:
+                lines.append(f"{self._lost_line(self._lost)}\n".encode())
+                self._lost = 0
+            return lines
+
+    def _write(self, piece: bytes) -> None:
+        left = memoryview(piece)
+        while left:
+            try:
+                left = left[os.write(self._descriptor, left) :]
+            except BlockingIOError:
+                # Another process that shares the descriptor may have made it non-blocking.
+                self._writable.poll()
+            except OSError:
+                return  # the reader has gone, or the disk is full: there is nowhere to report it
+
+
+def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Joins lines up to the size that a pipe takes without another process's lines in between (POSIX, `write`)."""
+    piece: list[bytes] = []
+    size = 0
+    for line in lines:
+        if piece and size + len(line) > select.PIPE_BUF:
+            yield b"".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += len(line)
+    if piece:
+        yield b"".join(piece)

@@ -15,36 +15,34 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpserver import HTTPServer
 
 from tornado_proxy.gateway.admin import admin_application
-from tornado_proxy.service.ending import Unawaited
-from tornado_proxy.service.follow import Follower, Pace
 from tornado_proxy.service.last_good import LastGood, keep_each
-from tornado_proxy.service.listening import Sockets
-from tornado_proxy.service.loading import Loaded
-from tornado_proxy.service.reload import Outcome, Reloader
+from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.sources import Sources
-from tornado_proxy.service.status import report_view, standing_view, status_line
+from tornado_proxy.service.sockets import Sockets
+from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
-from tornado_proxy.telemetry.bus import Bus
+from tornado_proxy.service.threads import DetachedExecutor
+from tornado_proxy.service.watching import Follower, Pace
+from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.metrics import ReloadMetrics
 from tornado_proxy.telemetry.service_log import service_log
 
 _LOG = logging.getLogger("tornado_proxy")
 
-FEEDS_A_PERIOD = 3  # how often the watchdog is fed in the time after which it bites
-SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait for
+FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
+SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """What a process is started with.
 
-    `read` reads the set of files anew. `announce` gets the URLs of requests and of the admin listener, once both are
-    answered. `last_good` keeps each set that is put in force; `from_last_good` says that the first came from there.
+    `read` reads the set of files again. `announce` gets the URLs of requests and of the admin listener when both are
+    answered. `last_good` keeps each set that is put in force; `from_last_good` is true if the first set came from it.
     """
 
     sources: Sources
-    loaded: Loaded
+    loaded: CompiledSet
     sockets: Sockets
     admin: Sockets
     read: Callable[[], Sources]
@@ -56,32 +54,33 @@ class Launch:
 
 
 async def run(launch: Launch, serving: Serving) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs within the grace period.
+    """Serves until SIGTERM or SIGINT, then finishes running requests within the grace period.
 
-    Raises `CannotServe` where serving does not begin.
+    Raises `CannotServe`.
     """
-    asyncio.get_running_loop().set_default_executor(Unawaited(thread_name_prefix="service"))
+    asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="service"))
     await _Life(launch, serving).run()
 
 
 class _Life:
-    """A process from its first request to its last; also what the admin listener asks."""
+    """A process from its first request to its last; implements the `Administration` of the admin listener."""
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
         self._serving = serving
         self._registry = CollectorRegistry()
         bus = Bus([service_log, ReloadMetrics(self._registry, 1, time.time())])
-        self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.tell)
+        self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.emit)
+        self._from_last_good = launch.from_last_good
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
-        self._in_force = asyncio.Event()
+        self._set_changed = asyncio.Event()
         self._begun = False
 
     @property
     def ready(self) -> bool:
-        """Whether requests are being served."""
-        return self._begun and self._serving.serves()
+        """Whether requests are being answered."""
+        return self._begun and self._serving.is_serving()
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -94,8 +93,8 @@ class _Life:
             if await self._started():
                 self._begun = True
                 self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
-                self._launch.notifier.ready(self._line())
-                await self._until_told_to_stop()
+                self._launch.notifier.ready(self._status_line())
+                await self._until_stopped()
         finally:
             self._begun = False
             await self._wind_down()
@@ -103,21 +102,20 @@ class _Life:
             await admin.close_all_connections()
 
     async def status(self) -> Mapping[str, object]:
-        """Everything that an operator may want to know."""
+        """The status page."""
         workers = await self._serving.workers()
         return {
             "version": version("tornado-proxy"),
             "ready": self.ready,
-            **standing_view(self._reloader),
-            "startedFromLastGood": self._launch.from_last_good,
+            **reloader_view(self._reloader),
+            "startedFromLastGood": self._from_last_good,
             "lastGoodTrouble": (self._launch.last_good and self._launch.last_good.trouble) or None,
             "workers": list(workers),
         }
 
     async def reload(self) -> tuple[bool, Mapping[str, object]]:
-        """Reload at once."""
-        report = await self._reloader.reload()
-        self._take_note(report.outcome)
+        """Reloads at once; returns whether the files are in force, and the report."""
+        report = await self._reload()
         return report.is_in_force, report_view(report)
 
     async def metrics(self) -> bytes:
@@ -125,7 +123,7 @@ class _Life:
         return await self._serving.metrics() + generate_latest(self._registry)
 
     async def _started(self) -> bool:
-        """Begin to serve; false where the process is told to stop before it does."""
+        """Begins to serve; false if the process is stopped before that."""
         loop = asyncio.get_running_loop()
         starting = loop.create_task(self._serving.start(self._launch.sockets))
         stopped = loop.create_task(self._stop.wait())
@@ -137,51 +135,51 @@ class _Life:
         starting.result()
         return True
 
-    async def _until_told_to_stop(self) -> None:
-        follower = Follower(self._reloader.places, self._follow, self._launch.pace)
+    async def _until_stopped(self) -> None:
+        follower = Follower(self._reloader.places, self._reload, self._launch.pace)
         loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog()]
         if self._launch.last_good is not None:
-            loops.append(keep_each(self._launch.last_good, lambda: self._reloader.standing.sources, self._in_force))
+            loops.append(keep_each(self._launch.last_good, lambda: self._reloader.in_force.sources, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
-            company = [tasks.create_task(each) for each in loops]
+            running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
-            for task in company:
+            for task in running:
                 task.cancel()
 
-    async def _follow(self) -> None:
+    async def _reload(self) -> ReloadReport:
+        """Every reload, whoever asked for it, so that status page and manager always show the same."""
+        before, number = self._status_line(), self._reloader.in_force.number
         report = await self._reloader.reload()
-        if report.outcome is not Outcome.UNCHANGED:
-            self._take_note(report.outcome)
-
-    def _take_note(self, outcome: Outcome) -> None:
-        """Have it known what has become of a reload."""
-        if outcome is Outcome.LOADED:
-            self._in_force.set()
-        self._launch.notifier.status(self._line())
+        if report.is_in_force:
+            self._from_last_good = False
+        if self._reloader.in_force.number != number:
+            self._set_changed.set()
+        if self._status_line() != before:
+            self._launch.notifier.status(self._status_line())
+        return report
 
     async def _heed_hang_ups(self) -> None:
-        """Reload for each SIGHUP, and tell the manager when that is done: `systemctl reload` waits for it."""
+        """Reloads for each SIGHUP, and reports the end to the manager: `systemctl reload` waits for it."""
         while True:
             await self._hang_up.wait()
             self._hang_up.clear()
             self._launch.notifier.reloading()
-            report = await self._reloader.reload()
-            self._take_note(report.outcome)
-            self._launch.notifier.ready()
+            await self._reload()
+            self._launch.notifier.ready(self._status_line())
 
     async def _feed_watchdog(self) -> None:
         period = watchdog_period(os.environ, os.getpid())
         while period is not None:
-            if self._serving.answers():
+            if self._serving.is_responsive():
                 self._launch.notifier.alive()
             await asyncio.sleep(period / FEEDS_A_PERIOD)
 
-    def _line(self) -> str:
-        return status_line(self._reloader, from_last_good=self._launch.from_last_good)
+    def _status_line(self) -> str:
+        return status_line(self._reloader, from_last_good=self._from_last_good)
 
     async def _wind_down(self) -> None:
-        settings = self._reloader.standing.loaded.settings
+        settings = self._reloader.in_force.loaded.settings
         grace = settings.grace_period if settings else 0.0
-        self._launch.notifier.stopping("finishing the requests that run", grace + SPARE)
-        _LOG.info("stopping: requests that run have %g s to end", grace)
+        self._launch.notifier.stopping("finishing running requests", grace + SPARE)
+        _LOG.info("stopping: running requests have %g s to finish", grace)
         await self._serving.wind_down(grace)

@@ -1,59 +1,55 @@
-"""Serving in this process: sockets, gateway and the generation in force, put together."""
+"""Serving requests: the interface of what does it, and this process doing it by itself."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import Server
-from tornado_proxy.service.building import Workshop
-from tornado_proxy.service.listening import Sockets
-from tornado_proxy.service.live import Live
-from tornado_proxy.service.loading import Loaded
-from tornado_proxy.service.sources import Sources
-from tornado_proxy.service.turns import Memory, in_short_turns
+from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder
+from tornado_proxy.service.sockets import Sockets
+from tornado_proxy.service.sources import CompiledSet, Sources
+from tornado_proxy.service.threads import in_background
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.bus import Bus
-from tornado_proxy.telemetry.events import Event
-from tornado_proxy.telemetry.metrics import RequestMetrics
+from tornado_proxy.telemetry.events import Bus
+from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import service_log
-from tornado_proxy.telemetry.totals import Counts, counts_of
 
 _LOG = logging.getLogger("tornado_proxy")
 
-_LET_GO = 2.0  # seconds in which what served requests that were cut may still end
+_CLOSE_WITHIN = 2.0  # seconds in which calls for requests that were cut off may still end
 
 
 class Serving(Protocol):
-    """What answers requests: this process, or workers that it keeps."""
+    """Answers requests: `SingleProcess` or `Supervisor`."""
 
     async def start(self, sockets: Sockets) -> None:
-        """Begin to answer on sockets, which it takes over; returns when it does."""
+        """Takes over the sockets, and returns when requests are answered."""
         ...
 
-    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:
-        """Put in force what was loaded from sources; returns when every new request gets it.
+    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+        """Puts a set in force, and returns when every new request gets it.
 
-        Raises `Unbuildable` where nothing can be made of it, and what is in force stays.
+        Raises `Unbuildable`; the set before it then stays in force.
         """
         ...
 
-    def answers(self) -> bool:
-        """Whether every event loop that answers requests has turned lately."""
+    def is_serving(self) -> bool:
+        """Whether any process answers requests."""
+        ...
+
+    def is_responsive(self) -> bool:
+        """Whether every event loop that answers requests has turned recently."""
         ...
 
     async def workers(self) -> Sequence[dict[str, object]]:
-        """What each process does, fit for JSON."""
-        ...
-
-    def serves(self) -> bool:
-        """Whether anybody answers requests."""
+        """The state of each process that answers requests, fit for JSON."""
         ...
 
     async def metrics(self) -> bytes:
@@ -61,67 +57,66 @@ class Serving(Protocol):
         ...
 
     async def wind_down(self, grace: float) -> None:
-        """Accept no more, finish what runs within `grace` seconds."""
+        """Accepts no more, and finishes running requests within `grace` seconds."""
         ...
 
 
-class Solo:
-    """The process answers by itself."""
+class SingleProcess:
+    """Serving in this process; raises `Unbuildable`."""
 
-    def __init__(self, loaded: Loaded, *, number: int = 1, name_generation: bool = False) -> None:
+    def __init__(self, loaded: CompiledSet, *, number: int = 1, name_generation: bool = False) -> None:
         settings = loaded.settings
         assert settings is not None
         self._inherited = False
-        self._memory = Memory()
+        self._freezer = GcFreezer()
         self._registry = CollectorRegistry()
-        listeners: list[Callable[[Event], None]] = [service_log, AccessLog(LogForm(settings.log.format))]
-        bus = Bus([*listeners, RequestMetrics(self._registry)])
-        self._workshop = Workshop.open(settings, bus.tell)
-        self._live = Live(self._workshop.build(settings, loaded.rule_sets), bus.tell, number)
-        self._gateway = Gateway(self._live.current, bus.tell, name_generation=name_generation)
+        bus = Bus([service_log, AccessLog(LogForm(settings.log.format)), RequestMetrics(self._registry)])
+        self._builder = GenerationBuilder.create(settings, bus.emit)
+        self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
+        self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
         self._server = Server(self._gateway, settings.limits)
 
     async def start(self, sockets: Sockets) -> None:
-        """Begin to answer."""
+        """Begins to answer."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
-        self._memory.settle()
+        self._freezer.freeze()
 
-    async def put(self, number: int, loaded: Loaded, sources: Sources) -> None:  # noqa: ARG002 - for workers
-        """Build on a thread, swap on the loop."""
+    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:  # noqa: ARG002 - for workers
+        """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
-        before = self._live.current().parts
-        build = self._workshop.build
-        parts = await asyncio.to_thread(in_short_turns, build, loaded.settings, loaded.rule_sets, before)
-        self._live.swap(parts, number)
-        self._memory.settle(clients=len({*parts.stores.values()} - {*before.stores.values()}))
+        before = self._generations.current().parts
+        build = self._builder.build
+        parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before)
+        self._generations.swap(parts, number)
+        self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
 
-    def answers(self) -> bool:
-        """It does: whoever asks is on the same loop."""
+    def is_serving(self) -> bool:
+        """True: the caller runs on the loop that answers requests."""
+        return True
+
+    def is_responsive(self) -> bool:
+        """True, for the same reason."""
         return True
 
     @property
     def number(self) -> int:
         """The number of the generation in force."""
-        return self._live.current().number
+        return self._generations.current().number
 
     def view(self) -> dict[str, object]:
-        """What this process does, fit for JSON."""
+        """The state of this process, fit for JSON."""
         return {
             "pid": os.getpid(),
             "generation": self.number,
             "inFlight": self._gateway.in_flight,
-            "retiring": self._live.retiring,
+            "retiring": self._generations.retiring,
         }
 
     async def workers(self) -> Sequence[dict[str, object]]:
-        """What this process does."""
+        """The state of this process."""
         return [self.view()]
-
-    def serves(self) -> bool:
-        """It does, as above."""
-        return True
 
     def counts(self) -> Counts:
         """What this process has counted."""
@@ -132,15 +127,15 @@ class Solo:
         return generate_latest(self._registry)
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
-        """Finish what runs, retire the generation, end the threads.
+        """Finishes running requests, retires the generation, ends the threads.
 
-        Connections that nobody has accepted are left to other processes, if any hold the sockets; whoever knows better
-        than the sockets whether any do, says so by `leave_queue`.
+        `leave_queue` leaves connections that nobody has accepted to other processes with the same sockets; by default,
+        if the sockets are inherited.
         """
         await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
         try:
-            async with asyncio.timeout(_LET_GO):
-                await self._live.close()
+            async with asyncio.timeout(_CLOSE_WITHIN):
+                await self._generations.close()
         except TimeoutError:
-            _LOG.warning("calls to buckets that do not end are abandoned")
-        await self._workshop.close()
+            _LOG.warning("abandoned calls to buckets that do not end")
+        await self._builder.close()

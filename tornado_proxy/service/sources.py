@@ -1,7 +1,6 @@
-"""The whole set of files that a generation is made from, read at one moment, and its digest.
+"""The set of files that a generation is made from: read at one moment, digested, compiled.
 
-The set is the unit: an edit may touch several files, and what is compiled is what was digested, not what a second
-look at the disk would find.
+The set is the unit: an edit may touch several files, and what is compiled is exactly what was digested.
 """
 
 from __future__ import annotations
@@ -12,29 +11,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tornado_proxy.auth.passwords import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.compilation import compile_configuration
-from tornado_proxy.config.model import Settings
+from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.rules.loading import Read, read_rule_files
+from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.targets import unknown_targets
 
-SETTLED_AFTER = 0.02  # seconds between two looks that must agree
-EMPTIED_AFTER = 50  # looks that must agree where a file has lost all that it held: an editor may be about to write it
-LOOKS = 75
+SETTLED_AFTER = 0.02  # seconds between two readings that must agree
+EMPTIED_AFTER = 50  # readings that must agree after a file became empty: an editor may be about to write it
+MOST_READINGS = 75
 
 Answers = Mapping[Reference, Secret | None]
-"""What was found for each reference to a secret; None where nothing was."""
+"""The secret of each reference; None if it was not found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What was read: the configuration compiled (it names the rest), the rule files' bytes, and a digest of both.
+    """The configuration compiled (it names the rest), the rule files' bytes, and a digest of both.
 
-    The digest may be shown: no secret is in it, so that nobody can try guesses on it. `places` are where a change would
-    show: the configuration file, the places of rules, the files of secrets. `text` is the configuration as it stands in
-    its file, with what secrets it may hold; None where it cannot be read. `settled` is false for the last look at files
-    that changed from look to look.
+    The digest may be shown: it covers no secret, so nobody can test guesses on it. `places` are watched for changes:
+    the configuration file, the places of rules, the files of secrets. `text` is the configuration file's text, which
+    may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to reading.
     """
 
     configuration: configuration.Loaded
@@ -46,18 +48,18 @@ class Sources:
     settled: bool = True
 
     def is_as(self, other: Sources | None) -> bool:
-        """Whether a generation made of it would be that of another set: files and secrets are the same."""
+        """Whether another set has the same files and secrets."""
         return other is not None and self.digest == other.digest and self.secrets == other.secrets
 
     def with_settings(self, settings: Settings) -> Sources:
-        """The same set, from which other settings are to follow."""
+        """The same set with other settings."""
         return replace(self, configuration=replace(self.configuration, settings=settings))
 
 
 def read_sources(config: Path, environment: Mapping[str, str], known: Sources | None = None) -> Sources:
-    """Read the set once; never raises for what it finds.
+    """Reads the set once; mistakes in the files become diagnostics.
 
-    What is compiled of the configuration is taken over from a set that is known, where that was read from the same.
+    `known` is an earlier set: its compiled configuration is reused if text and secrets are unchanged.
     """
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
@@ -69,9 +71,9 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
 
 
 def compile_text(text: SourceFile, environment: Mapping[str, str], rules: Read | None) -> Sources:
-    """The set of a configuration's text, and of the rule files given, or those that it names; secrets are fetched."""
+    """The set of a configuration's text and the given rule files (default: those it names); fetches the secrets."""
     config = Path(text.name)
-    asked = _Asked(resolver(environment, config.parent))
+    asked = _RecordingResolver(resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
     if rules is None:
         rules = _read_rules(said)
@@ -80,10 +82,10 @@ def compile_text(text: SourceFile, environment: Mapping[str, str], rules: Read |
     return replace(made, text=text, places=(*made.places, *filter(None, files)))
 
 
-class Reader:
-    """Reads the set whenever it is called, until two looks agree, so that no edit of several files is taken half done.
+class SourceReader:
+    """Reads the set until two readings agree, so that an edit of several files is never taken half done.
 
-    One look is enough where nothing has changed since the time before. Where looks never agree, the last is given.
+    One reading is enough if nothing changed since the last call. If readings never agree, the last one is not settled.
     """
 
     def __init__(
@@ -95,25 +97,25 @@ class Reader:
         self._last: Sources | None = None
 
     def __repr__(self) -> str:
-        return f"<Reader of {self._config}>"
+        return f"<SourceReader of {self._config}>"
 
     def __call__(self) -> Sources:
-        """Read the set; blocks, and never raises for what it finds."""
+        """Reads the set; blocks; mistakes in the files become diagnostics."""
         before = last = self._last
         agreed = 0
-        for looked in self._looks():
-            agreed = agreed + 1 if looked.is_as(last) else 0
-            last = looked
-            if looked.is_as(before) or agreed >= (EMPTIED_AFTER if _has_emptied(before, looked) else 1):
+        for now in self._readings():
+            agreed = agreed + 1 if now.is_as(last) else 0
+            last = now
+            if now.is_as(before) or agreed >= (EMPTIED_AFTER if _has_emptied(before, now) else 1):
                 break
         else:
-            looked = replace(looked, settled=False)
-        self._last = looked
-        return looked
+            now = replace(now, settled=False)
+        self._last = now
+        return now
 
-    def _looks(self) -> Iterator[Sources]:
+    def _readings(self) -> Iterator[Sources]:
         known = self._last
-        for number in range(LOOKS):
+        for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
             known = read_sources(self._config, self._environment, known)
@@ -121,13 +123,13 @@ class Reader:
 
 
 def _has_emptied(before: Sources | None, now: Sources) -> bool:
-    """Whether a rule file that held something holds nothing."""
+    """Whether a rule file has become empty."""
     held = {file.name for file in before.rules.files if file.data} if before else set()
     return any(not file.data and file.name in held for file in now.rules.files)
 
 
-class _Asked:
-    """A resolver of secrets that remembers what it was asked for: a changed secret is a changed set."""
+class _RecordingResolver:
+    """A resolver that records every secret it finds: a changed secret is a changed set."""
 
     def __init__(self, resolve: Resolver) -> None:
         self._resolve = resolve
@@ -141,7 +143,7 @@ class _Asked:
 
 
 def _answers_are(answers: Answers, resolve: Resolver) -> bool:
-    """Whether each reference still leads to the same; one that led nowhere may lead nowhere for another reason now."""
+    """Whether every reference still has the same secret; one that was missing may be missing for another reason now."""
     try:
         return all(resolve(reference) == answer for reference, answer in answers.items())
     except SecretMissing:
@@ -161,17 +163,77 @@ def _read_rules(said: configuration.Loaded) -> Read:
 
 
 def _digest(said: configuration.Loaded, rules: Read) -> str:
-    """SHA-256 over everything that was read or could not be, each with its role, name and length."""
+    """SHA-256 over everything that was read or could not be read, each with its role, name and length."""
     digest = hashlib.sha256()
 
     def add(role: str, name: str, content: bytes) -> None:
         digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
         digest.update(content)
 
-    # The settings stand for the configuration's text: a comment changes nothing, and secrets are not in their `repr`.
+    # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
     add("settings", "", repr(said.settings).encode())
     for diagnostic in (*said.diagnostics, *rules.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
         add("rules", file.name, file.data)
     return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSet:
+    """A set of files, compiled, with all its diagnostics.
+
+    `settings` is None if the configuration is wrong. `rules` is what the next compilation can reuse.
+    """
+
+    settings: Settings | None
+    rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    digest: str = ""
+    places: tuple[Path, ...] = ()
+    files: tuple[str, ...] = ()
+    rules: LoadedRules | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def usable(self) -> bool:
+        """Whether no diagnostic is an error."""
+        return self.settings is not None and not errors(self.diagnostics)
+
+
+def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
+    """Reads and compiles a configuration and the rule files that it names."""
+    return compile_sources(read_sources(config, environment))
+
+
+def compile_sources(sources: Sources, before: CompiledSet | None = None) -> CompiledSet:
+    """Compiles a set; rule files unchanged since `before` are reused."""
+    said = sources.configuration
+    where = (sources.digest, sources.places, tuple(file.name for file in sources.rules.files))
+    if said.settings is None:
+        return CompiledSet(None, {}, said.diagnostics, *where)
+    rules = compile_rule_files(sources.rules.files, before.rules if before else None)
+    unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
+    passwords = doubtful_passwords(said.settings)
+    diagnostics = (*said.diagnostics, *passwords, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules)
+
+
+def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
+    """Unreadable hashes and weak passwords; shows no password."""
+    resources = (resource for target in settings.targets for resource in target.resources)
+    for listed in dict.fromkeys(user for resource in resources for user in resource.users):
+        if said := _doubt(listed):
+            yield said
+
+
+def _doubt(listed: BasicUser) -> Diagnostic | None:
+    whose = f"the password of `{listed.user}` in {listed.password.origin}"
+    try:
+        odd = doubt(listed.password.reveal())
+    except UnreadableHash as error:
+        cure = "give a bcrypt or argon2 hash, or the password itself"
+        return Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, cure)
+    if odd is None:
+        return None
+    cure = "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
+    return Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, cure, (), Severity.WARNING)

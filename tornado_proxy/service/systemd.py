@@ -1,50 +1,48 @@
-"""The talk with the service manager: sockets taken over by name, states told, the watchdog fed.
+"""Messages to the service manager: states, a status line, the watchdog's keep-alive.
 
-Obeys sd_notify(3), sd_listen_fds(3) and sd_watchdog_enabled(3). Without a manager everything here does nothing.
+See sd_notify(3) and sd_watchdog_enabled(3). Without a manager everything here does nothing.
 """
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
-_STATUS_LENGTH = 400  # what a terminal shows of `systemctl status` without drowning the rest
+_STATUS_LENGTH = 400  # characters; more would drown the rest of `systemctl status`
 
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
-    """Tells the manager what the service does; `address` is NOTIFY_SOCKET, empty where nobody listens."""
+    """Sends the states of the service to the manager; `address` is NOTIFY_SOCKET, empty without a manager."""
 
     address: str = ""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Notifier:
-        """The notifier of a process started by systemd, or one that is silent."""
+        """The notifier for the manager that started this process, or one that does nothing."""
         return cls(environment.get("NOTIFY_SOCKET", ""))
 
     def ready(self, status: str = "") -> None:
-        """The service serves; ends a reload too."""
+        """Reports that the service is ready, or that a reload has ended."""
         self._send("READY=1", *_status(status))
 
     def reloading(self, status: str = "") -> None:
-        """A reload has begun; without the time, `Type=notify-reload` would wait for ever."""
+        """Reports the start of a reload; without the time, `Type=notify-reload` would wait for ever."""
         self._send("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}", *_status(status))
 
     def stopping(self, status: str = "", within: float = 0.0) -> None:
-        """The service is about to end, and asks for so many seconds, whatever its unit allows."""
+        """Reports the start of the end, and asks for `within` seconds, even if the unit allows less."""
         wanted = (f"EXTEND_TIMEOUT_USEC={round(within * 1_000_000)}",) if within else ()
         self._send("STOPPING=1", *wanted, *_status(status))
 
     def status(self, status: str) -> None:
-        """A line for `systemctl status`."""
+        """Sets the line that `systemctl status` shows."""
         self._send(*_status(status))
 
     def alive(self) -> None:
-        """Feed the watchdog."""
+        """Keeps the watchdog quiet for another period."""
         self._send("WATCHDOG=1")
 
     def _send(self, *fields: str) -> None:
@@ -57,7 +55,7 @@ class Notifier:
                 link.setblocking(False)  # the event loop never waits for a manager that does not read
                 link.sendto("\n".join(fields).encode(), address)
         except OSError:
-            # A manager that has gone is no reason to stop serving.
+            # The service goes on without its manager.
             return
 
 
@@ -69,30 +67,10 @@ def _status(text: str) -> tuple[str, ...]:
 
 
 def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
-    """Seconds after which the manager gives up on a silent service; None where it does not watch this process."""
+    """Seconds after which the manager gives up on a silent service; None if it does not watch this process."""
     period = environment.get("WATCHDOG_USEC", "")
     if not period.isdecimal() or int(period) == 0:
         return None
     if environment.get("WATCHDOG_PID", str(pid)) != str(pid):
         return None
     return int(period) / 1_000_000
-
-
-def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
-    """The sockets that the manager opened for this process, by name (`FileDescriptorName=`); empty without any.
-
-    They are taken over: not blocking, and not handed on to children.
-    """
-    count = environment.get("LISTEN_FDS", "")
-    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
-        return {}
-    names = environment.get("LISTEN_FDNAMES", "").split(":")
-    sockets: dict[str, list[socket.socket]] = {}
-    for index in range(int(count)):
-        descriptor = _FIRST_DESCRIPTOR + index
-        os.set_inheritable(descriptor, False)
-        taken = socket.socket(fileno=descriptor)
-        taken.setblocking(False)
-        name = names[index] if index < len(names) and names[index] else "unknown"
-        sockets.setdefault(name, []).append(taken)
-    return sockets

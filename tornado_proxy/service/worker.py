@@ -1,6 +1,7 @@
-"""A worker: serves what it is sent, says that its loop turns, and ends when told to or when nobody is left to tell it.
+"""A worker process: serves what the supervisor sends, reports that its loop turns, and ends with the supervisor.
 
-Run as `python -m tornado_proxy.service.worker CHANNEL SOCKET…`: the numbers of the descriptors that it inherits.
+Messages are pickled values over a socket pair: both ends are this program at the same version, and nobody else has the
+socket.
 """
 
 from __future__ import annotations
@@ -8,59 +9,152 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import pickle
 import signal
 import socket
+import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tornado_proxy.service.channel import Beat, Begin, Channel, Count, Counted, Put, Stop
-from tornado_proxy.service.ending import end_process
-from tornado_proxy.service.listening import named
-from tornado_proxy.service.loading import compile_sources
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.serving import Solo
-from tornado_proxy.service.sources import Sources
-from tornado_proxy.service.turns import in_short_turns
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.sockets import named
+from tornado_proxy.service.sources import Sources, compile_sources
+from tornado_proxy.service.threads import end_process, in_background
+from tornado_proxy.telemetry.metrics import Counts
 
 _LOG = logging.getLogger("tornado_proxy")
 
-BEAT_EVERY = 0.5  # seconds
-COUNT_EVERY = 10  # beats, after which the keeper is told what was counted, asked or not
+HEARTBEAT_EVERY = 0.5  # seconds
+COUNTS_EVERY = 10  # heartbeats after which the counts are sent unasked, since a worker may be killed
+
+_LENGTH = struct.Struct("!Q")
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Work on the inherited descriptors."""
-    end, *listening = (socket.socket(fileno=int(each)) for each in arguments)
+@dataclass(frozen=True, slots=True)
+class Start:
+    """To a worker, once: the first set to serve; `inherited` is true if the service manager holds the sockets too."""
+
+    number: int
+    sources: Sources
+    name_generation: bool
+    inherited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Activate:
+    """To a worker: put this set in force."""
+
+    number: int
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """To a worker: accept no more, finish running requests within `grace` seconds, and end."""
+
+    grace: float
+
+
+@dataclass(frozen=True, slots=True)
+class SendCounts:
+    """To a worker: send the counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """From a worker: its loop turns, with its generation and state; also answers `Start` and `Activate`."""
+
+    number: int
+    view: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCounts:
+    """From a worker: everything it has counted so far."""
+
+    counts: Counts = field(repr=False)
+
+
+Message = Start | Activate | Stop | SendCounts | Heartbeat | WorkerCounts
+
+
+class Channel:
+    """One end of a socket pair."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> Channel:
+        """The channel over a connected socket, which it takes over."""
+        return cls(*await asyncio.open_connection(sock=end))
+
+    async def send(self, message: Message) -> bool:
+        """Sends a message; returns false if the other end has gone."""
+        data = pickle.dumps(message)
+        try:
+            self._writer.write(_LENGTH.pack(len(data)) + data)
+            await self._writer.drain()
+        except ConnectionError:
+            return False
+        return True
+
+    async def receive(self) -> Message | None:
+        """The next message; None if the other end has gone."""
+        try:
+            (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
+            data = await self._reader.readexactly(length)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        message: Message = pickle.loads(data)  # noqa: S301 - from the other half of this program
+        return message
+
+    async def close(self) -> None:
+        """Closes this end."""
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except ConnectionError:
+            return
+
+
+def main() -> None:
+    """Works on the descriptors that it inherits: their numbers are the arguments, that of the channel first."""
+    end, *listening = (socket.socket(fileno=int(each)) for each in sys.argv[1:])
     for taken in listening:
         taken.setblocking(False)
-    # The process that keeps the workers hears of these, and tells them.
+    # These go to the whole process group; the supervisor gets them too and sends messages.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(work(end, listening))
+    end_process(0)
 
 
 async def work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
-    """Serve on sockets what comes over a channel, until its other end says stop or is gone."""
+    """Serves on sockets what comes over a channel, until its other end sends `Stop` or is gone."""
     channel = await Channel.over(end)
-    begin = await channel.receive()
-    if isinstance(begin, Begin):
-        await _Work(channel, begin).run(listening)
+    start = await channel.receive()
+    if isinstance(start, Start):
+        await _Worker(channel, start).run(listening)
     await channel.close()
 
 
-class _Work:
+class _Worker:
     """A worker from its first message to its last."""
 
-    def __init__(self, channel: Channel, begin: Begin) -> None:
-        self._loaded = compile_sources(begin.sources)
+    def __init__(self, channel: Channel, start: Start) -> None:
+        self._loaded = compile_sources(start.sources)
         assert self._loaded.settings is not None
         configure_logging(self._loaded.settings.log)
         self._channel = channel
-        self._inherited = begin.inherited
-        self._serving = Solo(self._loaded, number=begin.number, name_generation=begin.name_generation)
+        self._inherited = start.inherited
+        self._serving = SingleProcess(self._loaded, number=start.number, name_generation=start.name_generation)
 
     async def run(self, listening: Sequence[socket.socket]) -> None:
-        """Serve until the end."""
+        """Serves until the end."""
         loop = asyncio.get_running_loop()
         terminated = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, terminated.set)
@@ -72,7 +166,7 @@ class _Work:
         for task in (beating, obeying, ended):
             task.cancel()
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
-        await self._channel.send(self._counted())
+        await self._channel.send(self._counts())
 
     @property
     def _grace(self) -> float:
@@ -81,42 +175,37 @@ class _Work:
 
     async def _beat(self) -> None:
         for beat in itertools.count(1):
-            if not await self._channel.send(self._news()):
+            if not await self._channel.send(self._heartbeat()):
                 return
-            if beat % COUNT_EVERY == 0:
-                await self._channel.send(self._counted())
-            await asyncio.sleep(BEAT_EVERY)
+            if beat % COUNTS_EVERY == 0:
+                await self._channel.send(self._counts())
+            await asyncio.sleep(HEARTBEAT_EVERY)
 
-    def _counted(self) -> Counted:
-        return Counted(self._serving.counts())
+    def _counts(self) -> WorkerCounts:
+        return WorkerCounts(self._serving.counts())
 
-    def _news(self) -> Beat:
-        return Beat(self._serving.number, self._serving.view())
+    def _heartbeat(self) -> Heartbeat:
+        return Heartbeat(self._serving.number, self._serving.view())
 
     async def _obey(self) -> tuple[float, bool]:
-        """Put in force what comes, until it is time to stop: with which grace, and whether all workers do."""
+        """Follows messages until it is time to stop; returns the grace period, and whether all workers stop."""
         while True:
             match await self._channel.receive():
-                case Put(number, sources):
+                case Activate(number, sources):
                     try:
-                        await self._put(number, sources)
-                    except Exception:  # noqa: BLE001 - whatever it is, this worker serves what the others do not
-                        _LOG.exception("generation %d cannot be taken over, so that another worker must", number)
+                        await self._activate(number, sources)
+                    except Exception:  # noqa: BLE001 - a worker that cannot follow would serve another generation
+                        _LOG.exception("this worker cannot load generation %d and is replaced", number)
                         return self._grace, False
-                case Count():
-                    await self._channel.send(self._counted())
+                case SendCounts():
+                    await self._channel.send(self._counts())
                 case Stop(grace):
                     return grace, True
                 case _:
                     return self._grace, True
 
-    async def _put(self, number: int, sources: Sources) -> None:
-        loaded = await asyncio.to_thread(in_short_turns, compile_sources, sources, self._loaded)
-        await self._serving.put(number, loaded, sources)
+    async def _activate(self, number: int, sources: Sources) -> None:
+        loaded = await asyncio.to_thread(in_background, compile_sources, sources, self._loaded)
+        await self._serving.activate(number, loaded, sources)
         self._loaded = loaded
-        await self._channel.send(self._news())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
-    end_process(0)
+        await self._channel.send(self._heartbeat())

@@ -1,4 +1,4 @@
-"""One line a request, as `key=value` pairs or as JSON; whatever a client sends, it stays one line."""
+"""Log lines: one a request, as `key=value` pairs or as JSON; whatever a client sends, it stays one line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,46 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from enum import Enum
 
 from tornado_proxy.telemetry.events import Event, Refused, Served
-from tornado_proxy.telemetry.lines import Field, json_line, moment, quoted
+
+Field = str | int | float | bool | None
+
+
+def moment(seconds: float) -> str:
+    """A Unix time in RFC 3339, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def harmless(text: str) -> str:
+    """The text with every character escaped that could end the line or control a terminal; scripts stay readable."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def quoted(text: str) -> str:
+    """A harmless JSON string."""
+    return harmless(json.dumps(text, ensure_ascii=False))
+
+
+def json_line(line: Mapping[str, Field]) -> str:
+    """A harmless JSON object."""
+    pairs = (f"{quoted(name)}: {quoted(v) if isinstance(v, str) else json.dumps(v)}" for name, v in line.items())
+    return "{" + ", ".join(pairs) + "}"
+
+
+def _escaped(character: str) -> str:
+    """JSON's escape, in UTF-16 units; by hand, since Python loads that codec from a file on first use.
+
+    A process without free descriptors could not log.
+    """
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+
 
 _LOG = logging.getLogger("tornado_proxy.access")
 
@@ -19,44 +55,44 @@ _BARE = re.compile(r'[^\s"=\\]+')
 
 
 class LogForm(Enum):
-    """How a line is written."""
+    """The format of a line."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class AccessLog:
-    """The listener that writes a line for each request."""
+    """Writes a line for each request."""
 
     def __init__(self, form: LogForm = LogForm.TEXT, write: Callable[[str], None] = _LOG.info) -> None:
         self._render = _RENDERERS[form]
         self._write = write
 
     def __call__(self, event: Event) -> None:
-        """Write the line of a request that was answered."""
+        """Writes the line of a request."""
         if isinstance(event, Served | Refused):
             self._write(self._render(fields(event)))
 
 
 def fields(event: Served | Refused) -> dict[str, Field]:
-    """What a line tells, in order; what is not known is left out."""
-    asked = event.asked
+    """The fields of a line, in order; unknown ones are left out."""
+    request = event.request
     known: dict[str, Field] = {
-        "time": moment(asked.at),
-        "id": asked.request_id,
-        "client": asked.client,
-        "method": asked.method,
-        "host": asked.host,
-        "path": asked.path,
+        "time": moment(request.at),
+        "id": request.request_id,
+        "client": request.client,
+        "method": request.method,
+        "host": request.host,
+        "path": request.path,
         "status": event.status,
         "sent": event.sent,
         "received": event.received,
         "ms": round(event.seconds * 1000, 1),
-        "target": asked.target,
-        "key": asked.key,
-        "rule": asked.rule,
-        "user": asked.user,
-        "generation": asked.generation,
+        "target": request.target,
+        "key": request.key,
+        "rule": request.rule,
+        "user": request.user,
+        "generation": request.generation,
         "complete": event.complete if isinstance(event, Served) and not event.complete else None,
         "reason": event.reason and _USER_INFORMATION.sub("//", event.reason),
     }

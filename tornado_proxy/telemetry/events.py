@@ -1,18 +1,20 @@
-"""What can happen, each told once: requests answered, requests refused, defects, reloads."""
+"""What can happen, each an event that is emitted once, and the bus that hands it to every listener."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who asked for what, and where it led, as far as it came.
+class RequestRecord:
+    """What is known of a request when it ends; None for what was not reached.
 
-    `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one where it cannot be decoded;
-    it never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
+    `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
+    never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
     """
 
     request_id: str
@@ -30,9 +32,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A request was done what it asked for; `complete` is false where the answer broke off after its first byte."""
+    """A request was answered as asked; `complete` is false if the answer broke off after its first byte."""
 
-    asked: Asked
+    request: RequestRecord
     status: int
     sent: int  # bytes of the body
     received: int  # bytes of the request's body
@@ -45,7 +47,7 @@ class Served:
 class Refused:
     """A request got an error; `reason` is for the operator, never for the client."""
 
-    asked: Asked
+    request: RequestRecord
     status: int
     sent: int
     received: int
@@ -55,18 +57,18 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A defect of ours answered 500, or would have; the error carries its traceback."""
+    """A request met a defect of ours; the error carries its traceback."""
 
-    asked: Asked
+    request: RequestRecord
     error: BaseException
 
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """A new generation is in force; `seconds` is how long it took to build.
+    """A new generation is in force; building it took `seconds`.
 
-    `changes` says what differs from the one before, a line each; `kept_back` names settings that only a restart
-    changes, and that differ from what runs.
+    `changes` are the differences from the one before, a line each; `kept_back` names changed settings that need a
+    restart.
     """
 
     generation: int
@@ -79,7 +81,7 @@ class Reloaded:
 
 @dataclass(frozen=True, slots=True)
 class ReloadRefused:
-    """An edit was bad: the generation before it stays in force."""
+    """An edit was bad: the generation stays in force."""
 
     generation: int
     diagnostics: tuple[Diagnostic, ...]
@@ -87,7 +89,7 @@ class ReloadRefused:
 
 @dataclass(frozen=True, slots=True)
 class ReloadFailed:
-    """A defect of ours broke a reload off, whatever the files say: the generation before it stays in force."""
+    """A defect of ours ended a reload: the generation stays in force."""
 
     generation: int
     error: BaseException
@@ -95,21 +97,21 @@ class ReloadFailed:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What kept a reload from happening has been taken back: the files say what is in force again."""
+    """A bad edit was reverted: the files on disk are those in force again."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """The last request of a generation has left, and what only it held is closed."""
+    """The last request of a generation has left, and everything that only it held is closed."""
 
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class S3Called:
-    """A bucket was asked; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
+    """A call to a bucket ended; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
 
     `seconds` is the time to the answer: for a download, to its first byte.
     """
@@ -122,9 +124,34 @@ class S3Called:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """So many requests are being answered now."""
+    """The number of requests being answered has changed."""
 
     requests: int
 
 
 Event = Served | Refused | Failed | Reloaded | ReloadRefused | ReloadFailed | Restored | Retired | S3Called | InFlight
+
+
+EventListener = Callable[[Event], None]
+"""Gets every event; runs on the event loop, so it must not block."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Bus:
+    """The listeners, in order."""
+
+    def __init__(self, listeners: Iterable[EventListener] = ()) -> None:
+        self._listeners = list(listeners)
+
+    def add(self, listener: EventListener) -> None:
+        """Adds a listener for the events from now on."""
+        self._listeners.append(listener)
+
+    def emit(self, event: Event) -> None:
+        """Hands an event to every listener; never raises."""
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - a listener's defect must not stop the request or another listener
+                _LOG.exception("a listener failed on `%s`", type(event).__name__)

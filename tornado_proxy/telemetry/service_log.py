@@ -1,34 +1,76 @@
-"""What the operator must know of the service itself: defects with their traceback, reloads and what kept one back."""
+"""The service's own log: defects with their traceback, reloads, diagnostics, shortages of system resources."""
 
 from __future__ import annotations
 
+import errno
 import logging
+from collections.abc import Iterable, Iterator
 
-from tornado_proxy.telemetry.diagnostics import log_diagnostics
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.telemetry.access_log import Field
 from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
 
 _LOG = logging.getLogger("tornado_proxy")
 
+_LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
+_NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
 
 def service_log(event: Event) -> None:
-    """The listener that logs events of the service; those of requests are the access log's."""
+    """Logs the events of the service; those of requests go to the access log."""
     match event:
-        case Failed(asked, error):
-            _LOG.error("request `%s` met a defect", asked.request_id, exc_info=error)
+        case Failed(request, error):
+            _LOG.error("request `%s` failed", request.request_id, exc_info=error)
         case Reloaded(generation, seconds, rewrites, _, changes, kept_back):
-            _LOG.info("generation %d is in force: %d rewrites, built in %.3f s", generation, rewrites, seconds)
+            noun = "rewrite" if rewrites == 1 else "rewrites"
+            _LOG.info("generation %d is in force: %d %s, built in %.3f s", generation, rewrites, noun, seconds)
             for line in changes:
                 _LOG.info("%s", line)
             for name in kept_back:
-                _LOG.warning("`%s` has changed, which only a restart puts in force", name)
+                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
         case ReloadRefused(generation, diagnostics):
-            _LOG.error("an edit was refused, generation %d stays in force", generation)
+            _LOG.error("an edit was refused: generation %d stays in force", generation)
             log_diagnostics(diagnostics)
         case ReloadFailed(generation, error):
-            _LOG.error("a reload met a defect, generation %d stays in force", generation, exc_info=error)
+            _LOG.error("a reload failed: generation %d stays in force", generation, exc_info=error)
         case Restored(generation):
-            _LOG.info("the files say what is in force again, generation %d", generation)
+            _LOG.info("the bad edit was reverted: generation %d is in force", generation)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
         case _:
             pass
+
+
+def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Logs each at its severity, with its fields in the record's `fields`."""
+    for each in diagnostics:
+        cure = f" (help: {' '.join(each.help.split())})" if each.help else ""
+        _LOG.log(_LEVELS[each.severity], "%s%s", each.line, cure, extra={"fields": diagnostic_fields(each)})
+
+
+def diagnostic_fields(diagnostic: Diagnostic) -> dict[str, Field]:
+    """The fields of a diagnostic, fit for JSON; line and column count from 1."""
+    line, column = diagnostic.span.first if diagnostic.span else (None, None)
+    return {
+        "file": diagnostic.span.source.name if diagnostic.span else None,
+        "line": line,
+        "column": column,
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+    }
+
+
+def shortage(error: BaseException | None) -> str | None:
+    """The system's message if an error was raised for lack of descriptors or memory, else None."""
+    return next((each.strerror for each in _chain(error) if isinstance(each, OSError) and each.errno in _NUMBERS), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        yield error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__

@@ -1,16 +1,19 @@
-"""The end of a process that a hanging thread may not hold up."""
+"""Threads beside the event loop: they leave requests their turn, and hold up no end of a process."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
 
-from tornado_proxy.service.ending import end_process, hanging_threads
+import pytest
+
+from tornado_proxy.service.threads import background_work, end_process, hanging_threads, in_background
 
 HANGING = """
 import sys, threading
-from tornado_proxy.service.ending import end_process
+from tornado_proxy.service.threads import end_process
 threading.Thread(target=threading.Event().wait).start()
 print("last words")
 sys.exit(end_process(3))
@@ -41,10 +44,10 @@ def test_a_hanging_thread_holds_nothing_up():
 
 LOOPING = """
 import asyncio, sys, threading
-from tornado_proxy.service.ending import Unawaited, end_process
+from tornado_proxy.service.threads import DetachedExecutor, end_process
 async def main():
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(Unawaited())
+    loop.set_default_executor(DetachedExecutor())
     loop.run_in_executor(None, threading.Event().wait)
 asyncio.run(main())
 sys.exit(end_process(3))
@@ -55,3 +58,18 @@ def test_a_call_that_hangs_does_not_keep_an_event_loop():
     """A file system that never answers is no reason to go on for ever."""
     result = subprocess.run([sys.executable, "-c", LOOPING], capture_output=True, text=True, timeout=20, check=False)
     assert (result.returncode, result.stderr) == (3, "")
+
+
+def test_turns_are_short_while_it_works():
+    """Threads take the lock from each other sooner, and nobody looks for garbage."""
+    usual = sys.getswitchinterval()
+    assert in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+def test_turns_are_as_usual_after_a_failure():
+    """Whatever becomes of the work, the interpreter is as it was."""
+    usual = sys.getswitchinterval()
+    with pytest.raises(ValueError, match="broken"), background_work():
+        raise ValueError("broken")
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)

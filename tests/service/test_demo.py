@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from running import Bucket
 
-from tornado_proxy.service.sample import BUCKET, sample_objects, sample_s3
+from tornado_proxy.service.demo import BUCKET, sample_objects, sample_s3
 
 
 def test_the_samples_show_what_listings_must_cope_with():

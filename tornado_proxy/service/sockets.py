@@ -1,27 +1,28 @@
-"""The listening sockets of a process: opened, or taken over from the service manager."""
+"""The listening sockets of a process: opened, or taken over from the service manager (sd_listen_fds(3))."""
 
 from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from tornado_proxy.config.model import Listener
 
 BACKLOG = 1024
+_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 
 
 class CannotListen(Exception):
-    """An address that cannot be listened on; the text names it and says why."""
+    """An address that cannot be listened on; the text names it and gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
     """Listening sockets, and the URL that people can use.
 
-    `inherited` ones are the service manager's: they stay open when this process ends, and whoever comes next accepts
+    `inherited` ones belong to the service manager: they stay open when this process ends, and the next process accepts
     what waits in their queue.
     """
 
@@ -30,24 +31,24 @@ class Sockets:
     inherited: bool = False
 
     def close(self) -> None:
-        """Close this process's copies."""
+        """Closes this process's copies."""
         for each in self.sockets:
             each.close()
 
 
 def open_sockets(listener: Listener) -> Sockets:
-    """Listen on an address; raises `CannotListen`."""
+    """Listens on an address; raises `CannotListen`."""
     try:
         return named(_bound(listener))
     except OSError as error:
-        # Python adds the address to what the system says, and a name that is not found has a number below zero.
+        # Python adds the address to the system's text, and a name that is not found has a negative number.
         number = error.errno or 0
         reason = os.strerror(number) if number > 0 else error.strerror or error
         raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {reason}") from error
 
 
 def _bound(listener: Listener) -> list[socket.socket]:
-    """A socket for each address that a name stands for, all on one port; none is left open where one cannot be had."""
+    """A socket for each address of a name, all on one port; where one cannot be had, none is left open."""
     kind, passive = socket.SOCK_STREAM, socket.AI_PASSIVE
     found = socket.getaddrinfo(listener.address or None, listener.port, type=kind, flags=passive)
     port = listener.port
@@ -73,3 +74,23 @@ def named(sockets: Sequence[socket.socket], *, inherited: bool = False) -> Socke
     host, port = address[:2]
     shown = f"[{host}]" if ":" in host else host
     return Sockets(tuple(sockets), f"http://{shown}:{port}", inherited)
+
+
+def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
+    """The sockets that the manager opened for this process, by name (`FileDescriptorName=`); empty without any.
+
+    They are taken over: not blocking, and not inherited by children.
+    """
+    count = environment.get("LISTEN_FDS", "")
+    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
+        return {}
+    names = environment.get("LISTEN_FDNAMES", "").split(":")
+    sockets: dict[str, list[socket.socket]] = {}
+    for index in range(int(count)):
+        descriptor = _FIRST_DESCRIPTOR + index
+        os.set_inheritable(descriptor, False)
+        taken = socket.socket(fileno=descriptor)
+        taken.setblocking(False)
+        name = names[index] if index < len(names) and names[index] else "unknown"
+        sockets.setdefault(name, []).append(taken)
+    return sockets

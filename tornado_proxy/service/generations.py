@@ -1,0 +1,156 @@
+"""The generations of a process: built without network, held while requests use them, and hidden from the collector.
+
+A generation takes over what did not change from the one before it, so that an edit of a rule keeps S3's connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tornado_proxy.auth.basic import basic_authenticators
+from tornado_proxy.auth.verifier import Verifier
+from tornado_proxy.config.model import Bucket, Settings, Target
+from tornado_proxy.gateway.generation import Generation, Parts, Shared
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.storage.store import Store
+from tornado_proxy.telemetry.events import Event, Retired
+from tornado_proxy.telemetry.metrics import MeasuredStore
+
+_LOG = logging.getLogger("tornado_proxy")
+
+THAW_AFTER = 200
+"""Reloads after which the collector looks at every object once more."""
+
+CLIENT_WEIGHT = 20
+"""A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
+
+
+class Unbuildable(Exception):
+    """Valid files from which no generation can be made, such as an endpoint that boto3 refuses."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        super().__init__("; ".join(each.message for each in diagnostics))
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationBuilder:
+    """Builds the parts of generations from what all generations of a process share."""
+
+    s3_threads: int
+    verifier: Verifier
+    pages: Pages
+    emit: Callable[[Event], None]
+
+    @classmethod
+    def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
+        """The builder of a process; the first configuration decides its sizes."""
+        return cls(settings.s3.threads, Verifier(), Pages(), emit)
+
+    def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
+        """Builds the parts of a generation; raises `Unbuildable`."""
+        stores = self._stores(settings, before)
+        mounts = Mounts(sites(settings.targets, rule_sets))
+        authenticators = basic_authenticators(settings, self.verifier)
+        return Parts(settings, mounts, self.pages, stores, authenticators)
+
+    async def close(self) -> None:
+        """Ends the threads."""
+        await self.verifier.close()
+
+    def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
+        """A store for each target, taken over where its name and bucket are unchanged."""
+        old: dict[tuple[str, Bucket], Shared[Store]] = {}
+        if before is not None:
+            old = {(target.name, target.bucket): before.stores[target.name] for target in before.settings.targets}
+        stores: dict[str, Shared[Store]] = {}
+        mistakes: list[Diagnostic] = []
+        for target in settings.targets:
+            try:
+                stores[target.name] = old.get((target.name, target.bucket)) or self._store(target)
+            except StorageError as error:
+                mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
+        if mistakes:
+            # The stores made so far have opened no connection, so there is nothing to close.
+            raise Unbuildable(tuple(mistakes))
+        return stores
+
+    def _store(self, target: Target) -> Shared[Store]:
+        return Shared(MeasuredStore(S3Store(target.bucket, self.s3_threads), target.name, self.emit))
+
+
+class GenerationHolder:
+    """Holds the current generation, and closes earlier ones when their last requests have left."""
+
+    def __init__(self, first: Parts, emit: Callable[[Event], None], number: int = 1) -> None:
+        self._emit = emit
+        self._current = Generation(number, first)
+        self._retiring: set[asyncio.Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"<GenerationHolder {self._current!r}, {len(self._retiring)} retiring>"
+
+    def current(self) -> Generation:
+        """The generation in force."""
+        return self._current
+
+    @property
+    def retiring(self) -> int:
+        """The number of earlier generations that still have requests."""
+        return len(self._retiring)
+
+    def swap(self, parts: Parts, number: int) -> None:
+        """Puts new parts in force under a number; running requests keep the generation that they have."""
+        before, self._current = self._current, Generation(number, parts)
+        self._retire(before)
+
+    async def close(self) -> None:
+        """Retires the current generation too, and waits for all; call it when no new request can find it."""
+        self._retire(self._current)
+        await asyncio.gather(*self._retiring)
+
+    def _retire(self, generation: Generation) -> None:
+        task = asyncio.get_running_loop().create_task(self._wait(generation))
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
+
+    async def _wait(self, generation: Generation) -> None:
+        try:
+            await generation.retire()
+        except Exception:  # noqa: BLE001 - a store that cannot be closed must not keep later generations from retiring
+            _LOG.exception("generation %d could not be closed completely", generation.number)
+        self._emit(Retired(generation.number))
+
+
+class GcFreezer:
+    """Hides long-lived objects from the garbage collector, which would otherwise scan them in every full collection.
+
+    The compiled rules are hundreds of thousands of objects, and a full collection stops every request while it looks at
+    them. A frozen object is still freed with its last reference; one that only a cycle keeps alive is freed at the next
+    thaw.
+    """
+
+    def __init__(self, thaw_after: int = THAW_AFTER) -> None:
+        self._thaw_after = thaw_after
+        self._due = thaw_after
+
+    def __repr__(self) -> str:
+        return f"<GcFreezer, {self._due} of {self._thaw_after}>"
+
+    def freeze(self, new_clients: int = 0) -> None:
+        """Freezes everything alive; each new S3 client brings the next thaw nearer."""
+        self._due += 1 + CLIENT_WEIGHT * new_clients
+        if self._due > self._thaw_after:
+            self._due = 0
+            gc.unfreeze()
+            gc.collect()
+        gc.freeze()

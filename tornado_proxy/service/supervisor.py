@@ -1,0 +1,296 @@
+"""Serving in workers: processes on one port, each replaced when it dies, all sent the same generations.
+
+Only the supervisor reads files, and it sends what it read. So workers can never disagree, and one that starts while the
+files on disk are wrong serves what the others serve.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from tornado_proxy.service.generations import GenerationBuilder
+from tornado_proxy.service.sockets import Sockets
+from tornado_proxy.service.sources import CompiledSet, Sources
+from tornado_proxy.service.worker import Activate, Channel, Heartbeat, Message, SendCounts, Start, Stop, WorkerCounts
+from tornado_proxy.telemetry.metrics import Counts, Totals
+
+_LOG = logging.getLogger("tornado_proxy")
+
+TICK = 1.0  # seconds
+RESPONSIVE = 5  # ticks without a heartbeat after which a worker no longer counts as responsive
+STUCK = 15  # ticks after which it is killed
+STARTING = 120  # ticks that a worker may take before its first heartbeat
+COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
+AFTER_GRACE = 5.0  # seconds in which a worker may still end by itself after its grace period
+LASTED = 10.0  # seconds of serving after which the end of a worker is an accident, not a habit
+RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
+
+_MANAGER_ONLY = frozenset(
+    {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"}
+)
+
+
+class CannotServe(Exception):
+    """A worker ended before it served; its log gives the reason."""
+
+
+class WorkerHandle:
+    """A worker's process and channel, and its last state.
+
+    Time is counted in ticks of the supervisor's loop: if the supervisor itself was stopped, no worker is blamed.
+    """
+
+    def __init__(self, process: Process, channel: Channel, tick: float = TICK) -> None:
+        self._process = process
+        self._tick = tick
+        self.channel = channel
+        self.view: dict[str, object] = {"pid": process.pid}
+        self.counts: Counts = ()
+        self._counts_received = 0
+        self._number = 0  # of the generation that it serves
+        self._silent = 0  # ticks since its last heartbeat
+        self._changed = asyncio.Condition()
+        self._gone = False
+        loop = asyncio.get_running_loop()
+        self._listening = loop.create_task(self._listen())
+        self._watching = loop.create_task(self._watch())
+
+    def __repr__(self) -> str:
+        return f"<WorkerHandle {self.pid}, generation {self._number}>"
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def is_responsive(self) -> bool:
+        """Whether it serves, and its loop has turned recently."""
+        return self._number > 0 and not self._gone and self._silent < RESPONSIVE
+
+    async def until_serving(self, number: int) -> bool:
+        """Waits until it serves a generation or is gone; returns whether it serves it."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._gone or self._number >= number)
+        return self._number >= number
+
+    async def refresh_counts(self) -> None:
+        """Asks for its counts; a busy worker sent some a few seconds ago."""
+        before = self._counts_received
+        if await self.channel.send(SendCounts()):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(COUNTS_WITHIN), self._changed:
+                    await self._changed.wait_for(lambda: self._gone or self._counts_received > before)
+
+    async def ended(self) -> int:
+        """Waits for the end of the process; returns its status, negative for a signal."""
+        await self._listening
+        return await self._process.wait()
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def close(self) -> None:
+        """Lets go of it; kills it if it still runs."""
+        self.kill()
+        for task in (self._listening, self._watching):
+            task.cancel()
+        await self._process.wait()
+        await self.channel.close()
+
+    async def _listen(self) -> None:
+        while (message := await self.channel.receive()) is not None:
+            async with self._changed:
+                self._note(message)
+                self._changed.notify_all()
+        async with self._changed:
+            self._gone = True
+            self._changed.notify_all()
+
+    def _note(self, message: Message) -> None:
+        match message:
+            case Heartbeat(number, view):
+                self.view, self._number, self._silent = dict(view), number, 0
+            case WorkerCounts(counts):
+                self.counts, self._counts_received = counts, self._counts_received + 1
+            case _:
+                _LOG.error("unexpected message from worker %d: %r", self.pid, message)
+
+    async def _watch(self) -> None:
+        while not self._gone:
+            await asyncio.sleep(self._tick)
+            self._silent += 1
+            if self._silent >= (STUCK if self._number else STARTING):
+                _LOG.error("worker %d is stuck: killing it", self.pid)
+                self.kill()
+                return
+
+
+async def spawn(sockets: Sockets) -> WorkerHandle:
+    """Starts a worker, which waits for `Start`; raises OSError if the system has no more resources."""
+    ours, theirs = socket.socketpair()
+    descriptors = [theirs.fileno(), *(each.fileno() for each in sockets.sockets)]
+    with theirs:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                # Not `-m`: the messages' classes would then be those of `__main__`, and unpickle as others.
+                "-c",
+                "from tornado_proxy.service.worker import main; main()",
+                *map(str, descriptors),
+                pass_fds=descriptors,
+                env=_environment(os.environ),
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return WorkerHandle(process, await Channel.over(ours))
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the service manager's variables, which are for the supervisor alone."""
+    return {name: value for name, value in environment.items() if name not in _MANAGER_ONLY}
+
+
+class Supervisor:
+    """Keeps `count` workers; raises `Unbuildable`."""
+
+    def __init__(
+        self,
+        loaded: CompiledSet,
+        sources: Sources,
+        count: int,
+        *,
+        name_generation: bool = False,
+        spawn: Callable[[Sockets], Awaitable[WorkerHandle]] = spawn,
+    ) -> None:
+        assert loaded.settings is not None
+        self._start = Start(1, sources, name_generation)
+        self._count = count
+        self._spawn = spawn
+        # Each generation is built here too, so that no worker is sent one that cannot be built.
+        self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
+        self._parts = self._builder.build(loaded.settings, loaded.rule_sets)
+        self._sockets = Sockets((), "")
+        self._workers: dict[int, WorkerHandle] = {}
+        self._keeping: dict[int, asyncio.Task[None]] = {}
+        self._stopping = False
+        self._totals = Totals()
+        self._registry = CollectorRegistry()
+        self._registry.register(self._totals)
+
+    def __repr__(self) -> str:
+        return f"<Supervisor of {self._count}, generation {self._start.number}>"
+
+    async def start(self, sockets: Sockets) -> None:
+        """Starts the workers, and waits until each serves; raises `CannotServe`."""
+        self._sockets = sockets
+        self._start = replace(self._start, inherited=sockets.inherited)
+        loop = asyncio.get_running_loop()
+        started = [loop.create_future() for _ in range(self._count)]
+        self._keeping = {place: loop.create_task(self._keep(place, first)) for place, first in enumerate(started)}
+        if not all(await asyncio.gather(*started)):
+            raise CannotServe("a worker ended before it served")
+
+    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+        """Sends the set to every worker, and waits until each serves it."""
+        assert loaded.settings is not None
+        # The stores built here never open a connection, so those that are replaced need no closing.
+        self._parts = await asyncio.to_thread(self._builder.build, loaded.settings, loaded.rule_sets, self._parts)
+        # From here on a replaced worker starts with it.
+        self._start = replace(self._start, number=number, sources=sources)
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.channel.send(Activate(number, sources)) for worker in workers))
+        await asyncio.gather(*(worker.until_serving(number) for worker in workers))
+
+    def is_serving(self) -> bool:
+        """Whether any worker is responsive."""
+        return any(worker.is_responsive for worker in self._workers.values())
+
+    def is_responsive(self) -> bool:
+        """Whether all workers are there and responsive."""
+        return len(self._workers) == self._count and all(worker.is_responsive for worker in self._workers.values())
+
+    async def workers(self) -> Sequence[dict[str, object]]:
+        """The last state of each worker."""
+        return [worker.view for _, worker in sorted(self._workers.items())]
+
+    async def metrics(self) -> bytes:
+        """The metrics of all workers, added up, including workers that were replaced."""
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.refresh_counts() for worker in workers))
+        for worker in workers:
+            self._take_counts(worker)
+        return generate_latest(self._registry)
+
+    def _take_counts(self, worker: WorkerHandle) -> None:
+        # The counts of a worker that ended meanwhile are final already.
+        if worker in self._workers.values():
+            self._totals.take(worker.pid, worker.counts)
+
+    async def wind_down(self, grace: float) -> None:
+        """Winds every worker down, and kills those that do not end."""
+        self._stopping = True
+        # Closed here first, so that the last worker to stop leaves nobody in a queue that no process will empty.
+        self._sockets.close()
+        workers = list(self._workers.values())
+        await asyncio.gather(*(worker.channel.send(Stop(grace)) for worker in workers))
+        if workers:
+            ends = [asyncio.get_running_loop().create_task(worker.ended()) for worker in workers]
+            await asyncio.wait(ends, timeout=grace + AFTER_GRACE)
+        for task in self._keeping.values():
+            task.cancel()
+        await asyncio.gather(*self._keeping.values(), return_exceptions=True)
+        await self._builder.close()
+
+    async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Keeps one place filled until the end; `first` gets whether its first worker serves."""
+        failures = 0
+        while not self._stopping:
+            began = time.monotonic()
+            await self._fill(place, first)
+            failures = 0 if time.monotonic() - began > LASTED else failures + 1
+            if not self._stopping:
+                await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
+
+    async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
+        """Fills a place once, until its worker has ended."""
+        try:
+            worker = await self._spawn(self._sockets)
+        except OSError as error:
+            _LOG.error("cannot start a worker: %s", error)
+            _resolve(first, serves=False)
+            return
+        self._workers[place] = worker
+        try:
+            await worker.channel.send(self._start)
+            _resolve(first, serves=await worker.until_serving(self._start.number))
+            status = await worker.ended()
+            if not self._stopping:
+                ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+                _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
+        finally:
+            self._take_counts(worker)
+            self._totals.end(worker.pid)
+            del self._workers[place]
+            await worker.close()
+
+
+def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:
+    if not first.done():
+        first.set_result(serves)
