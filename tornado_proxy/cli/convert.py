@@ -10,10 +10,10 @@ from pathlib import Path
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.tools.convert.conversion import REPORT, convert
-from tornado_proxy.tools.convert.files import Unreadable, read
-from tornado_proxy.tools.convert.report import KeysAs
-from tornado_proxy.tools.convert.saving import Unsaved, save
-from tornado_proxy.tools.convert.showing import to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.files import read
+from tornado_proxy.tools.convert.options import Unreadable
+from tornado_proxy.tools.convert.output import Unsaved, save
+from tornado_proxy.tools.convert.report import KeysAs, to_json, to_markdown, to_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 import pytest
 from conversions import made, target
 
-from tornado_proxy.tools.convert.files import Unreadable
+from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import Outcome
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"

@@ -2,8 +2,8 @@ import pytest
 
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.tools.convert import files
-from tornado_proxy.tools.convert.files import Unreadable, read, together
-from tornado_proxy.tools.convert.section import Section
+from tornado_proxy.tools.convert.files import read, together
+from tornado_proxy.tools.convert.options import Section, Unreadable
 
 
 def _together(*texts):

@@ -1,7 +1,20 @@
+from __future__ import annotations
+
 import pytest
+from conversions import made, target
 
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks, Report
+from tornado_proxy.tools.convert.report import (
+    READINGS,
+    KeysAs,
+    Outcome,
+    Remark,
+    Remarks,
+    Report,
+    to_json,
+    to_markdown,
+    to_text,
+)
 
 FILES = [SourceFile(name, "1\n2\n3\n") for name in ("b.yaml", "a.yaml")]
 
@@ -32,3 +45,63 @@ def test_remarks_are_found_by_outcome():
     """Of one, or of several."""
     report = _report(Outcome.CARRIED, Outcome.CLOSED, Outcome.CHANGED)
     assert [each.outcome for each in report.of(Outcome.CLOSED, Outcome.CHANGED)] == [Outcome.CLOSED, Outcome.CHANGED]
+
+
+PLACE = Span(SourceFile("conf.yaml", "a: 1\nb: 2\n"), 5, 6)
+REPORT = Report(
+    KeysAs.ACTUAL,
+    (
+        Remark(Outcome.CARRIED, "a", "as `a`", PLACE),
+        Remark(Outcome.CLOSED, "b", "closed *to* `a*b`\nall", PLACE, "open it"),
+        Remark(Outcome.ADAPTED, "c", "otherwise", PLACE),
+    ),
+    ("site",),
+)
+
+
+def test_the_page_has_what_needs_a_look_first():
+    """Outcomes in the order of their weight, places before subjects, nothing read as markup but code."""
+    assert to_markdown(REPORT) == (
+        f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
+        "**Nobody may use `site` yet:** what s3-proxy keeps closed could not be said here.\n\n"
+        "## Closed\n\nNo equal, and open to nobody until you say who may: look at these first.\n\n"
+        "- conf.yaml:2, `b`: closed \\*to\\* `a*b` all; open it\n\n"
+        "## Written otherwise\n\nThe same on the same requests.\n\n- conf.yaml:2, `c`: otherwise\n\n"
+        "## Carried over\n\nThe same.\n\n- conf.yaml:2, `a`: as `a`\n"
+    )
+
+
+def test_the_text_tells_only_what_needs_a_look():
+    """What is the same is counted."""
+    assert to_text(REPORT, ["out/report.md"]) == (
+        f"{READINGS[KeysAs.ACTUAL]}\n\n"
+        "Closed:\n  conf.yaml:2: b: closed *to* `a*b` all\n    help: open it\n\n"
+        "1 carried over, 1 written otherwise; all of it is in the report.\nwrote out/report.md\n"
+    )
+
+
+def test_programs_get_every_remark():
+    """With file and line, and whether there is anything to look at."""
+    data = to_json(REPORT, ["out/report.md"])
+    assert {name: data[name] for name in ("version", "complete", "keysAs", "closedTargets", "files")} == {
+        "version": 1,
+        "complete": False,
+        "keysAs": "actual",
+        "closedTargets": ["site"],
+        "files": ["out/report.md"],
+    }
+    assert data["remarks"][1] == {
+        "outcome": "closed",
+        "subject": "b",
+        "message": "closed *to* `a*b`\nall",
+        "help": "open it",
+        "file": "conf.yaml",
+        "line": 2,
+    }
+
+
+def test_the_reading_is_told_that_was_taken():
+    """And why."""
+    documented = target("", keys_as=KeysAs.DOCUMENTED).report
+    assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
+    assert made("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL

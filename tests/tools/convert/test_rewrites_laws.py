@@ -19,9 +19,9 @@ from tornado_proxy.templates import golang, plain
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings
+from tornado_proxy.tools.convert.output import rule_text
 from tornado_proxy.tools.convert.report import KeysAs
 from tornado_proxy.tools.convert.rewrites import Given, LeftOut, converted
-from tornado_proxy.tools.convert.rule_file import rule_text
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")

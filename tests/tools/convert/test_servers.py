@@ -1,7 +1,10 @@
+from __future__ import annotations
+
 import pytest
 from conversions import made
 
 from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.servers import UNKNOWN, reason
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -56,3 +59,32 @@ def test_connections_without_a_request_end_when_they_did():
     assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(Outcome.LEFT_OUT) == [
         "`20ms` is not within a second and a day"
     ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "templates.folderList.path",
+        "tracing.enabled",
+        "listTargets.mount.path",
+        "authProviders.header.front.emailHeader",
+        "server.compress.level",
+        "internalServer.timeouts.writeTimeout",
+        "server.ssl.certificates",
+        "targets.site.templates.helpers",
+        "targets.site.actions.DELETE.config.webhooks.url",
+        "targets.site.actions.PUT.config.systemMetadata.expires",
+        "targets.site.bucket.requestConfig.getHeaders",
+        "targets.site.bucket.S3UploadConcurrency",
+        "targets.site.resources.provider",
+    ],
+)
+def test_what_s3_proxy_has_is_known(path):
+    """Each option says why it has no equal, however its name is spelt."""
+    assert reason(path) != UNKNOWN
+
+
+@pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
+def test_what_it_has_not_is_unknown(path):
+    """A mistake in the other configuration is no feature that is missing here."""
+    assert reason(path) == UNKNOWN

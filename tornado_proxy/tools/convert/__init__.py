@@ -1,9 +1,8 @@
-"""From another proxy's configuration to this project's: settings, rule files, and a report of what became of what.
+"""Converts another proxy's configuration to this project's: settings, rule files, and a report on every option.
 
-Nouns: an *option* is a value of the other configuration with its place; a *section* is a mapping of options being
-read, which knows what nobody asked for; a *remark* says what became of an option; the *report* is all remarks; a
-*conversion* is the files to be written and the report.
+`files` reads s3-proxy's files into `options`; `conversion` drives the rest: `servers`, `targets`, `buckets`,
+`resources` and `rewrites` each convert one part and add a remark per option to the `report`; `output` writes our files.
 
-Two laws hold. A rewrite is carried over only where it is proved to make the same key of the same requests; and nothing
-becomes open that was closed: what cannot be said of access here leaves the paths that it spoke of to nobody.
+Two laws hold. A rewrite is carried over only where it is proved to make the same key for the same requests. Nothing
+that was closed becomes open: where an access rule has no equivalent, the paths that it covered are closed to everyone.
 """

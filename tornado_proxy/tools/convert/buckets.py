@@ -1,4 +1,4 @@
-"""A bucket of s3-proxy as one of this project."""
+"""Converts an s3-proxy bucket section."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import MIB
 from tornado_proxy.config.values import Misfit
-from tornado_proxy.tools.convert.configuration_text import Setting
+from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
-from tornado_proxy.tools.convert.secrets import reference
-from tornado_proxy.tools.convert.section import Section
+from tornado_proxy.tools.convert.values import reference
 
 _MOST_KEYS = 1000
 _LEAST_PART, _MOST_PART = 5, 5 * 1024  # MiB

@@ -1,4 +1,4 @@
-"""A whole configuration of s3-proxy as the files of this project, and the report."""
+"""Converts a whole s3-proxy configuration into this project's files and a report."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.tools.convert.configuration_text import Noted, Setting, configuration_text
-from tornado_proxy.tools.convert.files import Unreadable
-from tornado_proxy.tools.convert.given import Options
-from tornado_proxy.tools.convert.no_equal import reason
+from tornado_proxy.tools.convert.options import Options, Section, Unreadable
+from tornado_proxy.tools.convert.output import Noted, Setting, configuration_text, rule_text
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remark, Remarks, Report
-from tornado_proxy.tools.convert.rule_file import rule_text
-from tornado_proxy.tools.convert.section import Section
-from tornado_proxy.tools.convert.servers import limits, listener, log
+from tornado_proxy.tools.convert.servers import limits, listener, log, reason
 from tornado_proxy.tools.convert.targets import Conversion, Target, target
 
 CONFIGURATION = "tornado-proxy.yaml"

@@ -18,7 +18,16 @@ from tornado_proxy.config.nodes import Kind, MappingNode, Node, ScalarNode, Sequ
 from tornado_proxy.config.nodes import merged as merge_sources
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.tools.convert.given import Items, Option, Options, Scalar, Value, merged, without_nothing
+from tornado_proxy.tools.convert.options import (
+    Items,
+    Option,
+    Options,
+    Scalar,
+    Unreadable,
+    Value,
+    merged,
+    without_nothing,
+)
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a file may have."""
@@ -27,14 +36,6 @@ READ = (".json", ".yaml", ".yml")
 """The extensions that are read, the preferred first."""
 
 _OTHERS = (".toml", ".properties", ".props", ".prop", ".hcl", ".tfvars", ".dotenv", ".env", ".ini")
-
-
-class Unreadable(Exception):
-    """Files that cannot be read or understood: mostly, s3-proxy would not start with them either."""
-
-    def __init__(self, *diagnostics: Diagnostic) -> None:
-        super().__init__("; ".join(each.message for each in diagnostics))
-        self.diagnostics = diagnostics
 
 
 def read(places: Sequence[Path]) -> Options:

@@ -31,8 +31,7 @@ from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.scanner import Plain, scan
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.trimming import GO_SPACES
-from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
-from tornado_proxy.tools.convert.plain_targets import as_directory
+from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet
 from tornado_proxy.tools.convert.sources import Here, Unproved
 
 _KEY = ("Key",)

@@ -1,16 +1,46 @@
-"""A target of the type REGEX, written for this project's keys where it is proved to make the same key."""
+"""Converts targets of type REGEX to templates for this project's keys, where they are proved to make the same key.
+
+s3-proxy's SDK cleans the path of a call: `a//b` asks S3 for `a/b`. Here a key is requested as it is. So a result in
+which two slashes may meet is not proved to be the same key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tornado_proxy.rules.expressions.reader import read_expression
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
 from tornado_proxy.templates.references import group_number
-from tornado_proxy.tools.convert.pieces import Piece, literal, where_slashes_meet
 from tornado_proxy.tools.convert.proofs import Captures
 from tornado_proxy.tools.convert.sources import Here, Unproved
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a result: what it is called in a message, and what it may be."""
+
+    name: str
+    begins_with_slash: bool
+    ends_with_slash: bool
+    empty: bool
+
+
+def literal(text: str) -> Piece:
+    """A text that always stands there."""
+    return Piece(f"`{text}`", text.startswith("/"), text.endswith("/"), empty=not text)
+
+
+def where_slashes_meet(pieces: Iterable[Piece]) -> tuple[str, str] | None:
+    """The names of two parts between which an empty segment may come to be; None where none can."""
+    before: list[Piece] = []  # what the part in hand may follow directly
+    for piece in pieces:
+        meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
+        if meeting is not None:
+            return meeting.name, piece.name
+        before = [*before, piece] if piece.empty else [piece]
+    return None
 
 
 def plain_target_here(target: str, source: Here, prefix: str) -> str:

@@ -1,9 +1,12 @@
-"""What became of each option: the remarks of a conversion, and how it turned out as a whole."""
+"""The report of a conversion: one remark per option, rendered as Markdown, text and JSON."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from tornado_proxy.lang.source import Span
 
@@ -72,3 +75,96 @@ class Report:
     def complete(self) -> bool:
         """Whether everything was carried over as it was, or as what is proved to be the same."""
         return not self.of(Outcome.CHANGED, Outcome.LEFT_OUT, Outcome.CLOSED)
+
+
+READINGS: Mapping[KeysAs, str] = {
+    KeysAs.ACTUAL: (
+        "Sources and targets of `keyRewriteList` were read as s3-proxy's code reads them: the key has the bucket's"
+        " prefix in front and no leading slash. Its documentation says otherwise, but what runs is the code; if your"
+        " rules follow the documentation and never worked, convert with `--keys-as documented`."
+    ),
+    KeysAs.DOCUMENTED: (
+        "Sources and targets of `keyRewriteList` were read as s3-proxy's documentation describes them: the key has a"
+        " leading slash and no prefix, as here, so they are carried over as they are. Its code reads them otherwise;"
+        " to keep what runs today, convert with `--keys-as actual`."
+    ),
+}
+"""Which reading of keys was taken, and why."""
+
+_TITLES: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.CLOSED: ("Closed", "No equal, and open to nobody until you say who may: look at these first."),
+    Outcome.CHANGED: ("Changed in meaning", "Here, but not quite the same."),
+    Outcome.LEFT_OUT: ("Left out", "No equal yet, or not proved to be one."),
+    Outcome.ADAPTED: ("Written otherwise", "The same on the same requests."),
+    Outcome.CARRIED: ("Carried over", "The same."),
+}
+
+# What Markdown would read as more than text, outside of `code`.
+_MARKUP = re.compile(r"([\\*_<\[\]|#])")
+_CODE = re.compile(r"(`[^`]*`)")
+
+
+def to_markdown(report: Report) -> str:
+    """The report as a page, what needs a look first."""
+    lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
+    if report.closed_targets:
+        names = ", ".join(f"`{name}`" for name in report.closed_targets)
+        lines += [f"**Nobody may use {names} yet:** what s3-proxy keeps closed could not be said here.", ""]
+    for outcome, (title, about) in _TITLES.items():
+        remarks = report.of(outcome)
+        if remarks:
+            lines += [f"## {title}", "", about, "", *(_item(each) for each in remarks), ""]
+    return "\n".join(lines)
+
+
+def to_text(report: Report, files: Sequence[str]) -> str:
+    """The report for a terminal: what needs a look, and how much does not."""
+    lines = [READINGS[report.keys_as], ""]
+    for outcome in (Outcome.CLOSED, Outcome.CHANGED, Outcome.LEFT_OUT):
+        remarks = report.of(outcome)
+        if remarks:
+            lines += [f"{_TITLES[outcome][0]}:", *(line for each in remarks for line in _paragraph(each)), ""]
+    same, otherwise = len(report.of(Outcome.CARRIED)), len(report.of(Outcome.ADAPTED))
+    lines.append(f"{same} carried over, {otherwise} written otherwise; all of it is in the report.")
+    lines += [f"wrote {name}" for name in files]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def to_json(report: Report, files: Sequence[str]) -> dict[str, Any]:
+    """The report for programs; `version` changes when a field changes its meaning."""
+    return {
+        "version": 1,
+        "complete": report.complete,
+        "keysAs": report.keys_as.value,
+        "closedTargets": list(report.closed_targets),
+        "files": list(files),
+        "remarks": [_fields(each) for each in report.remarks],
+    }
+
+
+def _fields(remark: Remark) -> dict[str, Any]:
+    return {
+        "outcome": remark.outcome.value,
+        "subject": remark.subject,
+        "message": remark.message,
+        "help": remark.help,
+        "file": remark.place.source.name,
+        "line": remark.place.first.line,
+    }
+
+
+def _item(remark: Remark) -> str:
+    cure = f"; {remark.help}" if remark.help else ""
+    return f"- {remark.where}, `{remark.subject}`: {_escaped(remark.message + cure)}"
+
+
+def _escaped(text: str) -> str:
+    """A text with nothing in it but code that Markdown reads as markup."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(part if part.startswith("`") else _MARKUP.sub(r"\\\1", part) for part in parts)
+
+
+def _paragraph(remark: Remark) -> Iterator[str]:
+    yield f"  {remark.where}: {remark.subject}: {' '.join(remark.message.split())}"
+    if remark.help:
+        yield f"    help: {remark.help}"

@@ -1,22 +1,55 @@
-"""Who may use what, so that nothing is opened that s3-proxy keeps closed.
+"""Converts resources, so that nothing is opened that s3-proxy keeps closed.
 
-In both the first resource decides that covers path and method, and where resources are given and none covers a
-request, nobody may make it. So a resource that cannot be said here is left out with every later one that might cover
-the same requests: they are nobody's then.
+In both, the first resource that matches path and method decides, and where a target has resources and none matches,
+nobody may make the request. So a resource that cannot be converted is left out together with every later one that may
+match the same requests: those requests are closed to everyone.
+
+s3-proxy matches globs (github.com/gobwas/glob, with `/` as separator) against the raw request line: percent-encoded,
+with the query. Here a glob matches the decoded path. The two agree on globs of characters that clients send unencoded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import Misfit
-from tornado_proxy.tools.convert.configuration_text import Setting
-from tornado_proxy.tools.convert.globs import apart, glob_here, stops_at_slashes
+from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
-from tornado_proxy.tools.convert.secrets import password
-from tornado_proxy.tools.convert.section import Section
+from tornado_proxy.tools.convert.values import password
+
+_AS_SENT = re.compile(r"/[A-Za-z0-9._~!$&'()+,;=:@/*-]*")
+_DEEP = re.compile(r"/\*\*(?=/|$)")
+
+
+def glob_here(glob: str) -> str | None:
+    """The glob that covers the same paths here; None where there is none."""
+    if not _AS_SENT.fullmatch(glob) or "***" in glob:
+        return None
+    # Here `/a/**` covers `/a` too, as a mount does; there it covers only what is below.
+    return glob if glob == "/**" else _DEEP.sub("/*/**", glob)
+
+
+def stops_at_slashes(glob: str) -> bool:
+    """Whether a glob has a lone `*`, which in older versions of s3-proxy went across slashes."""
+    return re.search(r"(?<!\*)\*(?!\*)", glob) is not None
+
+
+def apart(one: str, other: str) -> bool:
+    """Whether two globs, as s3-proxy reads them, certainly cover no path together: they begin differently."""
+    first, second = _certain(one), _certain(other)
+    return not (first.startswith(second) or second.startswith(first))
+
+
+def _certain(glob: str) -> str:
+    """What every path begins with that a glob covers, decoded or not."""
+    found = re.match(r"[A-Za-z0-9._~/-]*", glob)
+    assert found
+    return found[0]
+
 
 CLOSED = "closed-until-reviewed"
 

@@ -13,10 +13,10 @@ from tornado_proxy.rules.patterns import PatternError, compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
+from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.plain_targets import plain_target_here
 from tornado_proxy.tools.convert.proofs import disjoint
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
-from tornado_proxy.tools.convert.section import Section
 from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
 
 

@@ -1,14 +1,38 @@
-"""Where s3-proxy finds a secret, as a reference of this project."""
+"""Converts single values: Go durations and references to secrets."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from pathlib import PurePosixPath
 
 from tornado_proxy.config.values import VARIABLE
-from tornado_proxy.tools.convert.configuration_text import Setting
+from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
-from tornado_proxy.tools.convert.section import Section
+
+_UNITS = {
+    "h": Decimal(3600),
+    "m": Decimal(60),
+    "s": Decimal(1),
+    "ms": Decimal("1e-3"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "μs": Decimal("1e-6"),
+    "ns": Decimal("1e-9"),
+}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|μs|ns|h|m|s)")
+
+
+def seconds(text: str) -> Decimal | None:
+    """The seconds of a duration (time.ParseDuration) that is not negative; None for what is none."""
+    if text == "0":
+        return Decimal(0)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.removeprefix("+"):
+        return None
+    return sum((Decimal(number.rstrip(".")) * _UNITS[unit] for number, unit in parts), Decimal(0))
+
 
 _VARIABLE = re.compile(VARIABLE)
 _LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
