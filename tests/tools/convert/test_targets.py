@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from conversions import made, target
 
@@ -221,3 +223,32 @@ def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
     """Only rules that part users are a matter of access."""
     done = target("keyRewriteList: [{source: .*, target: '/{{ .Key | base }}', targetType: TEMPLATE}]")
     assert done.report.closed_targets == ()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        '{{ template "main.userIdentifier" . }}',
+        '/{{ index .Request.Header "X-User" }}{{ template "x" }}',
+        "/{{ with .User }}{{ .Username }}{{ end }}/x",
+        "/{{ $all := . }}{{ $all.User.Username }}/x",
+        "/{{ range $name, $value := .Request.Header }}{{ $name }}{{ end }}",
+        "/{{ .Request.Host }}/x{{ end }}",
+    ],
+)
+def test_a_rewrite_that_is_left_out_closes_its_target_unless_it_ignores_the_client(target):
+    """What a left-out template read of the user or the request may have kept users apart."""
+    done = made(_with_rewrite(target))
+    assert done.report.closed_targets == ("site",)
+
+
+def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_key_only():
+    """A template that is proved to make the same key for every client kept nobody out."""
+    done = made(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
+    assert done.report.closed_targets == ()
+    assert len(done.messages(Outcome.LEFT_OUT)) == 1
+
+
+def _with_rewrite(target):
+    entry = json.dumps({"source": "^a.*$", "target": target, "targetType": "TEMPLATE"})
+    return f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b}}, keyRewriteList: [{entry}]}}}}"

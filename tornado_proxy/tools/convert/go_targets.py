@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
 
 from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
+    Call,
     Chain,
     Dot,
     FieldChain,
@@ -78,6 +81,43 @@ def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str
     text = reader.edited()
     compile_template(text, pattern.names, pattern.group_count)
     return text
+
+
+def ignores_client(target: str) -> bool:
+    """Whether a template is proved to make the same key for every client: it reads nothing of who asks.
+
+    What a client is known by may stand in the user, a header, the host, the query or a helper template.
+    """
+    try:
+        parsed = parse(target, vocabulary())
+    except TemplateMistake:
+        return False
+    return not parsed.templates and all(map(_is_impersonal, _descendants(parsed.body)))
+
+
+_IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
+
+
+def _is_impersonal(node: object) -> bool:
+    match node:
+        case FieldChain(names=path) | Variable(name="$", fields=path):
+            return any(path[: len(each)] == each for each in _IMPERSONAL)
+        case Dot() | Call():
+            return False
+    return True
+
+
+def _descendants(node: object) -> Iterator[object]:
+    """A node and all below it: the fields of dataclasses, the members of tuples."""
+    yield node
+    if isinstance(node, tuple):
+        children: Iterable[object] = node
+    elif is_dataclass(node):
+        children = (getattr(node, each.name) for each in fields(node))
+    else:
+        return
+    for child in children:
+        yield from _descendants(child)
 
 
 class _Reader:

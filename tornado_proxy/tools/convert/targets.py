@@ -12,7 +12,7 @@ from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import Misfit
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.buckets import Bucket, Unservable, bucket
-from tornado_proxy.tools.convert.go_targets import Surroundings
+from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
@@ -224,14 +224,14 @@ def _why_closed(entries: Sequence[Entry], *, isolated: bool, emptied: bool) -> s
         return "`userIsolation` has no equal, and without it each user would see what is everyone's"
     if emptied:
         return "none of its resources could be carried over"
-    if any(_parts_users(each) for each in entries):
-        return "a rewrite that makes keys of who asks could not be carried over, and users would see each other's files"
+    if any(_may_separate_users(each) for each in entries):
+        return "a rewrite that may depend on the client is left out, and users could read each other's files"
     return None
 
 
-def _parts_users(entry: Entry) -> bool:
-    reads = entry.given.dialect is Dialect.GO and ".User" in entry.given.target
-    return reads and isinstance(entry.result, LeftOut)
+def _may_separate_users(entry: Entry) -> bool:
+    given = entry.given
+    return isinstance(entry.result, LeftOut) and given.dialect is Dialect.GO and not ignores_client(given.target)
 
 
 def _rewrites(section: Section, what: Bucket, conversion: Conversion) -> list[Entry]:
