@@ -9,7 +9,6 @@ import pytest
 from tornado_proxy.templates.data import TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.headers import header
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import TEMPLATE_OF_TEXT, Program
 from tornado_proxy.templates.golang.regex import compile_re2
@@ -17,7 +16,7 @@ from tornado_proxy.templates.golang.sprig.all import functions
 from tornado_proxy.templates.golang.sprig.refused import REFUSED
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import Nil, Struct, from_json
+from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
 from tornado_proxy.templates.golang.view import GENERIC_USER, ROOT, Facts, Groups, RequestFacts
 from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
@@ -35,15 +34,20 @@ def budget(**limits: int) -> Budget:
     return Budget(Limits(**limits))
 
 
+def json_value(data: Any) -> Value:
+    """The value of a decoded JSON text."""
+    return from_json(data, Budget(GENEROUS))
+
+
 def written(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template writes over JSON data."""
-    return runes(Program(text, vocabulary).execute(from_json(data), GENEROUS))
+    return runes(Program(text, vocabulary).execute(json_value(data), Budget(GENEROUS)))
 
 
 def failure(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template says when it fails while it runs."""
     with pytest.raises(RenderError) as caught:
-        Program(text, vocabulary).execute(from_json(data), GENEROUS)
+        Program(text, vocabulary).execute(json_value(data), Budget(GENEROUS))
     return str(caught.value)
 
 
@@ -62,9 +66,10 @@ def request_root(document: dict[str, Any]) -> Struct:
         go_string(recorded.get("Method", "")),
         go_string(recorded.get("Host", "")),
         urls.parse(go_string(recorded["URL"])),
-        header(pairs),
-        go_string(recorded.get("RequestURI", "")),
+        pairs,
         go_string(recorded.get("RemoteAddr", "")),
+        Budget(GENEROUS),
+        _request_uri=go_string(recorded.get("RequestURI", "")),
     )
     user = document.get("User")
     facts = Facts(

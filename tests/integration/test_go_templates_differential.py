@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 from generated_templates import Case, Generator
-from go_programs import GENEROUS, GO, request_root
+from go_programs import GENEROUS, GO, json_value, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.rules.go_templates import compile_regex
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.program import TEMPLATE_OF_TEXT, Program
 from tornado_proxy.templates.golang.sprig.all import functions
 from tornado_proxy.templates.golang.sprig.refused import REFUSED
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.values import from_json
 from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.integration
@@ -46,9 +46,9 @@ KNOWN_REFUSALS = (
 
 def _ours(case, vocabulary):
     """What we make of a case: bytes, or the stage at which it fails; None where it is refused on purpose."""
-    data = request_root(case.data) if case.request else from_json(case.data)
+    data = request_root(case.data) if case.request else json_value(case.data)
     try:
-        return Program(case.template, vocabulary).execute(data, GENEROUS)
+        return Program(case.template, vocabulary).execute(data, Budget(GENEROUS))
     except TemplateMistake as mistake:
         return None if any(f"`{name}` is refused" in str(mistake) for name in REFUSED) else "parse"
     except LimitError:

@@ -2,7 +2,7 @@ import pytest
 
 from tornado_proxy.rules.go_templates import compile_go_template, compile_regex
 from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
-from tornado_proxy.templates.errors import RenderError
+from tornado_proxy.templates.errors import RenderError, TemplateMistake
 
 
 def _rendered(text):
@@ -24,10 +24,12 @@ def test_expressions_in_templates_are_read_as_sources_are(template, key):
 
 def test_what_go_refuses_is_refused_in_templates_as_well():
     r"""`\C` is known to RE2 only."""
-    with pytest.raises(RenderError, match="is no regular expression"):
+    with pytest.raises(TemplateMistake, match="is no regular expression"):
         _rendered('{{ regexFind "\\\\C" .Key }}')
+    with pytest.raises(RenderError, match="is no regular expression"):
+        _rendered('{{ regexFind (print "\\\\" "C") .Key }}')
 
 
 def test_an_expression_is_read_once():
     """However many templates and requests use it."""
-    assert compile_regex("a+") is compile_regex("a+")
+    assert compile_regex("a+", 1 << 20) is compile_regex("a+", 1 << 20)

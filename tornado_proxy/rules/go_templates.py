@@ -11,14 +11,14 @@ from tornado_proxy.templates.golang.regex import Expression, Re2Expression, keep
 
 
 @keeping
-def compile_regex(text: str) -> Expression:
+def compile_regex(text: str, memory: int) -> Expression:
     """The expression of a text in Go's syntax; raises ValueError where Go refuses it."""
     try:
         expression = read_expression(text)
     except PatternError as error:
         raise ValueError(str(error)) from None
     names = tuple((name, number) for number, name in enumerate(expression.names, start=1) if name)
-    return Re2Expression(expression.program, names)
+    return Re2Expression(expression.program, memory, names)
 
 
 def compile_go_template(text: str, names: Mapping[str, int], group_count: int) -> GoTemplate:

@@ -6,6 +6,7 @@ from go_programs import written
 
 from tornado_proxy.templates.golang.headers import HEADER, VALUES
 from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.parser import MOST_TEMPLATES
 from tornado_proxy.templates.golang.scanner import DEEPEST
 from tornado_proxy.templates.golang.sprig.regexes import LONGEST
 from tornado_proxy.templates.golang.template import vocabulary
@@ -59,7 +60,7 @@ def test_the_limits_are_those_of_the_product():
     """Each number, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
     limits = Limits()
-    assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST]
+    assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]
 
 
 @pytest.mark.parametrize(("template", "result"), _rows(_section("Syntax")))

@@ -1,4 +1,5 @@
 import pytest
+from go_programs import budget
 
 from tornado_proxy.templates.golang.headers import HEADER, VALUES, canonical, collected, header
 from tornado_proxy.templates.golang.values import type_name
@@ -33,4 +34,4 @@ def test_query_values_are_read_as_they_are_called():
     query = collected(VALUES, [(b"x", b"1"), (b"y z", b"&"), (b"x", b"2")])
     get, has, encode = (VALUES.methods[name].call for name in (b"Get", b"Has", b"Encode"))
     assert (get(query, b"x"), get(query, b"X"), has(query, b"x"), has(query, b"X")) == (b"1", b"", True, False)
-    assert encode(query) == b"x=1&x=2&y+z=%26"
+    assert encode(budget(), query) == b"x=1&x=2&y+z=%26"

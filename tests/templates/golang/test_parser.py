@@ -28,6 +28,26 @@ def _letter(node):
             return "B" if node.leaves else "C"
 
 
+@pytest.mark.parametrize("count", [100, 240, 2000])
+def test_a_chain_of_conditions_that_is_too_long_is_a_mistake(count):
+    """Each `else if` is a level, for it stands in the `else` of the one before."""
+    chain = "{{if .}}" + "{{else if .}}" * count + "{{end}}"
+    with pytest.raises(TemplateMistake, match="actions nest deeper than 100 levels"):
+        parse(chain, GO)
+
+
+def test_a_chain_of_conditions_leaves_no_level_behind():
+    """What follows may nest as deep as before."""
+    chain = "{{if .}}" + "{{else if .}}" * 60 + "{{end}}"
+    assert _shape(parse(chain * 3 + "{{if .}}" * 100 + "{{end}}" * 100, GO).body).count("i") == 283
+
+
+def test_too_many_templates_are_a_mistake():
+    """Whoever follows their calls goes as deep as there are templates."""
+    with pytest.raises(TemplateMistake, match="more than 100 templates are defined"):
+        parse("".join(f'{{{{define "t{number}"}}}}x{{{{end}}}}' for number in range(101)), GO)
+
+
 @pytest.mark.parametrize(
     ("text", "shape"),
     [

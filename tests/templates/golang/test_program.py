@@ -1,8 +1,7 @@
 import pytest
-from go_programs import GO, HELM, failure, written
+from go_programs import GO, HELM, budget, failure, written
 
 from tornado_proxy.templates.errors import LimitError
-from tornado_proxy.templates.golang.limits import Limits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Map
 
@@ -10,7 +9,7 @@ from tornado_proxy.templates.golang.values import Map
 def test_a_program_runs_any_number_of_times():
     """Nothing of one run is seen by the next."""
     program = Program("{{$x := .a}}{{$x}}", GO)
-    assert [program.execute(Map({b"a": number})) for number in (1, 2)] == [b"1", b"2"]
+    assert [program.execute(Map({b"a": number}), budget()) for number in (1, 2)] == [b"1", b"2"]
 
 
 def test_data_that_is_nil_is_no_value():
@@ -47,8 +46,19 @@ def test_a_template_that_is_not_there_fails(text, message):
     assert failure(text) == message
 
 
-def test_a_template_that_calls_itself_ends():
-    """With an error that says so, before Python's own limit or at it."""
-    text = '{{define "a"}}' + "{{if .}}" * 95 + '{{template "a" .}}' + "{{end}}" * 95 + '{{end}}{{template "a" 1}}'
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{if .}}" * 95 + '{{template "a" .}}' + "{{end}}" * 95,
+        "{{range 1}}" * 95 + '{{template "a" 1}}' + "{{end}}" * 95,
+        "{{with 1}}" * 95 + '{{template "a" ' + "(" * 90 + "." + ")" * 90 + "}}" + "{{end}}" * 95,
+        "{{" + "(print " * 95 + '(include "a" .)' + ")" * 95 + "}}",
+        "{{" + "(or false " * 45 + '(include "a" .)' + ").d" * 45 + "}}",
+        '{{template "a" .}}',
+    ],
+)
+def test_a_template_that_calls_itself_ends_before_python_s_limit(body):
+    """It fails by its own count of frames, whatever stands around the call."""
+    text = '{{define "a"}}' + body + '{{end}}{{template "a" 1}}'
     with pytest.raises(LimitError, match="nests too deep"):
-        Program(text, HELM).execute(None, Limits(steps=10**9, depth=10**6))
+        Program(text, HELM).execute(None, budget(steps=10**9, depth=10**6))

@@ -96,9 +96,9 @@ def test_expressions_in_templates_may_be_read_otherwise():
     """By whoever knows where Go and RE2 differ."""
     asked = []
 
-    def read(pattern):
+    def read(pattern, memory):
         asked.append(pattern)
-        return Re2Expression("a")
+        return Re2Expression("a", memory)
 
     template = compile_template('{{ regexFind "whatever" .Key }}', {}, 0, read)
     assert (template.render(CAPTURES, NOBODY), asked) == ("a", ["whatever"])

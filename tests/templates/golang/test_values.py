@@ -1,4 +1,5 @@
 import pytest
+from go_programs import json_value
 
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.sprig.dates import Month
@@ -18,7 +19,6 @@ from tornado_proxy.templates.golang.values import (
     Type,
     Uint8,
     Uint64,
-    from_json,
     is_nil,
     is_string_map,
     is_true,
@@ -94,7 +94,7 @@ def test_the_zero_value_is_that_of_the_type():
 
 def test_json_becomes_go_s_general_types():
     """Numbers without a fraction are ints, as the recorded data has them."""
-    value = from_json({"a": [1, 2.5, None, True, "é"]})
+    value = json_value({"a": [1, 2.5, None, True, "é"]})
     assert value == {b"a": [1, 2.5, None, True, "é".encode()]}
     assert is_string_map(value)
     assert type_name(value[b"a"]) == "[]interface {}"
@@ -103,7 +103,7 @@ def test_json_becomes_go_s_general_types():
 def test_what_is_no_json_is_refused():
     """Values of templates come from JSON or from Go's own types."""
     with pytest.raises(ExecutionError, match="`set`"):
-        from_json({1})
+        json_value({1})
 
 
 def test_only_general_maps_are_dictionaries():

@@ -3,12 +3,12 @@ import re
 from pathlib import Path
 
 import pytest
-from go_programs import GENEROUS, GO, HELM, request_root
+from go_programs import GENEROUS, GO, HELM, json_value, request_root
 
 from tornado_proxy.templates.errors import TemplateError
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import from_json
 
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests/vectors/template.json").read_text(encoding="utf-8"))["vectors"]
@@ -16,9 +16,9 @@ VOCABULARIES = {"std": (GO,), "sprig": (HELM,), "any": (GO, HELM)}
 
 
 def _answer(vector, vocabulary):
-    data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else from_json(vector["data"])
+    data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else json_value(vector["data"])
     try:
-        return runes(Program(vector["template"], vocabulary).execute(data, GENEROUS))
+        return runes(Program(vector["template"], vocabulary).execute(data, Budget(GENEROUS)))
     except TemplateError:
         return None
 

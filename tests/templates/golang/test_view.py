@@ -1,5 +1,5 @@
 import pytest
-from go_programs import HELM, request_root, user_of
+from go_programs import HELM, budget, request_root, user_of
 
 from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError, RenderError
@@ -46,7 +46,7 @@ DOCUMENT = {
 
 
 def _written(text, **changes):
-    return Program(text, HELM).execute(request_root({**DOCUMENT, **changes})).decode()
+    return Program(text, HELM).execute(request_root({**DOCUMENT, **changes}), budget()).decode()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ DATA = TargetKeyRewriteData(
 
 
 def _of_rule(text, data=DATA):
-    return Program(text, HELM).execute(root(facts_of(CAPTURES, data))).decode()
+    return Program(text, HELM).execute(root(facts_of(CAPTURES, data, budget())), budget()).decode()
 
 
 def test_a_rule_s_request_is_that_of_a_server():

@@ -61,10 +61,17 @@ def test_what_is_missing_is_missing_at_the_end():
     assert (caught.value.offset, caught.value.end) == (11, None)
 
 
-def test_a_number_of_thousands_of_digits_is_refused():
-    """Python would not read it either."""
-    with pytest.raises(TemplateMistake, match="a number has too many digits"):
-        parse(ENVIRONMENT, "{{ " + "9" * 5000 + " }}")
+@pytest.mark.parametrize("number", ["9" * 50_000, "0x" + "f" * 50_000, "0b" + "1" * 1025, "1_0" * 400, "1e999"])
+def test_a_number_that_is_too_large_is_refused(number):
+    """Python could not write it into the compiled template."""
+    with pytest.raises(TemplateMistake, match="the number is too large") as caught:
+        parse(ENVIRONMENT, "a {{ " + number + " }}")
+    assert (caught.value.offset, caught.value.end) == (5, 5 + len(number))
+
+
+def test_a_number_of_1024_bits_is_read():
+    """It is the largest that arithmetic makes."""
+    parse(ENVIRONMENT, "{{ 0x" + "f" * 256 + " }}")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class _Place:
 def check(parsed: Parsed, groups: Iterable[str]) -> Known:
     """Look at all that may run; raises `TemplateMistake` for a group or a field that does not exist."""
     walk = _Walk(parsed, frozenset(groups))
-    walk.body(parsed.body, _Place(dot=True, dollar=True, user=False))
+    walk.all()
     return Known(tuple(sorted(set(walk.references), key=lambda reference: reference[1])), walk.reads_user)
 
 
@@ -78,9 +78,17 @@ class _Walk:
     def __init__(self, parsed: Parsed, groups: frozenset[str]) -> None:
         self._templates = parsed.templates
         self._groups = groups
+        self._body = parsed.body
         self._visited: set[tuple[bytes, bool, bool]] = set()
+        self._called: list[tuple[Body, _Place]] = []
         self.references: list[tuple[str, int, int]] = []
         self.reads_user = False
+
+    def all(self) -> None:
+        """Walk through the outermost template, and through those that are called, one after the other."""
+        self.body(self._body, _Place(dot=True, dollar=True, user=False))
+        while self._called:
+            self.body(*self._called.pop(0))
 
     def body(self, body: Body, place: _Place) -> None:
         """Walk through nodes in order."""
@@ -127,10 +135,10 @@ class _Walk:
         self._template(node.name, replace(inner, dot=_is_root(handed, place)))
 
     def _template(self, name: bytes, place: _Place) -> None:
-        """Walk through a template that is called; dot is what it is handed, and so is its `$`."""
+        """Have a template that is called looked at later; dot is what it is handed, and so is its `$`."""
         if (name, place.dot, place.user) not in self._visited and name in self._templates:
             self._visited.add((name, place.dot, place.user))
-            self.body(self._templates[name], _Place(dot=place.dot, dollar=place.dot, user=place.user))
+            self._called.append((self._templates[name], _Place(dot=place.dot, dollar=place.dot, user=place.user)))
 
     def _pipeline(self, pipeline: Pipeline, place: _Place, *, asked: bool = False) -> _Place:
         """Look at a pipeline; the place after it may know less of `$`."""

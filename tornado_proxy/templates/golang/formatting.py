@@ -21,6 +21,8 @@ from tornado_proxy.templates.golang.values import (
     type_of,
 )
 
+STRINGER = 16
+"""The steps that a value's own text is charged with: a time takes that long."""
 _INTEGER_BASES = {"v": 10, "d": 10, "b": 2, "o": 8, "O": 8, "x": 16, "X": 16}
 _FLOAT_PRECISIONS = {
     "v": SHORTEST,
@@ -136,6 +138,7 @@ class Printer(Layout):
             return
         of = type_of(value)
         if of.stringer is not None and verb in "vsxXq" and not self.sharp_v and not self._erring:
+            self.budget.spend(STRINGER)
             self._string(of.stringer(value), verb)
         else:
             self._KINDS[of.kind](self, value, verb, depth)

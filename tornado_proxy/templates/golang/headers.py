@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tornado_proxy.templates.golang.calling import STRING, function
+from tornado_proxy.templates.golang.calling import STRING, budgeted, function
 from tornado_proxy.templates.golang.escaping import query
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.values import STRING_SLICE, Map, Slice, Type, string_slice
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -22,7 +23,8 @@ def _values(header: Map, name: bytes) -> Slice:
     return found
 
 
-def _encode(values: Map) -> bytes:
+def _encode(budget: Budget, values: Map) -> bytes:
+    budget.spend(len(values) + sum(len(each) for name in values for each in (name, *values[name])) >> 2)
     pairs = ((name, value) for name in sorted(values) for value in values[name])
     return b"&".join(query(name) + b"=" + query(value) for name, value in pairs)
 
@@ -42,7 +44,7 @@ VALUES = Type(
     "map",
     STRING_SLICE,
     methods={
-        b"Encode": function(_encode),
+        b"Encode": budgeted(_encode),
         b"Get": function(lambda values, name: next(iter(values.get(name, ())), b""), STRING),
         b"Has": function(lambda values, name: name in values, STRING),
     },

@@ -116,6 +116,7 @@ class Layout:
     def quoted(self, value: bytes) -> None:
         """A quoted string: between backticks with `#` where that is possible, in ASCII with `+`."""
         value = self._cut(value)
+        self.budget.spend(len(value) >> 3)
         if self.sharp and can_backquote(value):
             self.pad(b"`" + value + b"`")
         else:

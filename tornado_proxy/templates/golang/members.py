@@ -38,7 +38,10 @@ def method_of(receiver: Value, name: bytes) -> Function | None:
 
 def call_method(method: Function, receiver: Value, name: bytes, arguments: Sequence[Value], budget: Budget) -> Value:
     """The method's result for arguments that are converted already; their number is checked here."""
-    budget.spend()
     if not method.accepts(len(arguments)):
         raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
-    return method.call(budget, receiver, *arguments) if method.budgeted else method.call(receiver, *arguments)
+    budget.spend(1 + (sum(len(each) for each in arguments if type(each) is bytes) >> 4))
+    result = method.call(budget, receiver, *arguments) if method.budgeted else method.call(receiver, *arguments)
+    if type(result) is bytes:
+        budget.spend(len(result) >> 4)
+    return result

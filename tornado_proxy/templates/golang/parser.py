@@ -32,6 +32,7 @@ from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
 from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
+MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 _CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
 
@@ -111,15 +112,15 @@ class _Parser:
         known = self.templates.get(name, ())
         if _is_empty(known):
             self.templates[name] = body
+            if len(self.templates) > MOST_TEMPLATES:
+                raise TemplateMistake(f"more than {MOST_TEMPLATES} templates are defined", opening.start, opening.end)
         elif not _is_empty(body):
             start = opening.inside.start + opening.action.name_start
             raise TemplateMistake(f"the template `{name.decode()}` is defined twice", start, opening.end)
 
     def _body(self, opening: _Found, scope: _Scope) -> tuple[Body, _Found]:
         """The nodes up to an `end` or an `else`, and that closing action."""
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise TemplateMistake(f"actions nest deeper than {DEEPEST} levels", opening.start, opening.end)
+        self._nest(opening)
         nodes: list[Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
@@ -132,6 +133,12 @@ class _Parser:
             nodes.append(self._node(found, scope))
         keyword = opening.action.keyword
         raise TemplateMistake(f"the `{keyword}` is not closed", opening.start, opening.end, "close it with `{{end}}`")
+
+    def _nest(self, opening: _Found) -> None:
+        """Count one level more; an `else if` is one as well, for its tree is that of an `if` within an `else`."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise TemplateMistake(f"actions nest deeper than {DEEPEST} levels", opening.start, opening.end)
 
     def _node(self, found: _Found, scope: _Scope) -> Node:
         match found.action.keyword:
@@ -161,7 +168,9 @@ class _Parser:
         body, closer = self._body(found, scope)
         otherwise: Body = ()
         if closer.action.keyword == f"else {keyword}":
+            self._nest(closer)
             otherwise = (self._branch(closer, scope),)
+            self._depth -= 1
         elif closer.action.keyword == "else":
             otherwise, closer = self._body(found, scope)
             _must_end(closer, found)

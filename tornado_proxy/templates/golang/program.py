@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tornado_proxy.templates.errors import LimitError, TemplateMistake
+from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import ANY, STRING, special
 from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.operands import CertainFailure, Operands
 from tornado_proxy.templates.golang.parser import Parsed, parse
 from tornado_proxy.templates.golang.running import Evaluate, Execute, Run
@@ -32,18 +32,15 @@ class Program:
         self._body = statements.template(self.parsed.body)
         self.certain_failures: Sequence[CertainFailure] = tuple(operands.certain)
 
-    def execute(self, data: Value, limits: Limits | None = None) -> bytes:
+    def execute(self, data: Value, budget: Budget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""
-        run = Run(self._templates, Budget(limits or Limits()), self._vocabulary)
-        try:
-            return self._run(run, data)
-        except RecursionError:
-            raise LimitError("the template nests too deep") from None
+        run = Run(self._templates, budget, self._vocabulary)
+        return self._run(run, data)
 
     def execute_within(self, run: Run, data: Value) -> bytes:
         """The same as a part of another run, whose budget and helper templates it shares."""
         within = Run(self._templates, run.budget, run.vocabulary)
-        within.helpers, within.depth = run.helpers, run.depth
+        within.helpers, within.depth, within.frames = run.helpers, run.depth, run.frames
         return self._run(within, data)
 
     def _run(self, run: Run, data: Value) -> bytes:

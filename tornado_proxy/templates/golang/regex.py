@@ -16,8 +16,11 @@ from tornado_proxy.templates.searching import is_within, leftmost
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
 
-_MEMORY = (2 << 20, 16 << 20)
-"""Bytes for one expression, the second where the first is too small: what data asks for may not take much."""
+USUAL_MEMORY = 2 << 20
+"""Bytes for an expression that is made while a template runs: compiling a larger one would hold up everyone."""
+
+LARGEST_MEMORY = 16 << 20
+"""Bytes for one that stands in the template, and is compiled with it."""
 
 _KEPT = 128 << 20
 """Bytes for all the expressions that are kept compiled: sixty usual ones, or seven large ones."""
@@ -39,8 +42,8 @@ class Expression(Protocol):
         ...
 
 
-CompileRegex: TypeAlias = Callable[[str], Expression]
-"""Makes an expression of a text in Go's syntax; raises ValueError where Go refuses it."""
+CompileRegex: TypeAlias = Callable[[str, int], Expression]
+"""Makes an expression of a text in Go's syntax, of so many bytes at most; raises ValueError where Go refuses it."""
 
 
 class Re2Expression:
@@ -49,8 +52,8 @@ class Re2Expression:
     RE2 knows the first of two groups of one name only: who has read the expression may give all `names`.
     """
 
-    def __init__(self, program: str, names: Sequence[tuple[str, int]] | None = None) -> None:
-        self._compiled, memory = _compiled(program.encode())
+    def __init__(self, program: str, memory: int, names: Sequence[tuple[str, int]] | None = None) -> None:
+        self._compiled, memory = _compiled(program.encode(), memory)
         self.size: int = self._compiled.programsize
         self.memory = memory + 2 * len(program)
         self._sees_within = r"\B" in program
@@ -63,11 +66,11 @@ class Re2Expression:
         return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
 
 
-def _compiled(program: bytes) -> tuple[Any, int]:
-    """RE2's form of a program, and the bytes that it may take."""
+def _compiled(program: bytes, memory: int) -> tuple[Any, int]:
+    """RE2's form of a program, and the bytes that it may take: the usual ones where they are enough."""
     options = re2.Options()
     options.log_errors = False
-    for options.max_mem in _MEMORY:
+    for options.max_mem in sorted({USUAL_MEMORY, memory}):
         try:
             compiled = re2.compile(program, options)
         except re2.error as error:
@@ -77,16 +80,16 @@ def _compiled(program: bytes) -> tuple[Any, int]:
         else:
             re2.purge()  # it would keep more than a hundred, whatever memory they take
             return compiled, options.max_mem
-    raise LimitError(f"an expression of the template takes more than {_MEMORY[-1] >> 20} MiB")
+    raise LimitError(f"an expression of the template takes more than {memory >> 20} MiB")
 
 
 def keeping(compile_regex: CompileRegex) -> CompileRegex:
     """The same, but what was compiled lately is kept: in templates, expressions are nearly always constants."""
-    kept: dict[str, Expression] = {}
+    kept: dict[tuple[str, int], Expression] = {}
 
-    def compile_or_find(text: str) -> Expression:
-        found = kept.pop(text, None)
-        kept[text] = expression = found or compile_regex(text)
+    def compile_or_find(text: str, memory: int) -> Expression:
+        found = kept.pop((text, memory), None)
+        kept[text, memory] = expression = found or compile_regex(text, memory)
         while found is None and sum(each.memory for each in list(kept.values())) > _KEPT:
             kept.pop(next(iter(kept)), None)
         return expression
@@ -95,14 +98,16 @@ def keeping(compile_regex: CompileRegex) -> CompileRegex:
 
 
 @keeping
-def compile_re2(pattern: str) -> Expression:
+def compile_re2(pattern: str, memory: int) -> Expression:
     """The expression as RE2 itself reads it."""
-    return Re2Expression(pattern)
+    return Re2Expression(pattern, memory)
 
 
 def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1) -> Iterator[Sequence[Span]]:
     """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
     text, offsets = _readable(text)
+    if offsets is not None:
+        budget.spend(len(offsets) >> 1)
     position, last_end = 0, -1
     # RE2 may have to follow all instructions at once; of those that a usual expression has, it does not.
     cost = 1 + (expression.size >> 6)
@@ -126,14 +131,14 @@ def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
     try:
         text.decode()
     except UnicodeDecodeError:
-        read, offsets, offset = b"", [], 0
+        read, offsets, offset = bytearray(), [], 0
         for rune in text.decode("utf-8", "surrogateescape"):
             written = go_string(rune)
             read += written
             offsets += [offset] * len(written)
             offset += len(rune.encode("utf-8", "surrogateescape"))
         # The last is that of a group which took no part.
-        return read, [*offsets, offset, -1]
+        return bytes(read), [*offsets, offset, -1]
     return text, None
 
 

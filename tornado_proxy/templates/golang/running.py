@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TypeAlias
 
+from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.values import Value
@@ -13,6 +14,10 @@ from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
+
+
+MOST_FRAMES = 600
+"""How deep Python's calls may go in one rendering; it allows a thousand, some of which are the server's."""
 
 
 class Leaving(Enum):
@@ -25,13 +30,14 @@ class Leaving(Enum):
 class Run:
     """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
 
-    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values", "vocabulary")
+    __slots__ = ("budget", "depth", "frames", "helpers", "names", "out", "size", "templates", "values", "vocabulary")
 
     def __init__(self, templates: Mapping[bytes, Execute], budget: Budget, vocabulary: Vocabulary) -> None:
         self.templates = self.helpers = templates
         self.vocabulary = vocabulary
         self.budget = budget
         self.depth = 0
+        self.frames = 0
         self.out: list[bytes] = []
         self.size = 0
         self.names: list[str] = []
@@ -81,6 +87,12 @@ class Run:
         body(self, dot)
         self.names, self.values = names, values
         self.depth -= 1
+
+    def enter(self, frames: int) -> None:
+        """Account for the frames of Python that a template takes, which end a process's recursion otherwise."""
+        self.frames += frames
+        if self.frames > MOST_FRAMES:
+            raise LimitError("the template nests too deep")
 
     def capture(self, body: Execute, dot: Value) -> bytes:
         """What a template writes, as a value instead of output."""

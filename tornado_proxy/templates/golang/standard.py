@@ -92,7 +92,9 @@ def _printf(budget: Budget, format: bytes, *values: Value) -> bytes:
 
 def _text(values: tuple[Value, ...], budget: Budget) -> bytes:
     """The arguments as an action would write them."""
-    return sprint([b"<no value>" if value is None else value for value in values], budget, follow=True)
+    text = sprint([b"<no value>" if value is None else value for value in values], budget, follow=True)
+    budget.spend(len(text) >> 2)  # each character may be escaped by itself
+    return text
 
 
 STANDARD: Mapping[str, Function] = MappingProxyType(

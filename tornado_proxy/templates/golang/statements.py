@@ -13,12 +13,14 @@ from tornado_proxy.templates.golang.nodes import (
     Call,
     Chain,
     Expression,
+    FieldChain,
     Node,
     Operand,
     Output,
     Pipeline,
     Range,
     Text,
+    Variable,
 )
 from tornado_proxy.templates.golang.operands import Operands
 from tornado_proxy.templates.golang.running import Evaluate, Execute, Leaving, Run
@@ -34,11 +36,13 @@ class Statements:
 
     def template(self, body: Body) -> Execute:
         """What runs the body of a template, and accounts for that."""
-        execute_body, cost = self.body(body), 1 + weight(body)
+        execute_body, cost, frames = self.body(body), 1 + weight(body), 3 + height(body)
 
         def execute(run: Run, dot: Value) -> None:
             run.budget.spend(cost)
+            run.enter(frames)
             execute_body(run, dot)
+            run.frames -= frames
 
         return execute
 
@@ -173,7 +177,34 @@ def _operand_weight(operand: Operand | None) -> int:
             return sum(_operand_weight(each) for command in operand.commands for each in command.operands)
         case Chain():
             return len(operand.fields) + _operand_weight(operand.operand)
+        case FieldChain():
+            return len(operand.names)
+        case Variable():
+            return 1 + len(operand.fields)
     return 1
+
+
+def height(body: Body) -> int:
+    """How many calls of Python it takes at most to come to the innermost part of a body."""
+    return 1 + max(map(_node_height, body), default=0)
+
+
+def _node_height(node: Node) -> int:
+    match node:
+        case Branch() | Range():
+            return 2 + max(_operand_height(node.pipeline), height(node.body), height(node.otherwise))
+        case Output() | Call(pipeline=Pipeline()):
+            return 1 + _operand_height(node.pipeline)
+    return 2
+
+
+def _operand_height(operand: Operand | None) -> int:
+    match operand:
+        case Pipeline():
+            return 4 + max(_operand_height(each) for command in operand.commands for each in command.operands)
+        case Chain():
+            return 2 + _operand_height(operand.operand)
+    return 3
 
 
 def _text(text: bytes) -> Execute:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.regex import CompileRegex, compile_re2
 from tornado_proxy.templates.golang.sprig import all as sprig
@@ -43,7 +43,8 @@ class GoTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
-        written = self._program.execute(root(facts_of(captures, data)), LIMITS)
+        budget = Budget(LIMITS)
+        written = self._program.execute(root(facts_of(captures, data, budget)), budget)
         try:
             text = written.decode()
         except UnicodeDecodeError:

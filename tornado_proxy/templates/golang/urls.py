@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
@@ -18,6 +19,7 @@ USER_PASSWORD = _UNRESERVED + b"$&+,;="
 QUERY = _UNRESERVED
 
 _ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})?")
+_BAD_ESCAPE = re.compile(rb"%(?![0-9a-fA-F]{2})")
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(rb"([a-zA-Z][a-zA-Z0-9+.-]*)?:")
 _USERINFO = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
@@ -103,19 +105,17 @@ class Url:
 
 def escape(text: bytes, kept: bytes) -> bytes:
     """The text with every other byte than those kept as `%XX`."""
-    return b"".join(bytes((byte,)) if byte in kept else b"%%%02X" % byte for byte in text)
+    return quote_from_bytes(text, safe=kept).encode()
 
 
 def unescape(text: bytes, *, plus: bool = False) -> bytes:
     """The text with its escapes decoded, and `+` as a space if that is asked for; raises `UrlError`."""
     text = text.replace(b"+", b" ") if plus else text
-
-    def decoded(match: re.Match[bytes]) -> bytes:
-        if match[1] is None:
-            raise UrlError(f"invalid URL escape {match.string[match.start() : match.start() + 3]!r}")
-        return bytes.fromhex(match[1].decode())
-
-    return _ESCAPE.sub(decoded, text)
+    if b"%" not in text:
+        return text
+    if wrong := _BAD_ESCAPE.search(text):
+        raise UrlError(f"invalid URL escape {text[wrong.start() : wrong.start() + 3]!r}")
+    return unquote_to_bytes(text)
 
 
 def parse(text: bytes) -> Url:
@@ -206,14 +206,14 @@ def _unescape_host(host: bytes, *, zone: bool = False) -> bytes:
         byte = int(match[1] or b"0", 16)
         if match[0] != b"%25" and not (byte == 0x20 or byte in _HOST if zone else byte >= 0x80):
             raise UrlError(f"invalid URL escape {match[0]!r}")
-    if any(byte < 0x80 and byte not in _HOST for byte in _ESCAPE.sub(b"", host)):
+    if any(byte < 0x80 for byte in _ESCAPE.sub(b"", host).translate(None, _HOST)):
         raise UrlError("invalid character in host name")
     return unescape(host)
 
 
 def _is_hint(raw: bytes, decoded: bytes, kept: bytes) -> bool:
     """Whether a raw form is a valid encoding of what it should encode."""
-    if not raw or any(byte not in kept + b"!$&'()*+,;=:@[]%" for byte in raw):
+    if not raw or raw.translate(None, kept + b"!$&'()*+,;=:@[]%"):
         return False
     try:
         return unescape(raw) == decoded

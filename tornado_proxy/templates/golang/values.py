@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import go_string
 
 Value: TypeAlias = Any
@@ -215,15 +216,18 @@ def string_slice(strings: Iterable[bytes]) -> Slice:
     return Slice(strings, STRING_SLICE)
 
 
-def from_json(value: Any) -> Value:
+def from_json(value: Any, budget: Budget, depth: int = 0) -> Value:
     """The Go value of a decoded JSON text: objects are map[string]any, arrays []any, ints are int, floats float64."""
+    budget.nest(depth)
     match value:
         case str():
             return go_string(value)
         case dict():
-            return Map({go_string(str(key)): from_json(item) for key, item in value.items()})
+            budget.items(len(value))
+            return Map({go_string(str(key)): from_json(item, budget, depth + 1) for key, item in value.items()})
         case list():
-            return Slice(map(from_json, value))
+            budget.items(len(value))
+            return Slice([from_json(item, budget, depth + 1) for item in value])
         case None | bool() | int() | float():
             return value
     raise ExecutionError(f"a `{type(value).__name__}` is no value of JSON")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -11,9 +11,10 @@ from typing import Generic, NoReturn, TypeVar
 from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.calling import INT, STRING, Function, function
+from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.headers import VALUES, collected, header
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import Url
 from tornado_proxy.templates.golang.values import (
@@ -27,22 +28,57 @@ from tornado_proxy.templates.golang.values import (
     StructType,
     Type,
     Value,
+    string_slice,
 )
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestFacts:
-    """The request in Go's terms; a server's URL has path and query only."""
+    """The request in Go's terms; a server's URL has path and query only.
+
+    Header and query are parsed when they are first read, once a request, and that is charged to the budget.
+    """
 
     method: bytes
     host: bytes
     url: Url
-    header: Map
-    request_uri: bytes
+    fields: Sequence[tuple[str, str]]
     remote_address: bytes
+    budget: Budget
     tls: bool = False
+    _request_uri: bytes | None = None
+    _header: Map | None = None
+    _query: Map | None = None
+
+    @property
+    def header(self) -> Map:
+        """The header fields, by canonical name."""
+        if self._header is None:
+            self.budget.spend(len(self.fields))
+            self._header = header(self.fields)
+        return self._header
+
+    @property
+    def request_uri(self) -> bytes:
+        """What the request line asks for."""
+        if self._request_uri is None:
+            self._request_uri = self.encoded(lambda url: url.request_uri)
+        return self._request_uri
+
+    def encoded(self, read: Callable[[Url], Value]) -> Value:
+        """Something of the URL that is encoded anew, which is charged by its size."""
+        self.budget.spend(len(self.url.path) + len(self.url.raw_query) >> 3)
+        return read(self.url)
+
+    @property
+    def query(self) -> Map:
+        """The query's values by name."""
+        if self._query is None:
+            self.budget.spend((len(self.url.raw_query) >> 4) + self.url.raw_query.count(b"&"))
+            self._query = collected(VALUES, urls.parse_query(self.url.raw_query))
+        return self._query
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,39 +218,42 @@ USERINFO = StructType(
 
 
 def _of_url(read: Callable[[Url], Value]) -> Function:
-    return function(lambda receiver: read(receiver.source))
+    return function(lambda receiver: receiver.source.encoded(read))
 
 
-def _query(url: Url) -> Map:
-    return collected(VALUES, urls.parse_query(url.raw_query))
+def _query(budget: Budget, receiver: Struct) -> Map:
+    """A copy of the query's values, for each call makes its own in Go, and a template may sort them in place."""
+    values = receiver.source.query
+    budget.spend(sum(map(len, values.values())) + len(values) >> 2)
+    return Map({name: string_slice(each) for name, each in values.items()}, VALUES)
 
 
 URL = StructType(
     "*url.URL",
     "ptr",
-    stringer=lambda value: bytes(value.source),
+    stringer=lambda value: value.source.encoded(bytes),
     methods={
         b"EscapedFragment": _of_url(lambda url: url.escaped_fragment),
         b"EscapedPath": _of_url(lambda url: url.escaped_path),
         b"Hostname": _of_url(lambda url: urls.split_port(url.host)[0]),
         b"IsAbs": _of_url(lambda url: bool(url.scheme)),
         b"Port": _of_url(lambda url: urls.split_port(url.host)[1]),
-        b"Query": _of_url(_query),
+        b"Query": budgeted(_query),
         b"RequestURI": _of_url(lambda url: url.request_uri),
         b"String": _of_url(bytes),
     },
     getters={
-        b"Scheme": lambda url: url.scheme,
-        b"Opaque": lambda url: url.opaque,
-        b"User": lambda url: Nil(USERINFO) if url.user is None else Struct(USERINFO, url.user),
-        b"Host": lambda url: url.host,
-        b"Path": lambda url: url.path,
-        b"Fragment": lambda url: url.fragment,
-        b"RawQuery": lambda url: url.raw_query,
-        b"RawPath": lambda url: url.raw_path,
-        b"RawFragment": lambda url: url.raw_fragment,
-        b"ForceQuery": lambda url: url.force_query,
-        b"OmitHost": lambda url: url.omit_host,
+        b"Scheme": lambda request: request.url.scheme,
+        b"Opaque": lambda request: request.url.opaque,
+        b"User": lambda request: Nil(USERINFO) if request.url.user is None else Struct(USERINFO, request.url.user),
+        b"Host": lambda request: request.url.host,
+        b"Path": lambda request: request.url.path,
+        b"Fragment": lambda request: request.url.fragment,
+        b"RawQuery": lambda request: request.url.raw_query,
+        b"RawPath": lambda request: request.url.raw_path,
+        b"RawFragment": lambda request: request.url.raw_fragment,
+        b"ForceQuery": lambda request: request.url.force_query,
+        b"OmitHost": lambda request: request.url.omit_host,
     },
 )
 
@@ -231,7 +270,7 @@ def _first(request: RequestFacts, name: bytes) -> bytes:
 
 def _form_value(receiver: Struct, name: bytes) -> bytes:
     """What the query gives; the body is not read when keys are rewritten."""
-    return next(iter(_query(receiver.source.url).get(name, ())), b"")
+    return next(iter(receiver.source.query.get(name, ())), b"")
 
 
 REQUEST = StructType(
@@ -246,7 +285,7 @@ REQUEST = StructType(
     },
     getters={
         b"Method": lambda request: request.method,
-        b"URL": lambda request: Struct(URL, request.url),
+        b"URL": lambda request: Struct(URL, request),
         b"Proto": lambda _request: b"HTTP/1.1",
         b"ProtoMajor": lambda _request: 1,
         b"ProtoMinor": lambda _request: 1,
@@ -306,9 +345,9 @@ ROOT = StructType(
 _NOBODY = AbsentUser()
 
 
-def facts_of(captures: Captures, data: TargetKeyRewriteData) -> Facts:
-    """The facts that a rule's template reads."""
-    request, groups = Once(partial(_request_facts, data.request)), Once(partial(_groups, captures))
+def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: Budget) -> Facts:
+    """The facts that a rule's template reads; what is dear is made at first use, and charged to the budget."""
+    request, groups = Once(partial(_request_facts, data.request, budget)), Once(partial(_groups, captures))
     return Facts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 
 
@@ -319,15 +358,14 @@ def _groups(captures: Captures) -> Groups:
     return groups
 
 
-def _request_facts(request: RequestData) -> RequestFacts:
-    url = Url(path=go_string(request.path), raw_query=go_string(request.raw_query))
+def _request_facts(request: RequestData, budget: Budget) -> RequestFacts:
     return RequestFacts(
         go_string(request.method),
         go_string(request.host),
-        url,
-        header(request.headers),
-        url.request_uri,
+        Url(path=go_string(request.path), raw_query=go_string(request.raw_query)),
+        request.headers,
         go_string(request.remote_address),
+        budget,
         request.scheme == "https",
     )
 

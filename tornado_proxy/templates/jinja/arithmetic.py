@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tornado_proxy.templates.errors import LimitError, RenderError
-from tornado_proxy.templates.jinja.budget import Budget
+from tornado_proxy.templates.jinja.budget import MOST_BITS, Budget
 from tornado_proxy.templates.jinja.sizes import formatted
 from tornado_proxy.templates.jinja.texts import described
-
-_BITS = 1024
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": python.add,
@@ -56,8 +54,8 @@ def _calculate(operator: str, left: float, right: float) -> Any:
 
 
 def _check_bits(bits: int) -> None:
-    if bits > _BITS:
-        raise LimitError(f"a number has more than {_BITS} bits")
+    if bits > MOST_BITS:
+        raise LimitError(f"a number has more than {MOST_BITS} bits")
 
 
 def _repeat(budget: Budget, value: str | list[Any] | tuple[Any, ...], times: int) -> None:

@@ -16,6 +16,9 @@ STEPS = 50_000
 CHARACTERS = 65_536
 """How many characters of text are made, in parts and in whole; a key has at most 1024 bytes."""
 
+MOST_BITS = 1024
+"""The size of the largest integer."""
+
 MACRO_DEPTH = 20
 
 # Reading so many characters, or making so many, is as much work as one step.

@@ -9,12 +9,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isinf
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
 from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.jinja.budget import MOST_BITS
 from tornado_proxy.templates.jinja.views import NAMES
 from tornado_proxy.templates.jinja.wording import reworded
 
@@ -44,6 +46,8 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
     # Jinja2 makes one character of the two; both are line ends that no key keeps.
     source = text.replace("\r\n", "\n\n")
     tokens = list(_located(environment, source))
+    for start, kind, value in tokens:
+        _check_number(start, kind, value)
     seen = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
     places = Tokens(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
     parser = Parser(environment, "")
@@ -56,8 +60,16 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
         message, cure = reworded(str(error.message))
         cure = cure or _from_go(text, offset)
         raise TemplateMistake(message, offset, None if at_end else places.end(offset), cure) from error
-    except ValueError as error:
-        raise TemplateMistake("a number has too many digits") from error
+
+
+def _check_number(start: int, kind: str, value: str) -> None:
+    """Refuse a number that is too large for arithmetic: Python cannot even write it into the compiled template."""
+    if kind == "integer":
+        large = len(value) > MOST_BITS or int(value.replace("_", ""), 0).bit_length() > MOST_BITS
+    else:
+        large = kind == "float" and isinf(float(value))
+    if large:
+        raise TemplateMistake("the number is too large", start, start + len(value))
 
 
 def _from_go(text: str, offset: int) -> str | None:

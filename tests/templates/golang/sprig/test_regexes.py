@@ -54,3 +54,10 @@ def test_expressions_find_replace_and_split(call, result):
 def test_what_is_no_expression_fails(call):
     """Only `regexMatch` takes it for one that is not found."""
     assert "is no regular expression" in failure(f"{{{{ {call} }}}}")
+
+
+def test_a_constant_expression_may_be_larger_than_one_that_is_made():
+    """It is compiled with the template, where it holds up no request."""
+    assert written(r'{{ regexMatch "\\pL{300}" (repeat 300 "a") }}') == "true"
+    assert "more than 2 MiB" in failure(r'{{ regexMatch (print "\\pL{300}") "a" }}')
+    assert "more than 16 MiB" in failure(r'{{ regexMatch "\\pL{1000}" "a" }}')

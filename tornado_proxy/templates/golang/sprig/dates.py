@@ -14,6 +14,7 @@ from tornado_proxy.templates.golang.calling import (
     STRING,
     Function,
     Parameter,
+    budgeted,
     function,
     wrong_literal,
     wrong_type,
@@ -24,10 +25,12 @@ from tornado_proxy.templates.golang.clock.moments import MONTHS, WEEKDAYS, ZERO,
 from tornado_proxy.templates.golang.clock.reading import TimeError, parse_moment
 from tornado_proxy.templates.golang.constants import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
 from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Int64, Struct, StructType, Type, Value, named_integer
 
+_COST = 8  # a calendar is dear
 _SECOND = 10**9
 _FARTHEST = 1 << 62  # seconds from 1970; beyond them Go's calendar overflows
 _UTC = (b"", b"UTC", b"Local")
@@ -99,14 +102,14 @@ TIME = StructType(
         b"Compare": _comparing(lambda one, other: (one > other) - (one < other)),
         b"Day": _reading(lambda moment: moment.date[2]),
         b"Equal": _comparing(lambda one, other: one == other),
-        b"Format": function(lambda receiver, layout: _formatted(receiver.source, layout), STRING),
+        b"Format": budgeted(lambda budget, receiver, layout: _formatted(budget, receiver.source, layout), STRING),
         b"Hour": _reading(lambda moment: moment.clock[0]),
         b"IsZero": _reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
         b"Minute": _reading(lambda moment: moment.clock[1]),
         b"Month": _reading(lambda moment: Month(moment.date[1])),
         b"Nanosecond": _reading(lambda moment: moment.nanosecond),
         b"Second": _reading(lambda moment: moment.clock[2]),
-        b"String": function(_string_of),
+        b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
         b"Sub": _comparing(lambda one, other: Duration(max(MIN_INT, min(one - other, MAX_INT)))),
         b"UTC": _reading(lambda moment: _as_time(moment.in_utc())),
         b"Unix": _reading(lambda moment: Int64(moment.seconds)),
@@ -129,7 +132,8 @@ named_integer(Month, Type("time.Month", "int", stringer=lambda value: MONTHS[val
 named_integer(Weekday, Type("time.Weekday", "int", stringer=lambda value: WEEKDAYS[value].encode()))
 
 
-def _formatted(moment: Moment, layout: bytes) -> bytes:
+def _formatted(budget: Budget, moment: Moment, layout: bytes) -> bytes:
+    budget.spend(_COST + (len(layout) >> 1))
     return format_moment(moment, layout.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -145,26 +149,27 @@ def _moment_of(value: Value) -> Moment:
     raise ExecutionError("the present time cannot be read: a key must be found again")
 
 
-def _date_in_zone(layout: bytes, value: Value, zone: bytes) -> bytes:
+def _date_in_zone(budget: Budget, layout: bytes, value: Value, zone: bytes) -> bytes:
     if zone not in _UTC:
         raise ExecutionError(f"times are shown in UTC only, not in `{runes(zone)}`")
-    return _formatted(_moment_of(value).in_utc(), layout)
+    return _formatted(budget, _moment_of(value).in_utc(), layout)
 
 
-def _date(layout: bytes, value: Value) -> bytes:
-    return _date_in_zone(layout, value, b"UTC")
+def _date(budget: Budget, layout: bytes, value: Value) -> bytes:
+    return _date_in_zone(budget, layout, value, b"UTC")
 
 
-def _must_to_date(layout: bytes, text: bytes) -> Struct:
+def _must_to_date(budget: Budget, layout: bytes, text: bytes) -> Struct:
+    budget.spend(_COST + (len(layout) + len(text) >> 1))
     try:
         return _as_time(parse_moment(runes(layout), runes(text)))
     except TimeError as error:
         raise ExecutionError(str(error)) from None
 
 
-def _to_date(layout: bytes, text: bytes) -> Struct:
+def _to_date(budget: Budget, layout: bytes, text: bytes) -> Struct:
     try:
-        return _must_to_date(layout, text)
+        return _must_to_date(budget, layout, text)
     except ExecutionError:
         return _as_time(ZERO)
 
@@ -222,19 +227,21 @@ def _duration_round(value: Value) -> bytes:
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        "date": function(_date, STRING, ANY),
-        "dateInZone": function(_date_in_zone, STRING, ANY, STRING),
+        "date": budgeted(_date, STRING, ANY),
+        "dateInZone": budgeted(_date_in_zone, STRING, ANY, STRING),
         "dateModify": function(_date_modify, STRING, _TIME),
-        "date_in_zone": function(_date_in_zone, STRING, ANY, STRING),
+        "date_in_zone": budgeted(_date_in_zone, STRING, ANY, STRING),
         "date_modify": function(_date_modify, STRING, _TIME),
         "duration": function(_duration, ANY),
         "durationRound": function(_duration_round, ANY),
-        "htmlDate": function(lambda value: _date(b"2006-01-02", value), ANY),
-        "htmlDateInZone": function(lambda value, zone: _date_in_zone(b"2006-01-02", value, zone), ANY, STRING),
+        "htmlDate": budgeted(lambda budget, value: _date(budget, b"2006-01-02", value), ANY),
+        "htmlDateInZone": budgeted(
+            lambda budget, value, zone: _date_in_zone(budget, b"2006-01-02", value, zone), ANY, STRING
+        ),
         "mustDateModify": function(_must_date_modify, STRING, _TIME),
-        "mustToDate": function(_must_to_date, STRING, STRING),
+        "mustToDate": budgeted(_must_to_date, STRING, STRING),
         "must_date_modify": function(_must_date_modify, STRING, _TIME),
-        "toDate": function(_to_date, STRING, STRING),
+        "toDate": budgeted(_to_date, STRING, STRING),
         "unixEpoch": function(lambda time: b"%d" % time.source.seconds, _TIME),
     }
 )

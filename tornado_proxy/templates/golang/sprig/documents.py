@@ -13,6 +13,7 @@ from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.floats import format_float
+from tornado_proxy.templates.golang.formatting import STRINGER
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import Map, Slice, Struct, Value, from_json, is_nil, type_name
@@ -54,6 +55,7 @@ class _Writer:
         elif isinstance(value, bytes):
             self._string(value)
         elif isinstance(value, Struct) and value.type.json is not None:
+            self._budget.spend(STRINGER)
             self._string(value.type.json(value))
         elif isinstance(value, Slice):
             self._items([(b"", element) for element in value], b"[", b"]", depth)
@@ -133,7 +135,7 @@ def _decoded(budget: Budget, text: bytes, number: Callable[[str], float]) -> Val
         raise ExecutionError(f"this is no JSON: {error}") from None
     except RecursionError:
         raise LimitError("the JSON text nests too deep") from None
-    return from_json(decoded)
+    return from_json(decoded, budget)
 
 
 def _number_in_range(text: str) -> float:

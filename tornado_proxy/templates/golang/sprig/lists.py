@@ -97,6 +97,7 @@ def _uniq(budget: Budget, value: Value) -> Slice:
 
 def _without(budget: Budget, value: Value, *omitted: Value) -> Slice:
     items = elements(value, "reduced")
+    budget.items(len(items))
     return Slice(element for element in items if not contains(budget, omitted, element))
 
 
@@ -104,8 +105,9 @@ def _has(budget: Budget, needle: Value, value: Value) -> bool:
     return value is not None and contains(budget, elements(value, "searched"), needle)
 
 
-def _slice(value: Value, *indexes: Value) -> Value:
+def _slice(budget: Budget, value: Value, *indexes: Value) -> Value:
     items = elements(value, "sliced")
+    budget.items(len(items))
     if not items:
         return None
     bounds = [to_int(each) for each in indexes[:2]]
@@ -120,6 +122,7 @@ def _chunk(budget: Budget, size: int, value: Value) -> Slice:
     if size <= 0:
         raise ExecutionError(f"a list cannot be cut into chunks of {size}")
     budget.items(len(items))
+    budget.spend(len(items) // size)
     return Slice((Slice(items[start : start + size]) for start in range(0, len(items), size)), SLICE_SLICE)
 
 
@@ -146,7 +149,7 @@ _TABLE = {
     "push": budgeted(_push, ANY, ANY),
     "rest": budgeted(_rest, ANY),
     "reverse": budgeted(_reverse, ANY),
-    "slice": function(_slice, ANY, rest=ANY),
+    "slice": budgeted(_slice, ANY, rest=ANY),
     "uniq": budgeted(_uniq, ANY),
     "without": budgeted(_without, ANY, rest=ANY),
 }

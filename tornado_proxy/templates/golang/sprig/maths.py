@@ -15,6 +15,7 @@ from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.sprig.casting import to_float, to_int
 from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
 
+_COST = 4  # an exact decimal is dear
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision
 
 
@@ -53,9 +54,11 @@ def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..
     """The operation over all arguments in exact decimals, the last result as a float."""
 
     def calculate(budget: Budget, first: Value, *others: Value) -> float:
+        budget.spend(_COST)
         result = _fraction(first)
         for other in others:
             result = operation(result, _fraction(other))
+            budget.spend(_COST)
             budget.spend(result.denominator.bit_length() + result.numerator.bit_length() >> 4)
         return _float(result)
 
@@ -141,9 +144,8 @@ def _power_of_ten(places: int) -> float:
 def _until_step(budget: Budget, start: int, stop: int, step: int) -> Slice:
     if step == 0 or (step > 0) != (start <= stop):
         return Slice((), INT_SLICE)
-    numbers = range(start, stop, step)
-    budget.items(len(numbers))
-    return Slice(numbers, INT_SLICE)
+    budget.items(-((start - stop) // step))
+    return Slice(range(start, stop, step), INT_SLICE)
 
 
 def _until(budget: Budget, count: int) -> Slice:

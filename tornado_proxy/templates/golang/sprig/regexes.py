@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from tornado_proxy.templates.errors import LimitError
-from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.limits import Budget
-from tornado_proxy.templates.golang.regex import CompileRegex, Expression, Span, captures, matches
+from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.regex import (
+    LARGEST_MEMORY,
+    USUAL_MEMORY,
+    CompileRegex,
+    Expression,
+    Span,
+    captures,
+    matches,
+)
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import STRING_SLICE, Slice
 from tornado_proxy.templates.plain import PlainTemplate, compile_template
@@ -20,6 +29,8 @@ LONGEST = 2048
 
 # What an expression costs that was not used lately.
 _COMPILATION = 50
+_CLASS = 80
+_CLASSES = re.compile(rb"\\[pP]")  # each is made of hundreds of ranges
 _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
 
@@ -28,21 +39,47 @@ def _expansion(replacement: bytes) -> PlainTemplate:
     return compile_template(replacement.decode("utf-8", "surrogateescape"), {}, 0)
 
 
+class _Constant(bytes):
+    """An expression that stands in the template, compiled with it."""
+
+    expression: Expression
+
+
 class _Regexes:
     """The functions, over one way to read expressions."""
 
     def __init__(self, compile_regex: CompileRegex) -> None:
         self._compile_regex = compile_regex
+        self.pattern = Parameter(STRING.name, STRING.convert, self._constant)
+        self.pattern_or_text = Parameter(STRING.name, STRING.convert, partial(self._constant, or_text=True))
 
-    def _compiled(self, budget: Budget, pattern: bytes) -> Expression:
+    def _constant(self, literal: Literal, *, or_text: bool = False) -> bytes:
+        pattern = _Constant(STRING.literal(literal))
+        try:
+            pattern.expression = self._read(pattern, LARGEST_MEMORY)
+        except LimitError as error:
+            raise ExecutionError(str(error)) from None
+        except ExecutionError:
+            if or_text:
+                return bytes(pattern)
+            raise
+        return pattern
+
+    def _read(self, pattern: bytes, memory: int) -> Expression:
         if len(pattern) > LONGEST:
             raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
-        budget.spend(_COMPILATION + 4 * len(pattern))
         try:
-            expression = self._compile_regex(pattern.decode())
+            return self._compile_regex(pattern.decode(), memory)
         except ValueError as error:
             raise ExecutionError(f"`{runes(pattern)}` is no regular expression: {error}") from None
-        budget.spend(expression.size >> 5)
+
+    def _compiled(self, budget: Budget, pattern: bytes) -> Expression:
+        if isinstance(pattern, _Constant):
+            expression = pattern.expression
+        else:
+            budget.spend(_COMPILATION + 4 * len(pattern) + _CLASS * len(_CLASSES.findall(pattern)))
+            expression = self._read(pattern, USUAL_MEMORY)
+        budget.spend(expression.size >> 4)
         return expression
 
     def must_match(self, budget: Budget, pattern: bytes, text: bytes) -> bool:
@@ -120,11 +157,11 @@ def functions(compile_regex: CompileRegex) -> Mapping[str, Function]:
     """The functions by name, reading expressions with the compiler given."""
     regexes = _Regexes(compile_regex)
     table = {
-        "regexFind": budgeted(regexes.find, STRING, STRING),
-        "regexFindAll": budgeted(regexes.find_all, STRING, STRING, INT),
-        "regexReplaceAll": budgeted(regexes.replace, STRING, STRING, STRING),
-        "regexReplaceAllLiteral": budgeted(regexes.replace_literally, STRING, STRING, STRING),
-        "regexSplit": budgeted(regexes.split, STRING, STRING, INT),
+        "regexFind": budgeted(regexes.find, regexes.pattern, STRING),
+        "regexFindAll": budgeted(regexes.find_all, regexes.pattern, STRING, INT),
+        "regexReplaceAll": budgeted(regexes.replace, regexes.pattern, STRING, STRING),
+        "regexReplaceAllLiteral": budgeted(regexes.replace_literally, regexes.pattern, STRING, STRING),
+        "regexSplit": budgeted(regexes.split, regexes.pattern, STRING, INT),
     }
     # Each has a second name whose panic is an error in Go; in a template both fail alike.
     must = {f"must{name[0].upper()}{name[1:]}": entry for name, entry in table.items()}
@@ -132,8 +169,8 @@ def functions(compile_regex: CompileRegex) -> Mapping[str, Function]:
         table
         | must
         | {
-            "mustRegexMatch": budgeted(regexes.must_match, STRING, STRING),
-            "regexMatch": budgeted(regexes.match, STRING, STRING),
+            "mustRegexMatch": budgeted(regexes.must_match, regexes.pattern, STRING),
+            "regexMatch": budgeted(regexes.match, regexes.pattern_or_text, STRING),
             "regexQuoteMeta": function(lambda text: _META.sub(rb"\\\g<0>", text), STRING),
         }
     )

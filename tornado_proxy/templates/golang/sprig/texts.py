@@ -90,7 +90,9 @@ def _indent(budget: Budget, spaces: int, text: bytes) -> bytes:
 
 
 def _quote(budget: Budget, *values: Value) -> bytes:
-    return b" ".join(quote(shown(value, budget)) for value in values if value is not None)
+    texts = [shown(value, budget) for value in values if value is not None]
+    budget.spend(sum(map(len, texts)) >> 3)
+    return b" ".join(map(quote, texts))
 
 
 def _squote(budget: Budget, *values: Value) -> bytes:

@@ -9,9 +9,18 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-from tornado_proxy.templates.golang.calling import STRING, Function, Parameter, function, wrong_literal, wrong_type
+from tornado_proxy.templates.golang.calling import (
+    STRING,
+    Function,
+    Parameter,
+    budgeted,
+    function,
+    wrong_literal,
+    wrong_type,
+)
 from tornado_proxy.templates.golang.constants import MAX_UINT
 from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import Struct, StructType, Uint64, Value
@@ -19,6 +28,7 @@ from tornado_proxy.templates.golang.values import Struct, StructType, Uint64, Va
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
 """What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""
 
+_COST = 8  # reading a version is more work than other functions are
 _LONGEST = len(str(MAX_UINT))
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
@@ -99,6 +109,11 @@ def _no_literal(literal: Literal) -> Value:
     raise wrong_literal(literal, VERSION.name)
 
 
+def _parsed(budget: Budget, text: bytes) -> Version:
+    budget.spend(_COST + (len(text) >> 2))
+    return parse_version(text)
+
+
 def _released(version: Version, major: int, minor: int, patch: int) -> Struct:
     """The version with other numbers, released; a `v` before it stays."""
     return _written_anew(version, Version(major, minor, patch))
@@ -113,9 +128,9 @@ def _increased_patch(version: Version) -> Struct:
     return _released(version, version.major, version.minor, version.patch + (not version.pre))
 
 
-def _set_suffix(field: str, mark: bytes) -> Callable[[Struct, bytes], Struct]:
-    def change(receiver: Struct, suffix: bytes) -> Struct:
-        if suffix and getattr(parse_version(b"0.0.0" + mark + suffix), field) != suffix:
+def _set_suffix(field: str, mark: bytes) -> Callable[[Budget, Struct, bytes], Struct]:
+    def change(budget: Budget, receiver: Struct, suffix: bytes) -> Struct:
+        if suffix and getattr(_parsed(budget, b"0.0.0" + mark + suffix), field) != suffix:
             raise ExecutionError(f"`{runes(suffix)}` cannot follow a version")
         return _written_anew(receiver.source, replace(receiver.source, **{field: suffix}))
 
@@ -153,12 +168,12 @@ VERSION = StructType(
         b"Original": _reading(lambda version: version.original),
         b"Patch": _reading(lambda version: Uint64(version.patch)),
         b"Prerelease": _reading(lambda version: version.pre),
-        b"SetMetadata": function(_set_suffix("metadata", b"+"), STRING),
-        b"SetPrerelease": function(_set_suffix("pre", b"-"), STRING),
+        b"SetMetadata": budgeted(_set_suffix("metadata", b"+"), STRING),
+        b"SetPrerelease": budgeted(_set_suffix("pre", b"-"), STRING),
         b"String": _reading(bytes),
     },
 )
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {"semver": function(lambda text: Struct(VERSION, parse_version(text)), STRING)}
+    {"semver": budgeted(lambda budget, text: Struct(VERSION, _parsed(budget, text)), STRING)}
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from tornado_proxy.templates.golang.calling import STRING, Function, function
+from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
+from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import (
     is_digit,
     is_letter,
@@ -185,15 +186,25 @@ def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
     return position, "".join(word for _, word in words[start:position])
 
 
+def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
+    """A function of a string that looks at each rune by itself, which is charged by the rune."""
+
+    def call(budget: Budget, text: bytes) -> bytes:
+        budget.spend(len(text) >> 1)
+        return convert(text)
+
+    return budgeted(call, STRING)
+
+
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        "camelcase": function(_camelcase, STRING),
-        "initials": function(_initials, STRING),
-        "kebabcase": function(lambda text: _joined(text, "-"), STRING),
-        "nospace": function(_nospace, STRING),
-        "snakecase": function(lambda text: _joined(text, "_"), STRING),
-        "swapcase": function(_swapcase, STRING),
-        "title": function(_title, STRING),
-        "untitle": function(_untitle, STRING),
+        "camelcase": _by_rune(_camelcase),
+        "initials": _by_rune(_initials),
+        "kebabcase": _by_rune(lambda text: _joined(text, "-")),
+        "nospace": _by_rune(_nospace),
+        "snakecase": _by_rune(lambda text: _joined(text, "_")),
+        "swapcase": _by_rune(_swapcase),
+        "title": _by_rune(_title),
+        "untitle": _by_rune(_untitle),
     }
 )
