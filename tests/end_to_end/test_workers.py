@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import signal
 import socket
 import threading
@@ -90,6 +91,19 @@ def _is_whole(download: http.client.HTTPResponse) -> bool:
         return len(download.read()) == SIZE
     except (OSError, http.client.HTTPException):
         return False
+
+
+def _memory(pid: int) -> float:
+    """What a process and its children take in MiB, shared pages counted once."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    return int(own[1]) / 1024 + sum(_memory(int(child)) for child in children)
+
+
+def test_workers_share_their_memory(pair):
+    """All processes of a service with two workers take less than two that were started separately."""
+    proxy, _ = pair
+    assert _memory(proxy.process.pid) < 125
 
 
 def test_a_killed_worker_loses_its_own_requests_only(pair):

@@ -17,7 +17,7 @@ from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
-from tornado_proxy.service.logs import configure_logging, flush_logging
+from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.serving import Serving, SingleProcess
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             return ExitStatus.CLEAN
         try:
-            asyncio.run(_serve(start, reader, arguments))
+            asyncio.run(_serve(start, _serving(start, arguments), reader, arguments))
         except Unbuildable as error:
             _report(error.diagnostics, log)
         except (CannotListen, CannotServe) as error:
@@ -92,11 +92,10 @@ def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_St
         yield _Start(kept, compile_sources(kept), is_last_good=True)
 
 
-async def _serve(start: _Start, reader: SourceReader, arguments: argparse.Namespace) -> None:
+async def _serve(start: _Start, serving: Serving, reader: SourceReader, arguments: argparse.Namespace) -> None:
     settings = start.loaded.settings
     assert settings is not None
     configure_logging(settings.log)
-    serving = _serving(start, arguments)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     launch = Launch(
@@ -147,7 +146,7 @@ def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
     else:
         configure_logging(log)
         log_diagnostics(diagnostics)
-        flush_logging()
+        close_logging()  # a process with threads cannot fork its workers
 
 
 def _fail(message: str, log: Log | None = None) -> int:

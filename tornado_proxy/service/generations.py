@@ -141,7 +141,8 @@ class GcFreezer:
 
     def __init__(self, thaw_after: int = THAW_AFTER) -> None:
         self._thaw_after = thaw_after
-        self._due = thaw_after
+        # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
+        self._due = 0 if gc.get_freeze_count() else thaw_after
 
     def __repr__(self) -> str:
         return f"<GcFreezer, {self._due} of {self._thaw_after}>"

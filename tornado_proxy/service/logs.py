@@ -108,12 +108,7 @@ def _lost(count: int) -> logging.LogRecord:
 
 def configure_logging(log: Log) -> None:
     """Sends the log to standard error in the configured format."""
-    flush_logging()
-    root = logging.getLogger()
-    for old in root.handlers[:]:
-        root.removeHandler(old)
-        if isinstance(old, Outlet):
-            old.close()
+    root = close_logging()
     root.addHandler(Outlet(_FORMATTERS[log.format]()))
     # A library's warning, such as one about an old Python, is a line like any other.
     logging.captureWarnings(True)
@@ -122,6 +117,17 @@ def configure_logging(log: Log) -> None:
     logging.getLogger("tornado_proxy").setLevel(log.level.upper())
     # It warns of every connection that it closes because it keeps enough others.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+
+
+def close_logging() -> logging.Logger:
+    """Writes what waits and removes the handlers, so that no thread of theirs is left; returns the root logger."""
+    flush_logging()
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+        if isinstance(old, Outlet):
+            old.close()
+    return root
 
 
 def flush_logging() -> None:
@@ -184,7 +190,7 @@ class LogWriter:
             self._closed = True
             self._changed.notify_all()
         if written:
-            self._thread.join(patience)
+            self._thread.join(1.0)  # it has nothing left to do
 
     def _run(self) -> None:
         while lines := self._next():

@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
-import sys
 import time
-from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
-from tornado_proxy.service.worker import Activate, Channel, Heartbeat, Message, SendCounts, Start, Stop, WorkerCounts
+from tornado_proxy.service.worker import (
+    Activate,
+    Channel,
+    Heartbeat,
+    Message,
+    SendCounts,
+    Start,
+    Stop,
+    WorkerCounts,
+    work_on,
+)
 from tornado_proxy.telemetry.metrics import Counts, Totals
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -38,13 +46,9 @@ LASTED = 10.0  # seconds of serving after which the end of a worker is an accide
 RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
 
-_MANAGER_ONLY = frozenset(
-    {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"}
-)
-
 
 class CannotServe(Exception):
-    """A worker ended before it served; its log gives the reason."""
+    """A worker ended before it served, or the fork server ended."""
 
 
 class WorkerHandle:
@@ -53,7 +57,7 @@ class WorkerHandle:
     Time is counted in ticks of the supervisor's loop: if the supervisor itself was stopped, no worker is blamed.
     """
 
-    def __init__(self, process: Process, channel: Channel, tick: float = TICK) -> None:
+    def __init__(self, process: ForkedProcess, channel: Channel, tick: float = TICK) -> None:
         self._process = process
         self._tick = tick
         self.channel = channel
@@ -102,8 +106,7 @@ class WorkerHandle:
 
     def kill(self) -> None:
         """Ends it at once."""
-        if self._process.returncode is None:
-            self._process.kill()
+        self._process.kill()
 
     async def close(self) -> None:
         """Lets go of it; kills it if it still runs."""
@@ -141,34 +144,8 @@ class WorkerHandle:
                 return
 
 
-async def spawn(sockets: Sockets) -> WorkerHandle:
-    """Starts a worker, which waits for `Start`; raises OSError if the system has no more resources."""
-    ours, theirs = socket.socketpair()
-    descriptors = [theirs.fileno(), *(each.fileno() for each in sockets.sockets)]
-    with theirs:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                # Not `-m`: the messages' classes would then be those of `__main__`, and unpickle as others.
-                "-c",
-                "from tornado_proxy.service.worker import main; main()",
-                *map(str, descriptors),
-                pass_fds=descriptors,
-                env=_environment(os.environ),
-            )
-        except BaseException:
-            ours.close()
-            raise
-    return WorkerHandle(process, await Channel.over(ours))
-
-
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the service manager's variables, which are for the supervisor alone."""
-    return {name: value for name, value in environment.items() if name not in _MANAGER_ONLY}
-
-
 class Supervisor:
-    """Keeps `count` workers; raises `Unbuildable`."""
+    """Keeps `count` workers; raises `Unbuildable`. Make it before any thread and before the event loop: it forks."""
 
     def __init__(
         self,
@@ -177,15 +154,15 @@ class Supervisor:
         count: int,
         *,
         name_generation: bool = False,
-        spawn: Callable[[Sockets], Awaitable[WorkerHandle]] = spawn,
     ) -> None:
         assert loaded.settings is not None
         self._start = Start(1, sources, name_generation)
         self._count = count
-        self._spawn = spawn
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded.settings, loaded.rule_sets)
+        # After that: what boto3 reads to make a client is then in memory that all workers share.
+        self._fork_server = ForkServer(work_on)
         self._sockets = Sockets((), "")
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
@@ -244,7 +221,7 @@ class Supervisor:
             self._totals.take(worker.pid, worker.counts)
 
     async def wind_down(self, grace: float) -> None:
-        """Winds every worker down, and kills those that do not end."""
+        """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
         self._stopping = True
         # Closed here first, so that the last worker to stop leaves nobody in a queue that no process will empty.
         self._sockets.close()
@@ -256,7 +233,10 @@ class Supervisor:
         for task in self._keeping.values():
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
+        await self._fork_server.close()
         await self._builder.close()
+        if self._fork_server.is_lost:
+            raise CannotServe("the fork server ended")
 
     async def _keep(self, place: int, first: asyncio.Future[bool]) -> None:
         """Keeps one place filled until the end; `first` gets whether its first worker serves."""
@@ -268,10 +248,21 @@ class Supervisor:
             if not self._stopping:
                 await asyncio.sleep(RESTART_DELAYS[min(failures, len(RESTART_DELAYS) - 1)])
 
+    async def _spawn(self) -> WorkerHandle:
+        """Starts a worker, which waits for `Start`; raises OSError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await self._fork_server.fork([theirs, *self._sockets.sockets])
+            except BaseException:
+                ours.close()
+                raise
+        return WorkerHandle(process, await Channel.over(ours))
+
     async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
         """Fills a place once, until its worker has ended."""
         try:
-            worker = await self._spawn(self._sockets)
+            worker = await self._spawn()
         except OSError as error:
             _LOG.error("cannot start a worker: %s", error)
             _resolve(first, serves=False)

@@ -13,7 +13,6 @@ import pickle
 import signal
 import socket
 import struct
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -121,19 +120,16 @@ class Channel:
             return
 
 
-def main() -> None:
-    """Works on the descriptors that it inherits: their numbers are the arguments, that of the channel first."""
-    end, *listening = (socket.socket(fileno=int(each)) for each in sys.argv[1:])
+def work_on(sockets: Sequence[socket.socket]) -> None:
+    """The life of a worker's process; the first socket is its channel, the others are listening."""
+    end, *listening = sockets
     for taken in listening:
         taken.setblocking(False)
-    # These go to the whole process group; the supervisor gets them too and sends messages.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    asyncio.run(work(end, listening))
+    asyncio.run(_work(end, listening))
     end_process(0)
 
 
-async def work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
+async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
     """Serves on sockets what comes over a channel, until its other end sends `Stop` or is gone."""
     channel = await Channel.over(end)
     start = await channel.receive()
