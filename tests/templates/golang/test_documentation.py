@@ -41,6 +41,22 @@ def test_every_refused_function_is_in_the_table_with_its_reason():
     assert rows == dict(vocabulary().refused)
 
 
+def test_every_refused_member_is_in_the_table_with_its_reason():
+    """In the words of the mistake."""
+    types = {
+        "request": REQUEST,
+        "its URL": URL,
+        "its header": HEADER,
+        "the URL's query": VALUES,
+        "the URL's user": USERINFO,
+    }
+    table = _section("Data").split("**Refused.**")[1]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in table.splitlines() if line.startswith("| ")][1:]
+    documented = {(of.strip(), name): reason.strip() for of, names, reason in rows for name in _quoted(names)}
+    refused = {(of, name.decode()): reason for of, each in types.items() for name, reason in each.refused.items()}
+    assert documented == refused
+
+
 def test_every_field_and_method_is_named():
     """Wherever it belongs to."""
     types = (ROOT, REQUEST, URL, USERINFO, TARGET, BUCKET, MOUNT, HEADER, VALUES, *USERS.values())

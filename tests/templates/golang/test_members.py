@@ -16,7 +16,7 @@ PAIR = StructType(
     getters={b"First": lambda source: source[0]},
 )
 VALUE = Struct(PAIR, (1, 2))
-HEADER = Type("x.Header", "map", methods={b"Size": function(len)})
+HEADER = Type("x.Header", "map", methods={b"Size": function(len)}, refused={b"Add": "nothing grows"})
 
 
 def test_fields_and_methods_are_read_from_structs():
@@ -47,6 +47,7 @@ def test_what_is_read_from_no_value_is_no_value():
         (Nil(PAIR), b"First", "`First` is read from nil"),
         (VALUE, b"Second", "a `*x.Pair` has no field `Second`"),
         (b"text", b"a", "a `string` has no field `a`"),
+        (Map({b"Add": 1}, HEADER), b"Add", "the member `Add` is refused: nothing grows"),
         (VALUE, b"Times", "the method `Times` does not take 0 arguments"),
     ],
 )

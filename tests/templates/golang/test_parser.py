@@ -42,6 +42,27 @@ def test_a_chain_of_conditions_leaves_no_level_behind():
     assert _shape(parse(chain * 3 + "{{if .}}" * 100 + "{{end}}" * 100, GO).body).count("i") == 283
 
 
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('{{define "template-string-loaded"}}x{{.}}{{end}}\n', "xo"),
+        ('y{{define "template-string-loaded"}} {{end}}', "y"),
+        ('{{if .}}{{template "template-string-loaded" .}}{{end}}', "i(<template-string-loaded>|)"),
+    ],
+)
+def test_the_outermost_template_has_a_name(text, shape):
+    """It can be defined by that, and called: it is what s3-proxy gives it."""
+    assert _shape(parse(text, GO).body) == shape
+    assert parse(text, GO).callable[b"template-string-loaded"] == parse(text, GO).body
+
+
+def test_the_outermost_template_is_defined_once():
+    """Text beside its definition would be another one."""
+    with pytest.raises(TemplateMistake, match="`template-string-loaded` is defined twice") as caught:
+        parse('a{{define "template-string-loaded"}}b{{end}}', GO)
+    assert (caught.value.offset, caught.value.end) == (10, 34)
+
+
 def test_too_many_templates_are_a_mistake():
     """Whoever follows their calls goes as deep as there are templates."""
     with pytest.raises(TemplateMistake, match="more than 100 templates are defined"):

@@ -54,6 +54,9 @@ def test_a_template_tells_what_it_names():
         ("{{ .Kay }}", "the data of a request has no field `Kay`", 4),
         ("{{ .Groups.x }}", "the source has no group `x`", 11),
         ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
+        ('{{ dateInZone "2006" 0 "Europe/Berlin" }}', "times are shown in UTC only, not in `Europe/Berlin`", 3),
+        ("{{ if false }}{{ mod 1 0 }}{{ end }}", "a number is divided by zero", 17),
+        ('{{ print (mustToDate "2006" "x") }}', "`x` is no time of its layout", 10),
         ("{{ upper 1 }}", "a `string` is expected, not a number", 9),
         ('{{ template "a" }}', "there is no template `a`", 3),
         (
@@ -102,6 +105,17 @@ def test_expressions_in_templates_may_be_read_otherwise():
 
     template = compile_template('{{ regexFind "whatever" .Key }}', {}, 0, read)
     assert (template.render(CAPTURES, NOBODY), asked) == ("a", ["whatever"])
+
+
+def test_a_failure_on_purpose_is_no_mistake():
+    """Whether `fail` is called depends on a condition around it."""
+    assert _compiled('{{ if not .User }}{{ fail "no" }}{{ end }}/a').render(CAPTURES, ANN) == "/a"
+
+
+def test_a_constant_call_that_takes_too_much_is_no_mistake():
+    """How much it may take is known when it runs."""
+    with pytest.raises(LimitError):
+        _compiled('{{ if .Key }}{{ repeat 100000 "a" }}{{ end }}').render(CAPTURES, ANN)
 
 
 def test_templates_are_compared_by_their_text():

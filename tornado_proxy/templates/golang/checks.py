@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.headers import HEADER, VALUES
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
@@ -30,7 +31,7 @@ from tornado_proxy.templates.golang.nodes import (
 )
 from tornado_proxy.templates.golang.parser import Parsed
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import StructType
+from tornado_proxy.templates.golang.values import StructType, Type
 from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 
 # What of a struct's fields is a struct again, so that a path of fields can be followed.
@@ -42,8 +43,12 @@ _INNER: Mapping[tuple[StructType, str], StructType] = {
     (TARGET, "Mount"): MOUNT,
     (URL, "User"): USERINFO,
 }
-# What has keys, methods or fields of its own that are not known here; all else is text, a number or a list.
-_OPEN = frozenset({(REQUEST, "Header"), (REQUEST, "TLS"), (URL, "Query")})
+# What has keys or fields of its own that are not known here; all else is text, a number or a list.
+_OPEN: Mapping[tuple[StructType, str], Type | None] = {
+    (REQUEST, "Header"): HEADER,
+    (REQUEST, "TLS"): None,
+    (URL, "Query"): VALUES,
+}
 _USER_MEMBERS = frozenset(name.decode() for of in USERS.values() for name in (*of.getters, *of.methods))
 
 # Functions that ask whether there is a user without reading from it.
@@ -76,7 +81,7 @@ def check(parsed: Parsed, groups: Iterable[str]) -> Known:
 
 class _Walk:
     def __init__(self, parsed: Parsed, groups: frozenset[str]) -> None:
-        self._templates = parsed.templates
+        self._templates = parsed.callable
         self._groups = groups
         self._body = parsed.body
         self._visited: set[tuple[bytes, bool, bool]] = set()
@@ -238,14 +243,24 @@ def _check_path(names: tuple[str, ...], start: int) -> None:
     of = ROOT
     parent = ""
     for number, name in enumerate(names):
+        _check_refused(name, of, start)
         members = frozenset(member.decode() for member in (*of.getters, *of.methods))
         _check_member(name, members, parent, start)
         inner = _INNER.get((of, name))
         if inner is None:
             if (of, name) not in _OPEN:
                 _check_end(names[number:], start)
+            elif number + 1 < len(names):
+                _check_refused(names[number + 1], _OPEN[of, name], start + len(name) + 1)
             return
         parent, start, of = name, start + len(name) + 1, inner
+
+
+def _check_refused(name: str, of: Type | None, start: int) -> None:
+    """Refuse a member that Go has and a template does not."""
+    reason = None if of is None else of.refused.get(name.encode())
+    if reason is not None:
+        raise TemplateMistake(f"the member `{name}` is refused: {reason}", start, start + len(name))
 
 
 def _check_end(names: Sequence[str], start: int) -> None:

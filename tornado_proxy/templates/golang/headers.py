@@ -29,6 +29,8 @@ def _encode(budget: Budget, values: Map) -> bytes:
     return b"&".join(query(name) + b"=" + query(value) for name, value in pairs)
 
 
+CHANGES = "a template changes nothing of the request"
+
 HEADER = Type(
     "http.Header",
     "map",
@@ -37,6 +39,7 @@ HEADER = Type(
         b"Get": function(lambda header, name: next(iter(_values(header, name)), b""), STRING),
         b"Values": function(_values, STRING),
     },
+    refused=dict.fromkeys((b"Add", b"Clone", b"Del", b"Set", b"Write", b"WriteSubset"), CHANGES),
 )
 
 VALUES = Type(
@@ -48,6 +51,7 @@ VALUES = Type(
         b"Get": function(lambda values, name: next(iter(values.get(name, ())), b""), STRING),
         b"Has": function(lambda values, name: name in values, STRING),
     },
+    refused=dict.fromkeys((b"Add", b"Clone", b"Del", b"Set"), CHANGES),
 )
 
 

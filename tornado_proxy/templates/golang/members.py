@@ -21,10 +21,13 @@ def read(receiver: Value, name: bytes, budget: Budget) -> Value:
     method = method_of(receiver, name)
     if method is not None:
         return call_method(method, receiver, name, (), budget)
-    if isinstance(receiver, Map):
-        return receiver.lookup(name)
     if receiver is None or isinstance(receiver, Nil):
         raise ExecutionError(f"`{name.decode()}` is read from nil")
+    reason = type_of(receiver).refused.get(name)
+    if reason is not None:
+        raise ExecutionError(f"the member `{name.decode()}` is refused: {reason}")
+    if isinstance(receiver, Map):
+        return receiver.lookup(name)
     raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
 
 

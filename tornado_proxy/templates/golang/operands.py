@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import Function, Parameter, ideal
 from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.members import call_method, method_of, read
 from tornado_proxy.templates.golang.nodes import (
     BoolLiteral,
@@ -125,7 +127,13 @@ class Operands:
         if not function.accepts(count):
             fail = self.failing(f"`{name}` does not take {count} arguments", command, base)
             return lambda run, dot, _piped: fail(run, dot)
+        known = len(self.certain)
         arguments = [self._argument(each, function.parameter(index), base) for index, each in enumerate(operands)]
+        if not piped and len(self.certain) == known and all(isinstance(each, _LITERALS) for each in operands):
+            message = None if function.special or name == "fail" else _failure(function, operands)
+            if message is not None:
+                fail = self.failing(message, command, base)
+                return lambda run, dot, _piped: fail(run, dot)
         convert = function.parameter(count - 1).convert if piped else None
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
@@ -187,6 +195,18 @@ class Operands:
             raise error
 
         return fail
+
+
+def _failure(function: Function, literals: Sequence[Operand]) -> str | None:
+    """What a call of constants fails with; its result depends on nothing else, so that it always fails."""
+    values = [function.parameter(index).literal(literal) for index, literal in enumerate(literals)]  # type: ignore[arg-type]
+    try:
+        function.call(Budget(Limits()), *values) if function.budgeted else function.call(*values)
+    except ExecutionError as error:
+        return error.message
+    except LimitError:
+        return None
+    return None
 
 
 def _field_path(receiver: Evaluate | None, names: list[bytes]) -> Follow:

@@ -32,6 +32,8 @@ from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
 from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
+ROOT = b"template-string-loaded"
+"""What s3-proxy calls the outermost template; one that defines it has no text of its own."""
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
 _CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
@@ -44,11 +46,23 @@ class Parsed:
     body: Body
     templates: Mapping[bytes, Body]
 
+    @property
+    def callable(self) -> Mapping[bytes, Body]:
+        """The bodies of all templates that can be called by name, the outermost among them."""
+        return {**self.templates, ROOT: self.body}
+
 
 def parse(text: str, vocabulary: Vocabulary) -> Parsed:
     """The template's tree; raises `TemplateMistake` with offsets in code points."""
     parser = _Parser(scan(text), vocabulary)
-    return Parsed(parser.top(), parser.templates)
+    body = parser.top()
+    defined = parser.templates.pop(ROOT, ())
+    if _is_empty(defined):
+        defined = body
+    elif not _is_empty(body):
+        message = f"the template `{ROOT.decode()}` is defined twice: the text around its definition is one"
+        raise TemplateMistake(message, *parser.root_definition)
+    return Parsed(defined, parser.templates)
 
 
 @dataclass(slots=True)
@@ -83,6 +97,7 @@ class _Parser:
         self._vocabulary = vocabulary
         self._depth = 0
         self.templates: dict[bytes, Body] = {}
+        self.root_definition = 0, 0
 
     def top(self) -> Body:
         """The whole template; only here may templates be defined."""
@@ -109,6 +124,8 @@ class _Parser:
     def _add(self, opening: _Found, body: Body) -> None:
         """Give a template its name; of two, one must be empty, and the other counts."""
         name = opening.action.name or b""
+        if name == ROOT:
+            self.root_definition = opening.inside.start + opening.action.name_start, opening.end
         known = self.templates.get(name, ())
         if _is_empty(known):
             self.templates[name] = body

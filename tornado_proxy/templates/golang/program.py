@@ -9,7 +9,7 @@ from tornado_proxy.templates.golang.calling import ANY, STRING, special
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.operands import CertainFailure, Operands
-from tornado_proxy.templates.golang.parser import Parsed, parse
+from tornado_proxy.templates.golang.parser import ROOT, Parsed, parse
 from tornado_proxy.templates.golang.running import Evaluate, Execute, Run
 from tornado_proxy.templates.golang.statements import Statements
 from tornado_proxy.templates.golang.text import runes
@@ -25,11 +25,11 @@ class Program:
         self.parsed: Parsed = parse(text, vocabulary)
         self._vocabulary = vocabulary
         operands = Operands(text, vocabulary.functions)
-        statements = Statements(operands, self.parsed.templates)
+        statements = Statements(operands, self.parsed.callable)
         self._templates: Mapping[bytes, Execute] = {
-            name: statements.template(body) for name, body in self.parsed.templates.items()
+            name: statements.template(body) for name, body in self.parsed.callable.items()
         }
-        self._body = statements.template(self.parsed.body)
+        self._body = self._templates[ROOT]
         self.certain_failures: Sequence[CertainFailure] = tuple(operands.certain)
 
     def execute(self, data: Value, budget: Budget) -> bytes:

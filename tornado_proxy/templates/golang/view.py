@@ -13,7 +13,7 @@ from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.headers import VALUES, collected, header
+from tornado_proxy.templates.golang.headers import CHANGES, VALUES, collected, header
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import Url
@@ -214,6 +214,7 @@ USERINFO = StructType(
         b"String": function(_userinfo),
         b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
     },
+    refused={b"Password": "a key is no place for a password"},
 )
 
 
@@ -255,6 +256,13 @@ URL = StructType(
         b"ForceQuery": lambda request: request.url.force_query,
         b"OmitHost": lambda request: request.url.omit_host,
     },
+    refused={
+        **dict.fromkeys((b"UnmarshalBinary",), CHANGES),
+        **dict.fromkeys(
+            (b"AppendBinary", b"Clone", b"JoinPath", b"MarshalBinary", b"Parse", b"Redacted", b"ResolveReference"),
+            "a URL is made by `urlJoin` and read by `urlParse`",
+        ),
+    },
 )
 
 _TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
@@ -272,6 +280,13 @@ def _form_value(receiver: Struct, name: bytes) -> bytes:
     """What the query gives; the body is not read when keys are rewritten."""
     return next(iter(receiver.source.query.get(name, ())), b"")
 
+
+_CHANGING = (b"AddCookie", b"SetBasicAuth", b"SetPathValue", b"Write", b"WriteProxy")
+_OF_BODY = (
+    *(b"Body", b"ContentLength", b"Form", b"FormFile", b"GetBody", b"MultipartForm", b"MultipartReader", b"ParseForm"),
+    *(b"ParseMultipartForm", b"PostForm", b"PostFormValue", b"Trailer", b"TransferEncoding"),
+)
+_OF_CONNECTION = (b"Cancel", b"Clone", b"Close", b"Context", b"Response", b"WithContext")
 
 REQUEST = StructType(
     "*http.Request",
@@ -294,6 +309,14 @@ REQUEST = StructType(
         b"RemoteAddr": lambda request: request.remote_address,
         b"RequestURI": lambda request: request.request_uri,
         b"TLS": lambda request: Struct(_TLS, request) if request.tls else Nil(_TLS),
+    },
+    refused={
+        **dict.fromkeys(_CHANGING, CHANGES),
+        **dict.fromkeys(_OF_BODY, "a key is rewritten before the body is read"),
+        **dict.fromkeys(_OF_CONNECTION, "a key does not depend on the connection"),
+        **dict.fromkeys((b"Pattern", b"PathValue"), "no pattern of Go's routed the request; read `.Key` or `.Groups`"),
+        **dict.fromkeys((b"Cookie", b"Cookies", b"CookiesNamed"), 'cookies are read by `.Header.Get "Cookie"`'),
+        b"BasicAuth": "who is signed in is `.User`",
     },
 )
 
