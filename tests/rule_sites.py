@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, Put
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.tools.traffic import Request, Traffic, open_log, read_traffic
+from tornado_proxy.tools.request_log import LoggedRequest, RequestLog, open_log, read_log
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 
@@ -28,15 +28,15 @@ def site(statements: str, name: str = "site", **target) -> Site:
     return sites([Target(name, **settings)], rule_sets(f"target {name} {{\n{statements}\n}}"))[0]
 
 
-def requests(*addresses: str) -> Traffic:
-    """Traffic of addresses, each asked for once for every time that it is named."""
-    traffic = Traffic()
+def requests(*addresses: str) -> RequestLog:
+    """RequestLog of addresses, each asked for once for every time that it is named."""
+    log = RequestLog()
     for address in addresses:
-        traffic.requests[Request(address)] += 1
-    return traffic
+        log.requests[LoggedRequest(address)] += 1
+    return log
 
 
-def traffic_of(path: Path) -> Traffic:
+def log_of(path: Path) -> RequestLog:
     """What a file holds."""
     with open_log(path) as file:
-        return read_traffic(file, lambda part: None)
+        return read_log(file, lambda part: None)

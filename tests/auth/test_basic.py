@@ -12,7 +12,7 @@ from tornado_proxy.config.model import BasicProvider, BasicUser, Bucket, Mount, 
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.keys import parse_request_path
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.data import User
 
 HASH = bcrypt.hashpw("wörd:2".encode(), bcrypt.gensalt(4)).decode()
@@ -32,9 +32,9 @@ def _asked(*headers, guard=STAFF, limits=None):
     async def run():
         verifier = Verifier(limits)
         authenticator = BasicAuthenticator(BasicProvider("staff", "Files"), [ANN, BEN], verifier)
-        facts = Facts("GET", parse_request_path("/x"), headers=tuple(("Authorization", each) for each in headers))
+        request = Request(path=parse_request_path("/x"), headers=tuple(("Authorization", each) for each in headers))
         try:
-            return await authenticator.authenticate(facts, guard)
+            return await authenticator.authenticate(request, guard)
         finally:
             await verifier.close()
 
@@ -122,8 +122,8 @@ def test_each_provider_has_its_authenticator():
         verifier = Verifier()
         found = basic_authenticators(Settings(targets, basic_providers=providers), verifier)
         path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
-        signed_in = await found["staff"].authenticate(Facts("GET", path, headers=(header,)), SignedIn("staff", (BEN,)))
-        asked = await found["guests"].authenticate(Facts("GET", path), SignedIn("guests", ()))
+        signed_in = await found["staff"].authenticate(Request(path=path, headers=(header,)), SignedIn("staff", (BEN,)))
+        asked = await found["guests"].authenticate(Request(path=path), SignedIn("guests", ()))
         await verifier.close()
         return signed_in, asked.header
 

@@ -92,7 +92,7 @@ def test_it_is_a_pleasure_to_read(explain):
         object key  folder1/archive/press/spring.html
 
         plan        serve   folder1/archive/press/spring.html
-                    refuse  404, nothing is there
+                    refuse  404 Not Found: no object at this key
         """
         ).lstrip()
     )
@@ -123,7 +123,7 @@ def test_a_configuration_gives_the_whole_plan(explain):
 
         plan        serve   folder1/press/index.html
                     browse  folder1/press/
-                    refuse  404, nothing is there
+                    refuse  404 Not Found: no objects below this key
         """
         ).lstrip()
     )
@@ -142,16 +142,25 @@ def test_programs_read_json(explain):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["/%zz", *SITE], "plan        refuse  400, the path contains a `%` without two hexadecimal digits"),
-        (["docs", *SITE], "plan        refuse  400, the request names neither a path nor an absolute address"),
-        (["/a/../b", *SITE], "plan        refuse  400, the path contains a `.` or `..` segment"),
-        (["/\udcff", *SITE], "plan        refuse  400, the path is not valid UTF-8"),
-        (["/docs/x", *CONFIGURED], "plan        refuse  401, nobody is signed in with `staff`"),
-        (["/docs/x", *CONFIGURED, "--user", "eve"], "plan        refuse  401, `eve` is not listed"),
-        (["/docs/x", *CONFIGURED, "--method", "DELETE"], "plan        refuse  405, the method `DELETE` is not enabled"),
+        (
+            ["/%zz", *SITE],
+            "plan        refuse  400 Bad Request: the path contains a `%` without two hexadecimal digits",
+        ),
+        (
+            ["docs", *SITE],
+            "plan        refuse  400 Bad Request: the request has neither a path nor an absolute address",
+        ),
+        (["/a/../b", *SITE], "plan        refuse  400 Bad Request: the path contains a `.` or `..` segment"),
+        (["/\udcff", *SITE], "plan        refuse  400 Bad Request: the path is not valid UTF-8"),
+        (["/docs/x", *CONFIGURED], "plan        refuse  401 Unauthorized: nobody is signed in with `staff`"),
+        (["/docs/x", *CONFIGURED, "--user", "eve"], "plan        refuse  401 Unauthorized: `eve` is not listed"),
+        (
+            ["/docs/x", *CONFIGURED, "--method", "DELETE"],
+            "plan        refuse  405 Method Not Allowed: the method `DELETE` is not enabled",
+        ),
         (
             ["/docs/x", "--config", "proxy.yaml", "--target", "site"],
-            "plan        refuse  404, no target is mounted there",
+            "plan        refuse  404 Not Found: no target is mounted at this host and path",
         ),
     ],
 )
@@ -171,15 +180,18 @@ def test_a_refusal_is_an_explanation(explain, words, line):
         ),
         (["/docs/a", "--config", "proxy.yaml"], "target      other, mounted at /"),
         (["/é x", *SITE], "key         /é x"),
-        (["/x", *SITE, "--method", "PUT"], "plan        refuse  400, an upload is sent to a directory, `…/`"),
+        (
+            ["/x", *SITE, "--method", "PUT"],
+            "plan        refuse  400 Bad Request: the path of an upload does not end in `/`",
+        ),
         (
             ["/press/", *SITE, "--method", "PUT", "--file-name", "a.html"],
-            "plan        receive  archive/press/a.html, to be asked for as /press/a.html",
+            "plan        receive  archive/press/a.html, available at /press/a.html",
         ),
         (["/x", *SITE, "--method", "DELETE", "--user", "ann"], "DELETE /x as ann"),
         (
             ["/docs/open/x", *CONFIGURED, "--user", "ann"],
-            "            `ann` is not asked to sign in, so templates see nobody",
+            "            `ann` is not asked to sign in, so templates see no user",
         ),
         (["/x", "--rules", "rules", "--target", "other"], "rewrites    none"),
         (["/press/a.html", "--rules", "rules/site.rules", "--target", "site"], "object key  archive/press/a.html"),
@@ -211,7 +223,10 @@ target site {
             ["object key  GET/x.com/a@x.com/red+blue"],
         ),
         (["/team?q=a%2Bb", "--header", "X-Team: red"], ["object key  red/a+b"]),
-        (["/team?q=..", "--header", "X-Team: .."], ["error       400  the result contains a `.` or `..` segment"]),
+        (
+            ["/team?q=..", "--header", "X-Team: .."],
+            ["error       400 Bad Request: the result contains a `.` or `..` segment"],
+        ),
     ],
 )
 def test_templates_read_what_the_options_say(explain, files, words, lines):
@@ -227,8 +242,8 @@ def test_a_missing_user_is_told(explain, files):
     (files / "rules" / "site.rules").write_text(TEMPLATES)
     status, printed, _ = explain("/home/a", *SITE)
     assert status == 0
-    assert "\nerror       403  " in printed
-    assert "\nplan        refuse  403, rewrite `home`: " in printed
+    assert "\nerror       403 Forbidden: " in printed
+    assert "\nplan        refuse  403 Forbidden: rewrite `home`: " in printed
 
 
 def test_rules_may_stand_in_several_places(explain, files):

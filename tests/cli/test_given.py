@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from rule_sites import rule_sets
 
-from tornado_proxy.cli.given import add_request_arguments, given_for_all, given_user, requests_of
+from tornado_proxy.cli.given import add_request_arguments, given_user, request_defaults, requests_of
 from tornado_proxy.cli.loading import Ended
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.templates.data import User
@@ -32,7 +32,7 @@ def test_a_user_is_described_as_in_a_test(words, user):
 
 def test_what_is_said_of_all_requests_has_host_and_headers():
     """The host without its port, headers in their order."""
-    given = given_for_all(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
+    given = request_defaults(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
     assert (given.user, given.host, given.headers) == (None, "www.example.com", (("A", "1"), ("A", "2")))
 
 

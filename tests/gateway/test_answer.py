@@ -1,9 +1,31 @@
-"""Answers are values."""
+"""Answers are values: pages, and objects with the headers that their store knows."""
 
 from __future__ import annotations
 
-from tornado_proxy.gateway.answer import Whole, page
+from datetime import UTC, datetime
+
+import pytest
+
+from tornado_proxy.gateway.answer import Whole, file_headers, page, unchanged_headers
 from tornado_proxy.pages.render import Rendering
+from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.storage.store import ObjectInfo
+
+SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")
+EVERYTHING = ObjectInfo(
+    size=5,
+    etag='"e"',
+    last_modified=datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC),
+    content_type="text/plain",
+    content_disposition='attachment; filename="a.txt"',
+    content_encoding="gzip",
+    content_language="en",
+    cache_control="max-age=60",
+    expires="Fri, 01 May 2026 13:00:00 GMT",
+    checksums=(SHA256,),
+)
+DIGEST = "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
 
 
 def test_a_page_is_a_whole_answer():
@@ -12,3 +34,59 @@ def test_a_page_is_a_whole_answer():
     assert page(404, rendering, (("Allow", ""),)) == Whole(
         404, (("Vary", "Accept"), ("Allow", ""), ("Content-Length", "2")), "ä".encode()
     )
+
+
+def test_a_whole_file_has_every_header_that_is_known():
+    """All that the object says is passed on, with the length, the digest and the promise of ranges."""
+    assert dict(file_headers(EVERYTHING)) == {
+        "Content-Type": "text/plain",
+        "Content-Length": "5",
+        "Content-Encoding": "gzip",
+        "Content-Language": "en",
+        "Content-Disposition": 'attachment; filename="a.txt"',
+        "Content-Digest": DIGEST,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "max-age=60",
+        "Expires": "Fri, 01 May 2026 13:00:00 GMT",
+        "ETag": '"e"',
+        "Last-Modified": "Fri, 01 May 2026 12:34:56 GMT",
+    }
+
+
+def test_a_bare_object_has_a_type_and_a_length():
+    """What is not known is left out, an empty file has its length, and no type is guessed."""
+    assert dict(file_headers(ObjectInfo(size=0))) == {
+        "Content-Type": "application/octet-stream",
+        "Content-Length": "0",
+        "Accept-Ranges": "bytes",
+    }
+
+
+def test_a_part_says_which_and_has_no_content_digest():
+    """A part has its own length and range; the digest is of the representation, not of the content."""
+    headers = dict(file_headers(EVERYTHING, ContentRange(1, 3, 5)))
+    assert (headers["Content-Length"], headers["Content-Range"]) == ("3", "bytes 1-3/5")
+    assert "Content-Digest" not in headers
+    assert headers["Repr-Digest"] == DIGEST
+
+
+def test_an_unchanged_file_has_what_keeps_a_copy_fresh():
+    """A 304 carries validators and lifetimes, nothing of the content."""
+    assert [name for name, _ in unchanged_headers(EVERYTHING)] == ["Cache-Control", "Expires", "ETag", "Last-Modified"]
+    assert unchanged_headers(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("disposition", "sent"),
+    [
+        ("a\r\nSet-Cookie: x", None),
+        ("a\x00", None),
+        ("größe", "größe".encode().decode("latin-1")),
+        ("日本", "日本".encode().decode("latin-1")),
+        ("a\tb", "a\tb"),
+    ],
+)
+def test_no_stored_text_breaks_the_head(disposition, sent):
+    """A value with control characters is left out, one beyond ASCII is sent as UTF-8."""
+    headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition)))
+    assert headers.get("Content-Disposition") == sent

@@ -1,15 +1,15 @@
-"""Each error of a request knows its status."""
+"""Each error of a request has a status."""
 
 from __future__ import annotations
 
 import pytest
 
 from tornado_proxy.gateway import errors
-from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.routing.errors import RequestError, status_of
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("kind", "status"),
     [
         (errors.MalformedMessage, 400),
         (errors.MalformedForm, 400),
@@ -20,7 +20,7 @@ from tornado_proxy.routing.errors import RequestError
         (errors.Departed, 499),
     ],
 )
-def test_an_error_of_a_request_has_a_status(error, status):
-    """The status is the class's, and the class is one of `RequestError`'s."""
-    assert issubclass(error, RequestError)
-    assert error.status == status
+def test_an_error_of_a_request_has_a_status(kind, status):
+    """Each is a request error, with a row of its own or its parent's."""
+    assert issubclass(kind, RequestError)
+    assert status_of(kind("x")) == status

@@ -8,7 +8,7 @@ import pytest
 from fakes import Failing
 from serving import part, serve
 
-from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.auth.authenticator import AuthBusy, Challenge
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
@@ -58,7 +58,7 @@ async def test_a_refused_request_is_told_with_its_reason():
         404,
         "site",
         "/missing",
-        "nothing is there",
+        "no object at this key",
     )
 
 
@@ -105,6 +105,20 @@ async def test_access_is_asked_of_the_decoded_path(method, target, status):
     async with serve({"a": b"x", "public/a": b"x"}, **STAFF) as site:
         answer = await site.request(method, target)
     assert answer.status == status
+
+
+async def test_a_sign_in_that_is_busy_may_be_tried_again():
+    """Too many credentials at once are a 503 with Retry-After; the log knows the target that was asked."""
+
+    class Busy:
+        async def authenticate(self, request, guard):
+            raise AuthBusy("too many credentials are being checked")
+
+    async with serve({"a": b"x"}, **(STAFF | {"authenticators": {"staff": Busy()}})) as site:
+        answer = await site.get("/a")
+        event = await site.told()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "2")
+    assert (event.request.target, event.request.user) == ("site", None)
 
 
 async def test_a_template_reads_the_user():

@@ -6,11 +6,12 @@ import errno
 
 import pytest
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge
+from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.gateway.errors import NotAForm
-from tornado_proxy.gateway.failures import STORAGE, Refusal, refusal, refusal_by, refusal_of
-from tornado_proxy.routing.errors import BadPath
+from tornado_proxy.gateway.failures import Refusal, refusal, refusal_of
+from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.storage import errors
 
 RETRY = (("Retry-After", "2"),)
@@ -50,14 +51,20 @@ def test_no_client_learns_what_an_error_says(error, status, headers):
     assert type(error).__name__ not in message
 
 
+def _tree(kind):
+    return {kind.__name__, *(name for child in kind.__subclasses__() for name in _tree(child))}
+
+
+def test_every_row_is_an_error_and_every_error_has_a_row():
+    """The rows are names, each of a class of the four trees; a store's errors have one each, and so have a rewrite's."""
+    of_store, of_rewrite = _tree(errors.StorageError), _tree(RewriteError) - {"RewriteError"}
+    assert set(STATUSES) <= of_store | of_rewrite | _tree(RequestError) | _tree(AuthBusy)
+    assert (of_store - {"Unreachable", "UpstreamError"}) | of_rewrite <= set(STATUSES)
+
+
 def test_only_what_no_row_knows_is_a_defect():
     """An exception of no known tree is ours to mend; the store's and the client's are not."""
     assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
-
-
-def test_every_error_of_a_store_has_a_row():
-    """The tree of `storage.errors` and the table have the same leaves."""
-    assert set(STORAGE) == set(errors.StorageError.__subclasses__())
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,7 @@ def test_a_refused_method_tells_what_is_allowed():
 
 def test_a_challenge_asks_for_credentials():
     """A 401 carries WWW-Authenticate, and the reason stays in the log."""
-    refused = refusal_by(Challenge('Basic realm="x"', "wrong password"))
+    refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
     assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
     assert "password" not in refused.message("GET")
 

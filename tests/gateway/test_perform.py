@@ -13,11 +13,11 @@ from fakes import Failing
 from serving import generation, serve
 
 from tornado_proxy.config.model import Actions, Bucket, GetAction, HeadAction, Mount
-from tornado_proxy.gateway.perform import Scene, perform
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.routing.mounts import Routed
+from tornado_proxy.gateway.perform import RequestContext, perform
+from tornado_proxy.routing.keys import ObjectKey, RequestPath
+from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.storage.errors import Busy, ObjectMissing
@@ -410,19 +410,45 @@ async def test_a_store_that_fails_is_told_in_the_status(operation, method, targe
     assert (answer.status, answer.headers["retry-after"]) == (503, "2")
 
 
-def _scene(store) -> Scene:
+def _context(store) -> RequestContext:
     made = generation(store)
     (entry,) = {made.parts.mounts.find("", "/").site}
-    return Scene(Facts("GET", "/a"), Routed(entry, "/", Key("/a")), store, made.parts.pages, {})
+    return RequestContext(
+        Request(path=RequestPath("/a")), RouteMatch(entry, "/", Key("/a")), store, made.parts.pages, {}
+    )
 
 
 async def test_a_plan_that_ends_without_an_answer_found_nothing():
     """Where the last attempt hands over too, nothing is there."""
     with pytest.raises(ObjectMissing):
-        await perform((Serve(ObjectKey("a")),), _scene(MemoryStore()))
+        await perform((Serve(ObjectKey("a")),), _context(MemoryStore()))
 
 
 async def test_an_upload_is_not_performed_without_its_form():
-    """A plan that receives is the intake's."""
-    with pytest.raises(TypeError):
-        await perform((Receive(ObjectKey("a"), "/a"),), _scene(MemoryStore()))
+    """Only a driver that has read the form may perform its plan."""
+    with pytest.raises(AssertionError):
+        await perform((Receive(ObjectKey("a"), "/a"),), _context(MemoryStore()))
+
+
+@pytest.mark.parametrize(
+    ("limit", "entries"),
+    [
+        *[("1", 1), ("2", 2), ("3", 3)],
+        *[(text, 3) for text in ("4", "0", "-1", "x", "", "%D9%A3", "9" * 5000, "2.0", "%2B2", "%202")],
+    ],
+)
+async def test_the_limit_of_a_listing_is_bounded(limit, entries):
+    """A limit between one and the target's is obeyed; all else means the target's."""
+    async with serve(dict.fromkeys("abcde", b""), bucket=Bucket("b", list_max_keys=3)) as site:
+        answer = await site.get(f"/?format=json&limit={limit}")
+    assert len(json.loads(answer.body)["entries"]) == entries
+
+
+async def test_the_next_page_keeps_what_the_client_chose():
+    """The next page has the same limit and form, and nothing else of the query; an empty token is the first page."""
+    async with serve(dict.fromkeys("abc", b"")) as site:
+        first = await site.get("/?format=json&limit=2&other=x&after=")
+        more = urljoin("/", json.loads(first.body)["next"])
+        last = await site.get(more)
+    assert re.fullmatch(r"/\?after=[^&]+&limit=2&format=json", more)
+    assert json.loads(last.body)["next"] is None

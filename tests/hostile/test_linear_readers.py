@@ -62,8 +62,8 @@ ARGUMENTS = {
 # Whose text is not the client's: the configuration's, the product's own, or S3's key.
 NOT_OF_CLIENTS = {
     "tornado_proxy.semantics.credentials.challenge",
-    "tornado_proxy.routing.globs.host_expression",
-    "tornado_proxy.routing.globs.path_expression",
+    "tornado_proxy.routing.mounts.host_expression",
+    "tornado_proxy.routing.access.path_expression",
 }
 
 

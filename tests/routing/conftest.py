@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, PutAction, Target
+from tornado_proxy.config.model import Actions, BasicUser, Bucket, DeleteAction, Mount, PutAction, Resource, Target
+from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.testing import METHODS
+from tornado_proxy.templates.data import User
 from tornado_proxy.templates.plain import compile_template
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
@@ -78,15 +81,17 @@ def site(rule_set):
 
 
 @pytest.fixture(scope="session")
-def asked():
-    """A request for a raw path and query, led to the site: what the planner takes."""
+def decided():
+    """The decision about a request for a raw path and query; a user that is named signs in, if the site asks."""
 
-    def ask(site, request, **facts):
+    def decide(site, request, user=None, file_name=None):
         method, address = request.split(" ", 1)
-        raw, _, query = address.partition("?")
-        facts = Facts(method, parse_request_path(raw), raw_query=query, **facts)
-        routed = Mounts([site]).find(facts.host, facts.path)
-        assert routed is not None
-        return routed, facts
+        return simulate(Mounts([site]), read_request(address, method), None if user is None else User(user), file_name)
 
-    return ask
+    return decide
+
+
+@pytest.fixture(scope="session")
+def signed_in():
+    """Resources that let one user use everything, once signed in."""
+    return lambda name: [Resource("/**", METHODS, provider="staff", users=(BasicUser(name, Secret("test", "x")),))]

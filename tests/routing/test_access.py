@@ -2,8 +2,9 @@ import pytest
 
 from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn
+from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.rules.patterns import compile_pattern
 
 ANN = BasicUser("ann", Secret("value", "secret"))
 BEN = BasicUser("ben", Secret("value", "secret"))
@@ -86,3 +87,63 @@ def test_a_listed_user_is_found_by_name():
     guard = SignedIn("staff", (ANN, BEN, again))
     assert (guard.find("ann"), guard.find("ben"), guard.find("eve")) == (ANN, BEN, None)
     assert guard.find("ann") is ANN
+
+
+def _covers(glob, path):
+    return compile_pattern(path_expression(glob)).search(path) is not None
+
+
+@pytest.mark.parametrize(
+    ("glob", "paths"),
+    [
+        ("/", ["/"]),
+        ("/a/b.html", ["/a/b.html"]),
+        ("/**", ["/", "/a", "/a/", "/a/b", "//", "//a"]),
+        ("/public/**", ["/public", "/public/", "/public/a", "/public/a/b/", "/public//a"]),
+        ("/*", ["/", "/a"]),
+        ("/a/*", ["/a/", "/a/b"]),
+        ("/a/*/c", ["/a/b/c", "/a//c"]),
+        ("/*.html", ["/.html", "/a.html", "/a.b.html"]),
+        ("/a/**/z", ["/a/z", "/a/b/z", "/a/b/c/z", "/a//z"]),
+        ("/**/z", ["/z", "/a/z", "/a/b/z"]),
+        ("/docs/**.pdf", ["/docs/.pdf", "/docs/a.pdf", "/docs/a/b.pdf"]),
+        ("/a**", ["/a", "/ab", "/a/b"]),
+        ("/**/", ["/", "/a/", "/a/b/"]),
+        ("/é x/*", ["/é x/ü"]),
+    ],
+)
+def test_a_glob_covers(glob, paths):
+    """`*` is any part of one segment, `**` any number of segments; all else stands for itself."""
+    assert [path for path in paths if not _covers(glob, path)] == []
+
+
+@pytest.mark.parametrize(
+    ("glob", "paths"),
+    [
+        ("/", ["/a", "//"]),
+        ("/a/b.html", ["/a/bxhtml", "/a/b.html/", "/x/a/b.html", "/A/b.html"]),
+        ("/public/**", ["/publicity", "/publi", "/x/public/a", "/"]),
+        ("/*", ["/a/", "/a/b", "//a"]),
+        ("/a/*", ["/a", "/a/b/", "/a/b/c", "/ab"]),
+        ("/a/*/c", ["/a/c", "/a/b/x/c"]),
+        ("/*.html", ["/a/b.html", "/a.htm"]),
+        ("/a/**/z", ["/az", "/a/bz", "/a/b/z/", "/b/a/z"]),
+        ("/**/z", ["/az", "/z/"]),
+        ("/**/", ["/a"]),
+        ("/[ab]?{c,d}(e|f)+^$", ["/a", "/ac"]),
+    ],
+)
+def test_a_glob_does_not_cover(glob, paths):
+    """`*` never crosses a `/`, and a glob means the whole path, not a part of it."""
+    assert [path for path in paths if _covers(glob, path)] == []
+
+
+@pytest.mark.parametrize("glob", ["/[ab]?{c,d}(e|f)+^$\\d.|", "/ # & ~ - !", "/é日本"])
+def test_what_is_no_star_stands_for_itself(glob):
+    """No character but `*` has a meaning, whatever it means in an expression."""
+    assert _covers(glob, glob)
+
+
+def test_a_glob_of_many_stars_costs_no_more_than_its_length():
+    """A glob that backtracking would take years over is answered."""
+    assert not _covers("/**a" * 30 + "!", "/" + "a" * 5000)

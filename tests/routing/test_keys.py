@@ -1,8 +1,8 @@
 import pytest
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.errors import BadPath, KeyTooLong
-from tornado_proxy.routing.keys import object_key, parse_request_path
+from tornado_proxy.routing.errors import BadFileName, BadPath, KeyTooLong, status_of
+from tornado_proxy.routing.keys import RequestPath, object_key, parse_request_path, upload_path
 from tornado_proxy.rules.keys import Key
 
 
@@ -55,7 +55,7 @@ def test_a_path_that_no_key_can_have_is_refused(raw):
     """Broken escapes, bytes that are no UTF-8, control characters and dot segments, however encoded, are a 400."""
     with pytest.raises(BadPath) as caught:
         parse_request_path(raw)
-    assert caught.value.status == 400
+    assert status_of(caught.value) == 400
 
 
 def test_a_path_of_characters_that_are_no_bytes_is_refused():
@@ -95,4 +95,26 @@ def test_an_object_key_has_at_most_1024_bytes(bucket):
     assert len(object_key(bucket, key).encode()) == 1024
     with pytest.raises(KeyTooLong) as caught:
         object_key(bucket, Key(key + "x"))
-    assert caught.value.status == 400
+    assert status_of(caught.value) == 400
+
+
+@pytest.mark.parametrize(
+    ("sent", "path"),
+    [
+        ("a.txt", "/d/a.txt"),
+        ("/etc/passwd", "/d/passwd"),
+        ("../../a.txt", "/d/a.txt"),
+        (r"C:\docs\a.txt", r"/d/C:\docs\a.txt"),
+        ("..a", "/d/..a"),
+        ("é %2e", "/d/é %2e"),
+    ],
+)
+def test_a_file_name_is_cut_after_its_last_slash(sent, path):
+    """Only the last part of what a browser sent is the file's name; a backslash is a character like any other."""
+    assert upload_path(RequestPath("/d/"), sent) == path
+
+
+def test_an_invalid_file_name_says_why():
+    """The reason is for the log."""
+    with pytest.raises(BadFileName, match="the file's name is empty"):
+        upload_path(RequestPath("/d/"), "a/")

@@ -10,9 +10,7 @@ from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.keys import object_key
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.planner import plan, plan_upload
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.templates.data import User
 
 DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", "%252e", "%c0%ae", "..;"])
 SIGNS = st.sampled_from("/\\+%?#~: \n\x00\u202e\ud800é🦀a")
@@ -58,56 +56,59 @@ def _escaped(text, always):
 @example("a+b c?d#e//f", Bucket("b"), {"/"}, "/mount/")
 @example("k" * 1024, Bucket("b"), {"k"}, "/mount/")
 @example("é" * 512, Bucket("b"), set(), "/")
-def test_every_key_that_a_client_can_name_is_reached(asked, site, name, bucket, always, mount):
+def test_every_key_that_a_client_can_name_is_reached(decided, site, name, bucket, always, mount):
     """Escaped in any way, decoded, taken off its mount and joined, a key is exactly the one that was meant."""
-    routed, facts = asked(site(bucket=bucket, mount=mount), f"GET /{_escaped((mount + name)[1:], always)}")
-    reached = object_key(bucket, routed.key)
+    found = decided(site(bucket=bucket, mount=mount), f"GET /{_escaped((mount + name)[1:], always)}")
+    reached = object_key(bucket, found.match.key)
     assert reached == _floor(bucket) + name
-    assert reached in _keys(plan(routed, facts, None).plan)
+    assert reached in _keys(found.plan)
 
 
 @given(NAMED)
-def test_a_leading_slash_is_reached_where_the_bucket_has_them(asked, site, name):
+def test_a_leading_slash_is_reached_where_the_bucket_has_them(decided, site, name):
     """With `leadingSlash` the whole object key begins with a slash; the request path is the same."""
     bucket = Bucket("bucket", leading_slash=True)
-    routed, _ = asked(site(bucket=bucket), f"GET /{quote(name)}")
-    assert object_key(bucket, routed.key) == f"/{name}"
+    found = decided(site(bucket=bucket), f"GET /{quote(name)}")
+    assert object_key(bucket, found.match.key) == f"/{name}"
 
 
 @given(TEXTS)
-def test_no_path_however_encoded_leaves_its_prefix(asked, site, raw):
+def test_no_path_however_encoded_leaves_its_prefix(decided, site, raw):
     """Whatever stands on the request line is refused, or asks for keys inside the prefix."""
     bucket = Bucket("bucket", "folder1/")
     request = "/" + raw.encode(errors="surrogatepass").decode("latin-1")
     for method in ("GET", "DELETE"):
         with suppress(RequestError):
-            found = plan(*asked(site(bucket=bucket, actions=ACTIONS), f"{method} {request}"), None)
+            found = decided(site(bucket=bucket, actions=ACTIONS), f"{method} {request}")
             assert all(_is_inside(bucket, key) for key in _keys(found.plan))
 
 
 @given(TEXTS, TEXTS, BUCKETS, st.sampled_from(["GET /a", "GET /a/", "DELETE /a"]))
-def test_no_template_whatever_the_user_is_called_leaves_the_prefix(asked, scripted, site, text, name, bucket, line):
+def test_no_template_whatever_the_user_is_called_leaves_the_prefix(
+    decided, signed_in, scripted, site, text, name, bucket, line
+):
     """Whatever a template makes, of whatever name, is refused, or asks for keys inside the prefix."""
-    site = site((".", scripted(lambda data: text + data.user.username)), bucket=bucket, actions=ACTIONS)
-    found = plan(*asked(site, line), User(name)).plan
+    template = scripted(lambda data: text + data.user.username)
+    site = site((".", template), bucket=bucket, actions=ACTIONS, resources=signed_in(name))
+    found = decided(site, line, name).plan
     assert all(_is_inside(bucket, key) for key in _keys(found))
     assert isinstance(found[-1], Remove | Refuse)
 
 
 @given(TEXTS, st.sampled_from(["/$0", "$1", "/x/$1/../$1", "${1}x"]))
-def test_no_capture_leaves_the_prefix(asked, site, name, template):
+def test_no_capture_leaves_the_prefix(decided, site, name, template):
     """What a plain template inserts of the key is checked as what any other template makes."""
     bucket = Bucket("bucket", "folder1/")
     site = site(("^/(.*)$", template), bucket=bucket, actions=ACTIONS)
     with suppress(RequestError):
-        found = plan(*asked(site, f"GET /{quote(name, errors='surrogatepass')}"), None)
+        found = decided(site, f"GET /{quote(name, errors='surrogatepass')}")
         assert all(_is_inside(bucket, key) for key in _keys(found.plan))
 
 
 @given(TEXTS, BUCKETS)
-def test_no_file_name_leaves_its_directory(asked, site, name, bucket):
+def test_no_file_name_leaves_its_directory(decided, site, name, bucket):
     """Whatever a form calls its file, it is refused, or stored in the directory that was asked for."""
-    (found,) = plan_upload(*asked(site(bucket=bucket), "PUT /dir/"), None, name).plan
+    (found,) = decided(site(bucket=bucket), "PUT /dir/", file_name=name).plan
     match found:
         case Receive():
             directory, _, last = found.key.rpartition("/")
@@ -118,9 +119,9 @@ def test_no_file_name_leaves_its_directory(asked, site, name, bucket):
 
 
 @given(NAMED.filter(lambda name: name.rpartition("/")[2] != ""))
-def test_a_location_leads_to_what_was_stored(asked, site, name):
+def test_a_location_leads_to_what_was_stored(decided, site, name):
     """GET of an upload's `Location` asks for the very object key that was written."""
     site = site(bucket=Bucket("bucket", "folder1/"), mount="/m/")
     directory, _, last = name.rpartition("/")
-    (received,) = plan_upload(*asked(site, f"PUT /m/{quote(directory)}/"), None, last).plan
-    assert plan(*asked(site, f"GET {received.location}"), None).plan[0] == Serve(received.key)
+    (received,) = decided(site, f"PUT /m/{quote(directory)}/", file_name=last).plan
+    assert decided(site, f"GET {received.location}").plan[0] == Serve(received.key)

@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from tornado_proxy.config.model import Bucket, Mount, Resource, Target
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.mounts import Mounts, Site, host_name, sites
+from tornado_proxy.routing.mounts import Mounts, Site, host_expression, sites, target_data
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.templates.data import TargetData
 
 
 def _site(name, host="", *paths):
@@ -123,27 +125,6 @@ def test_a_configured_host_is_read_as_a_requested_one(configured):
     assert _found(Mounts([_site("x", configured)]), "example.com", "/") is not None
 
 
-@pytest.mark.parametrize(
-    ("header", "name"),
-    [
-        ("example.com", "example.com"),
-        ("Example.COM:8080", "example.com"),
-        ("example.com:", "example.com"),
-        ("example.com.", "example.com"),
-        ("example.com.:80", "example.com"),
-        ("127.0.0.1:80", "127.0.0.1"),
-        ("[::1]:8080", "::1"),
-        ("[2001:DB8::1]", "2001:db8::1"),
-        ("2001:db8::1", "2001:db8::1"),
-        ("*.example.com", "*.example.com"),
-        ("", ""),
-    ],
-)
-def test_a_host_is_read_without_its_port(header, name):
-    """A Host header names a host in any case, with a port or without, IPv6 addresses in brackets."""
-    assert host_name(header) == name
-
-
 _PATHS = st.lists(st.sampled_from(["", "a", "b", "ab"]), max_size=4).map(lambda parts: "/" + "/".join(parts))
 _MOUNTS = st.tuples(st.sampled_from(["", "x.com", "y.com", "*.com", "*"]), _PATHS.map(lambda p: p.rstrip("/") + "/"))
 
@@ -164,3 +145,44 @@ def test_the_tables_answer_as_the_definition_does(mounts, host, path):
     best = min((rank(number) for number in range(len(mounts)) if rank(number)), default=None)
     found = _found(Mounts(sites), host, path)
     assert found == (best and (str(best[2]), mounts[best[2]][1], path[len(mounts[best[2]][1]) - 1 :] or "/"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "host", "matches"),
+    [
+        ("*.example.com", "www.example.com", True),
+        ("*.example.com", "a.b.example.com", True),
+        ("*.example.com", "example.com", False),
+        ("*.example.com", ".example.com", False),
+        ("*.example.com", "www.example.com.evil", False),
+        ("*.example.com", "wwwxexample.com", False),
+        ("www.*.org", "www.example.org", True),
+        ("img-*.example.com", "img-7.example.com", True),
+        ("img-*.example.com", "img-.example.com", False),
+    ],
+)
+def test_a_star_in_a_host_is_one_character_or_more(pattern, host, matches):
+    """`*.example.com` means all hosts below that name, at any depth, and not the name itself."""
+    anchored = compile_pattern(rf"\A{host_expression(pattern)}\z")
+    assert (anchored.search(host) is not None) is matches
+
+
+def test_templates_see_the_target():
+    """A template reads the target's name, bucket and mount, and nothing that is secret."""
+    bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)
+    assert target_data(Target("site", Mount("*.x", ("/m/",)), bucket)) == TargetData(
+        name="site",
+        bucket_name="files",
+        bucket_prefix="folder1/",
+        bucket_region="eu-west-1",
+        bucket_s3_endpoint="http://s3",
+        bucket_list_max_keys=5,
+        bucket_disable_ssl=True,
+        mount_host="*.x",
+        mount_paths=("/m/",),
+    )
+
+
+def test_an_endpoint_that_is_not_configured_is_empty():
+    """A template reads text, never none, of an endpoint that boto3 chooses."""
+    assert target_data(Target("site", Mount(), Bucket("b"))).bucket_s3_endpoint == ""

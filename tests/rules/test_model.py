@@ -71,7 +71,7 @@ def test_slashes_are_completed_and_otherwise_kept(template, key, method, result)
     [
         ('"$1"', "the result is empty", ""),
         ('"/x/.."', "the result contains a `.` or `..` segment", "/x/.."),
-        ('".."', "the result contains a `.` or `..` segment", "/.."),
+        ('".."', "the result contains a `.` or `..` segment", ".."),
         (r'"/\u0007"', "the result contains a control character", "/\a"),
         ('"/' + "x" * 1025 + '"', "the result is longer than 1024 bytes", "/" + "x" * 1025),
     ],

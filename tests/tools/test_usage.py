@@ -1,17 +1,22 @@
-from rule_sites import requests, site, traffic_of
+import json
+from pathlib import Path
+from textwrap import dedent
 
-from tornado_proxy.tools.asking import Asker, Given
-from tornado_proxy.tools.traffic import Request
-from tornado_proxy.tools.usage import Usage, count_usage
+from jsonschema import Draft202012Validator
+from rule_sites import log_of, requests, site
 
-RULES = r"""
+from tornado_proxy.tools.request_log import LoggedRequest
+from tornado_proxy.tools.simulator import RequestDefaults, Simulator
+from tornado_proxy.tools.usage import Usage, UsageReport, count_usage, to_json, to_text
+
+COUNTED = r"""
     rewrite `^/old/` -> "/new"
     rewrite `^/dots$` -> "/../x"
 """
 
 
 def _usage(*addresses):
-    return count_usage(Asker([site(RULES)], Given()), requests(*addresses), lambda part: None)
+    return count_usage(Simulator([site(COUNTED)], RequestDefaults()), requests(*addresses), lambda part: None)
 
 
 def test_requests_are_counted_by_their_rewrites():
@@ -34,16 +39,16 @@ def test_a_path_that_our_own_log_could_not_decode_is_refused(tmp_path):
     """It never came to a target, and comes to none when it is asked for again."""
     log = tmp_path / "access.log"
     log.write_text("method=GET path=/%zz status=400 sent=9\nmethod=GET path=/a%0ab status=400 sent=9\n")
-    usage = count_usage(Asker([site(RULES)], Given()), traffic_of(log), lambda part: None)
+    usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log_of(log), lambda part: None)
     assert usage.rewrites == {}
     assert [status for status, _ in usage.refused] == [400, 400]
 
 
 def test_uploads_are_left_out_and_counted():
     """Nothing can be said of them."""
-    traffic = requests()
-    traffic.requests[Request("/a/", "PUT")] = 3
-    usage = count_usage(Asker([site(RULES)], Given()), traffic, lambda part: None)
+    log = requests()
+    log.requests[LoggedRequest("/a/", "PUT")] = 3
+    usage = count_usage(Simulator([site(COUNTED)], RequestDefaults()), log, lambda part: None)
     assert (usage.left_out, usage.rewrites) == (3, {})
 
 
@@ -56,3 +61,69 @@ def test_counts_add_up():
     assert whole.rewrites == {("site", 1): 2, ("site", None): 1}
     assert list(whole.refused.values()) == [2]
     assert list(whole.examples.values()) == ["/a/../b"]
+
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "requests.json"
+
+RULES = r"""
+    rewrite press `^/press/` -> "/archive/all.html"
+    rewrite `^/never$` -> "/x"
+    rewrite `^/dots$` -> "/../x"
+"""
+
+
+def _report(*addresses, top=10, strange=0):
+    where, log = [site(RULES)], requests(*addresses)
+    log.requests.update({LoggedRequest("/up/", "PUT"): 2} if strange else {})
+    log.strange, log.first_strange = strange, 7 if strange else None
+    return UsageReport(where, log, count_usage(Simulator(where, RequestDefaults()), log, lambda part: None), top)
+
+
+def test_a_rewrite_that_is_never_taken_is_shown():
+    """Every rewrite has its line, with its share of the target's requests."""
+    assert to_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
+        requests    4, 3 of them different
+
+        target      site: 4 requests
+        rewrites            3   75.0 %  press  ^/press/  site.rules:3:5
+                            0    0.0 %  #2     ^/never$  site.rules:4:5
+                            0    0.0 %  #3     ^/dots$   site.rules:5:5
+        no rewrite          1   25.0 %
+                            1  /else
+        """)
+
+
+def test_paths_without_a_rewrite_are_listed_by_how_often_they_were_asked_for():
+    """As many as are asked for; among equals in the order of their names."""
+    report = _report("/c", "/b", "/b", "/a", top=2)
+    assert report.unmatched("site") == [("/b", 2), ("/a", 1)]
+
+
+def test_refusals_are_listed_with_an_example():
+    """What is left over is counted."""
+    text = to_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
+    assert (
+        "refused             2  400  the result contains a `.` or `..` segment  such as /dots\n"
+        "                       2 more reasons\n"
+    ) in text
+
+
+def test_lines_without_a_request_and_uploads_are_told():
+    """Nothing is dropped in silence."""
+    told = to_text(_report("/a", strange=2)).split("\n\n")[0]
+    assert told == dedent("""\
+        requests    3, 2 of them different
+                    2 lines hold no request; the first is line 7
+                    2 left out: a log does not hold the name of an upload's file""")
+
+
+def test_a_log_without_requests_has_no_shares():
+    """Nothing of nothing is no part."""
+    assert "  0    0.0 %  press" in to_text(_report())
+
+
+def test_the_json_form_obeys_its_schema():
+    """docs/schemas/requests.json describes all of it."""
+    told = to_json(_report("/press/a", "/dots", "/else", strange=1))
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(told)
+    assert [each["requests"] for each in told["targets"][0]["rewrites"]] == [1, 0, 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.data import User
 
 
@@ -25,6 +25,6 @@ class Challenge:
 class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
-    async def authenticate(self, facts: Facts, guard: SignedIn) -> User | Challenge:
+    async def authenticate(self, request: Request, guard: SignedIn) -> User | Challenge:
         """Who asks, if it is one whom the guard lists, or how to ask for credentials; raises `AuthBusy`."""
         ...

@@ -9,7 +9,7 @@ from tornado_proxy.auth.passwords import Password, UnreadableHash, read_password
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import BasicProvider, BasicUser, Settings
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.semantics.credentials import BasicCredentials, challenge
 from tornado_proxy.templates.data import User
@@ -27,9 +27,9 @@ class BasicAuthenticator:
         self._passwords = {each: _password(each) for each in users}
         self._verifier = verifier
 
-    async def authenticate(self, facts: Facts, guard: SignedIn) -> User | Challenge:
+    async def authenticate(self, request: Request, guard: SignedIn) -> User | Challenge:
         """Who asks, if the guard lists the user and the password is right; raises `AuthBusy`."""
-        sent = [value for name, value in facts.headers if name.lower() == "authorization"]
+        sent = [value for name, value in request.headers if name.lower() == "authorization"]
         if not sent:
             return self._refuse("no credentials were sent")
         # Two of them say two things (RFC 9110 5.3), so neither counts.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import in_color
-from tornado_proxy.cli.given import add_log_arguments, add_request_arguments, count, given_for_all, requests_of
+from tornado_proxy.cli.given import add_log_arguments, add_request_arguments, count, request_defaults, requests_of
 from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, compiled, configured_sites, load_settings
 from tornado_proxy.cli.painting import painted
 from tornado_proxy.cli.progress import progress
@@ -18,10 +18,9 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.rules.loading import LoadedRules
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.tools.asking import Asker
-from tornado_proxy.tools.comparison import Comparer
-from tornado_proxy.tools.comparison_report import Report, to_json, to_markdown, to_text
+from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
 from tornado_proxy.tools.revisions import read_rules
+from tornado_proxy.tools.simulator import Simulator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,16 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
 
 
-def _report(arguments: argparse.Namespace) -> Report:
+def _report(arguments: argparse.Namespace) -> DiffReport:
     old = compiled(read_rules(arguments.old, arguments.new))
     new = compiled(read_rules(arguments.new, arguments.old))
     sites_of = _configured(load_settings(arguments.config)) if arguments.config else _bare(old, new, arguments)
-    given = given_for_all(arguments)
-    comparer = Comparer(Asker(sites_of(old), given), Asker(sites_of(new), given), arguments.examples)
-    traffic = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
+    defaults = request_defaults(arguments)
+    comparer = Comparer(Simulator(sites_of(old), defaults), Simulator(sites_of(new), defaults), arguments.examples)
+    log = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
     with progress("comparing") as show:
-        comparison = comparer.compare(traffic, show)
-    return Report(old.rule_sets, new.rule_sets, traffic, comparison)
+        comparison = comparer.compare(log, show)
+    return DiffReport(old.rule_sets, new.rule_sets, log, comparison)
 
 
 _SitesOf = Callable[[LoadedRules], Sequence[Site]]
@@ -77,13 +76,13 @@ def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> 
     return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
 
 
-def _text(report: Report) -> Iterable[str]:
+def _text(report: DiffReport) -> Iterable[str]:
     lines = to_text(report)
     return painted(lines) if in_color(sys.stdout) else lines
 
 
-def _json(report: Report) -> Iterable[str]:
+def _json(report: DiffReport) -> Iterable[str]:
     return [json.dumps(to_json(report), indent=2)]
 
 
-_FORMATS: Mapping[str, Callable[[Report], Iterable[str]]] = {"text": _text, "json": _json, "markdown": to_markdown}
+_FORMATS: Mapping[str, Callable[[DiffReport], Iterable[str]]] = {"text": _text, "json": _json, "markdown": to_markdown}

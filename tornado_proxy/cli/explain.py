@@ -12,25 +12,25 @@ from tornado_proxy.cli.given import (
     add_log_arguments,
     add_request_arguments,
     count,
-    given_for_all,
     given_user,
+    request_defaults,
     requests_of,
 )
 from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, configured_sites, load_rules, load_settings
 from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.config import values
-from tornado_proxy.routing.address import read_address
-from tornado_proxy.routing.errors import RequestError
-from tornado_proxy.routing.explain import Course, explain_request
-from tornado_proxy.routing.keys import RequestPath, parse_request_path
-from tornado_proxy.routing.mounts import Mounts, Site, host_name
+from tornado_proxy.routing.decide import Decision, simulate
+from tornado_proxy.routing.errors import RequestError, status_of
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Facts, query_pairs
+from tornado_proxy.routing.request import Request, read_request
+from tornado_proxy.routing.trace import trace
 from tornado_proxy.rules.testing import METHODS
-from tornado_proxy.tools import course, usage_report
-from tornado_proxy.tools.asking import Asker
-from tornado_proxy.tools.usage import count_usage
+from tornado_proxy.templates.data import User
+from tornado_proxy.tools import explain, usage
+from tornado_proxy.tools.simulator import Simulator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,40 +66,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explained(found: Sequence[Site], arguments: argparse.Namespace) -> str:
-    said = _course(Mounts(found), arguments)
+    user = given_user(arguments)
+    shown = trace(_decided(Mounts(found), arguments, user))
     if arguments.format == "json":
-        return f"{json.dumps(course.to_json(said), indent=2)}\n"
-    return course.to_text(said, configured=arguments.config is not None)
+        return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
+    return explain.to_text(shown, configured=arguments.config is not None, given=user)
 
 
 def _counted(found: Sequence[Site], arguments: argparse.Namespace) -> str:
-    traffic = requests_of(arguments.requests, [each.rules for each in found])
-    with progress("asking") as show:
-        usage = count_usage(Asker(found, given_for_all(arguments)), traffic, show)
-    report = usage_report.Report(found, traffic, usage, arguments.top)
+    log = requests_of(arguments.requests, [each.rules for each in found])
+    with progress("simulating") as show:
+        counts = usage.count_usage(Simulator(found, request_defaults(arguments)), log, show)
+    report = usage.UsageReport(found, log, counts, arguments.top)
     if arguments.format == "json":
-        return f"{json.dumps(usage_report.to_json(report), indent=2)}\n"
-    return usage_report.to_text(report)
+        return f"{json.dumps(usage.to_json(report), indent=2)}\n"
+    return usage.to_text(report)
 
 
-def _course(mounts: Mounts, arguments: argparse.Namespace) -> Course:
+def _decided(mounts: Mounts, arguments: argparse.Namespace, user: User | None) -> Decision:
     # Like a request line: bytes, each a character.
     typed = os.fsencode(arguments.path).decode("latin-1")
     try:
-        address = read_address(typed)
-        path = parse_request_path(address.path)
+        request = read_request(typed, arguments.method, arguments.host, tuple(arguments.header))
     except RequestError as error:
-        # It leads nowhere as it was typed, which is what there is to show.
-        return Course((Refuse(error.status, str(error)),), Facts(arguments.method, RequestPath(arguments.path)))
-    facts = Facts(
-        arguments.method,
-        path,
-        host_name(address.authority) if address.authority else arguments.host,
-        address.query,
-        query_pairs(address.query),
-        tuple(arguments.header),
-    )
-    return explain_request(mounts, facts, given_user(arguments), arguments.file_name)
+        # The path is shown as it was typed: there is nothing else to show.
+        refused = Refuse(status_of(error) or 400, str(error))
+        return Decision(Request(arguments.method, path=RequestPath(arguments.path)), (refused,))
+    return simulate(mounts, request, user, arguments.file_name)
 
 
 def _found(arguments: argparse.Namespace) -> Sequence[Site]:

@@ -13,8 +13,7 @@ from tornado_proxy.cli.painting import painted
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
-from tornado_proxy.tools.formatting import Formatted, difference, formatted
-from tornado_proxy.tools.replacing import replace_file
+from tornado_proxy.tools.formatting import Formatted, difference, formatted, replace_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,14 +10,14 @@ from tornado_proxy.cli.loading import Ended
 from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.routing.mounts import host_name
+from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.hosts import host_objection
 from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.templates.data import User
-from tornado_proxy.tools.asking import Given
-from tornado_proxy.tools.traffic import Traffic, UnreadableLog, open_log, read_traffic
+from tornado_proxy.tools.request_log import RequestLog, UnreadableLog, open_log, read_log
+from tornado_proxy.tools.simulator import RequestDefaults
 
 
 def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:
@@ -56,17 +56,17 @@ def given_user(arguments: argparse.Namespace) -> User | None:
     return User(arguments.user, kind, arguments.email, arguments.user_groups)
 
 
-def given_for_all(arguments: argparse.Namespace) -> Given:
+def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
     """What is said of all requests of a log."""
-    return Given(given_user(arguments), arguments.host, tuple(arguments.header))
+    return RequestDefaults(given_user(arguments), arguments.host, tuple(arguments.header))
 
 
-def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> Traffic:
+def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
     """The requests of a log, as far as rules can tell them apart; raises `Ended`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with open_log(path) as file, progress("reading") as show:
-            return read_traffic(file, show, queries=queries)
+            return read_log(file, show, queries=queries)
     except UnreadableLog as error:
         raise Ended(ExitStatus.FAILED, f"`{path}` cannot be read: {error}") from error
 

@@ -269,7 +269,7 @@ def _told(report: Report, name: str, stream: TextIO) -> ExitStatus:
 
 def _write(job: _Job, fixed: Fixed) -> None:
     from tornado_proxy.lint.fixing import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.replacing import replace_file  # noqa: PLC0415 - for `--fix` only
+    from tornado_proxy.tools.formatting import replace_file  # noqa: PLC0415 - for `--fix` only
 
     files = changed(job.files, fixed.files)
     for file in files.values():

@@ -12,8 +12,7 @@ from tornado_proxy.cli.loading import Ended, configured_sites, default_places, l
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.rules.patterns import Pattern, PatternError, compile_pattern
 from tornado_proxy.templates.data import TargetData
-from tornado_proxy.tools.ruletest_report import summary, to_json, to_text
-from tornado_proxy.tools.ruletests import TestRun, run_tests
+from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,8 +80,6 @@ def _json(result: TestRun, coverage: bool) -> str:  # noqa: FBT001 - a row of th
 
 
 def _junit(result: TestRun, _coverage: bool) -> str:  # noqa: FBT001 - the same
-    from tornado_proxy.tools.junit import to_junit  # noqa: PLC0415 - an XML library, for this form only
-
     return to_junit(result)
 
 

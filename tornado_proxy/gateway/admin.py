@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
-from tornado_proxy.routing.mounts import host_name
+from tornado_proxy.routing.request import host_name
 
 PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics")
 

@@ -1,4 +1,4 @@
-"""One request and its answer: from its facts to the event that tells what became of it, in one line of steps."""
+"""One request and its answer: it is read, decided, performed and sent, and one event says what became of it."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from dataclasses import dataclass, field
 
 from tornado.httputil import HTTPServerRequest
 
-from tornado_proxy.gateway.admission import admit
-from tornado_proxy.gateway.answer import Answer, Outcome, page
+from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.gateway.answer import Answer, page
 from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.errors import Departed
-from tornado_proxy.gateway.facts import read_facts, shown_path
-from tornado_proxy.gateway.failures import Refusal, refusal
+from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
-from tornado_proxy.gateway.intake import announced_form, store_file
-from tornado_proxy.gateway.perform import Scene, perform
+from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
+from tornado_proxy.gateway.upload import UploadForm, read_upload
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure
-from tornado_proxy.routing.errors import RequestError
-from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.mounts import Routed
-from tornado_proxy.routing.plan import Receive
-from tornado_proxy.routing.planner import Planned, plan, plan_upload, upload_path
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.decide import Decision, NameFile, Question, decide
+from tornado_proxy.routing.errors import STATUSES, RequestError
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import read_request, shown_path
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
+
+_CLIENT_CLOSED = STATUSES["Departed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,88 +50,81 @@ class Exchange:
         self._reply = reply
         self._generation = generation
         self._emit = emit
-        self._facts: Facts | None = None
-        self._routed: Routed | None = None
-        self._user: User | None = None
-        self._planned: Planned | None = None
+        self._decision: Decision | None = None  # as far as it got
+        self._upload: UploadForm | None = None
 
     async def run(self) -> None:
-        """Answer the request and tell what became of it; raises nothing but cancellation."""
-        outcome = await self._outcome()
-        error = await self._send(outcome)
-        if error is not None and not self._reply.started and not isinstance(error, Departed):
-            # Nothing has been said yet, so the failure can still be answered as one.
+        """Answer the request and emit what became of it; raises nothing but cancellation."""
+        try:
+            outcome = await self._outcome()
+        except Exception as error:  # noqa: BLE001 - the client gets an answer and the operator a reason, whatever it is
             outcome = self._refusal(error)
-            error = await self._send(outcome)
+        failed = await self._send(outcome)
+        if failed is not None and not self._reply.started and not isinstance(failed, Departed):
+            # Nothing was sent yet, so the failure can still be answered as one.
+            outcome = self._refusal(failed)
+            failed = await self._send(outcome)
         broken = None
-        if error is not None:
+        if failed is not None:
             self._reply.cut()
-            broken = self._refusal(error).reason
+            broken = self._refusal(failed).reason
         self._emit(self._event(outcome, broken))
 
     async def _outcome(self) -> Outcome:
-        try:
-            return await self._answer()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
-            return self._refusal(error)
-
-    async def _answer(self) -> Outcome:
         if self._incoming.mistake is not None:
             raise self._incoming.mistake
-        self._facts = facts = read_facts(self._incoming.request, self._incoming.method)
-        self._routed = routed = self._generation.parts.mounts.find(facts.host, facts.path)
-        if routed is None:
-            return Refusal(404, "no target is mounted there")
-        # A method that is not enabled is told before anyone is asked to sign in for it.
-        if facts.method in routed.site.target.actions.methods:
-            refused = await self._admit(routed, facts, facts.path)
-            if refused is not None:
-                return refused
-        self._planned = plan(routed, facts, self._user)
-        scene = self._scene(routed, facts)
-        return await (perform(self._planned.plan, scene) if self._planned.plan else self._receive(scene))
+        decision = await self._decide()
+        if decision.match is None:
+            (refused,) = decision.plan
+            assert isinstance(refused, Refuse)
+            return refusal_of(refused)
+        parts, headers = self._generation.parts, self._incoming.request.headers
+        store = self._generation.store(decision.match.site.target.name)
+        context = RequestContext(decision.request, decision.match, store, parts.pages, headers, self._upload)
+        return await perform(decision.plan, context)
 
-    async def _receive(self, scene: Scene) -> Outcome:
-        """Take an upload in: its form names the file, and so the path that must be allowed and planned once more."""
-        routed, facts, parts = scene.routed, scene.facts, self._generation.parts
-        limit, max_size = parts.settings.limits.max_form_field_size, routed.site.target.actions.put.max_size
-        form = announced_form(scene.headers, self._incoming.body, limit, max_size)
-        file = await form.file()
-        refused = await self._admit(routed, facts, upload_path(facts.path, file.file_name))
-        if refused is not None:
-            return refused
-        self._planned = plan_upload(routed, facts, self._user, file.file_name)
-        match self._planned.plan:
-            case (Receive() as attempt,):
-                return await store_file(attempt, form, file, scene)
-            case refusing:
-                return await perform(refusing, scene)
+    async def _decide(self) -> Decision:
+        """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
+        incoming = self._incoming.request
+        host, headers = incoming.headers.get("Host", ""), tuple(incoming.headers.get_all())
+        address = incoming.remote_ip or ""
+        request = read_request(incoming.uri or "", self._incoming.method, host, headers, incoming.protocol, address)
+        self._decision = Decision(request, ())
+        steps, answer = decide(self._generation.parts.mounts, request), None
+        while True:
+            try:
+                question = steps.send(answer)
+            except StopIteration as end:
+                decision: Decision = end.value
+                self._decision = decision
+                return decision
+            self._decision = question.so_far
+            answer = await self._answer(question)
 
-    async def _admit(self, routed: Routed, facts: Facts, path: RequestPath) -> Refusal | None:
-        guard = routed.site.access.guard(path, facts.method)
-        admitted = await admit(guard, facts, self._generation.parts.authenticators)
-        if isinstance(admitted, Refusal):
-            return admitted
-        self._user = admitted or self._user
-        return None
-
-    def _scene(self, routed: Routed, facts: Facts) -> Scene:
-        store = self._generation.store(routed.site.target.name)
-        return Scene(facts, routed, store, self._generation.parts.pages, self._incoming.request.headers)
+    async def _answer(self, question: Question) -> User | Refuse | str:
+        """Answer a question of the decision; raises `AuthBusy`, and what is wrong with a form."""
+        if isinstance(question, NameFile):
+            headers, limits = self._incoming.request.headers, self._generation.parts.settings.limits
+            limit, max_size = limits.max_form_field_size, question.max_size
+            self._upload = await read_upload(headers, self._incoming.body, limit, max_size)
+            return self._upload.file.file_name
+        guard = question.guard
+        found = await self._generation.parts.authenticators[guard.provider].authenticate(question.so_far.request, guard)
+        return Refuse(401, found.reason, challenge=found.header) if isinstance(found, Challenge) else found
 
     async def _send(self, outcome: Outcome) -> Exception | None:
         """Send an outcome; what kept it from arriving whole is returned."""
         try:
-            if isinstance(outcome, Refusal) and outcome.status == Departed.status:
+            if isinstance(outcome, Refusal) and outcome.status == _CLIENT_CLOSED:
                 self._reply.cut()
             else:
                 await self._reply.send(self._page(outcome) if isinstance(outcome, Refusal) else outcome)
-        except Exception as error:  # noqa: BLE001 - told by the caller, which knows whether it can still be answered
+        except Exception as error:  # noqa: BLE001 - the caller knows whether it can still be answered
             return error
         return None
 
     def _page(self, refused: Refusal) -> Answer:
-        query = dict(reversed(self._facts.query)) if self._facts else {}
+        query = dict(reversed(self._decision.request.query)) if self._decision else {}
         form = choose(FAILURE_FORMS, self._incoming.request.headers.get("Accept"), query.get("format"))
         failure = Failure(refused.status, refused.message(self._incoming.method), self._incoming.id)
         return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
@@ -150,20 +142,22 @@ class Exchange:
         return Served(self._asked(), outcome.status, *counts, complete=broken is None, reason=broken)
 
     def _asked(self) -> RequestRecord:
-        incoming, planned = self._incoming, self._planned
-        readable = incoming.mistake is None
-        rewritten = planned.rewritten if planned else None
-        rewrite = rewritten.rewrite if rewritten else planned.failure.rewrite if planned and planned.failure else None
+        incoming, decision = self._incoming, self._decision
+        client = incoming.request.remote_ip or ""
+        if decision is None:
+            # Not the method and path of a head that could not be read: they may be anything, secrets too.
+            method, path = ("", "") if incoming.mistake else (incoming.method, shown_path(incoming.request.uri or ""))
+            return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
         return RequestRecord(
             request_id=incoming.id,
             at=incoming.at,
-            client=incoming.request.remote_ip or "",
-            method=incoming.method if readable else "",
-            host=self._facts.host if self._facts else "",
-            path=self._facts.path if self._facts else shown_path(incoming.request) if readable else "",
+            client=client,
+            method=decision.request.method,
+            host=decision.request.host,
+            path=decision.request.path,
             generation=self._generation.number,
-            target=self._routed.site.target.name if self._routed else None,
-            key=rewritten.key if rewritten else None,
-            rule=rewrite.label if rewrite else None,
-            user=self._user.username if self._user else None,
+            target=decision.match.site.target.name if decision.match else None,
+            key=decision.rewritten.key if decision.rewritten else None,
+            rule=decision.rewrite.label if decision.rewrite else None,
+            user=decision.user.username if decision.user else None,
         )

@@ -9,11 +9,10 @@ from typing import assert_never, cast
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
-from tornado_proxy.gateway.answer import Answer, Streamed, Whole
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole
 from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.connection import Connection
 from tornado_proxy.gateway.errors import Departed
-from tornado_proxy.gateway.failures import Headers
 
 _PIECE = 64 * 1024  # bytes; a client is expected to take so many within the send timeout
 

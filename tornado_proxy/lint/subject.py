@@ -91,7 +91,7 @@ class TargetRules:
         """The target as its templates see it."""
         if self.configured is None:
             return TargetData(name=self.name)
-        from tornado_proxy.routing.data import target_data  # noqa: PLC0415 - for a configuration only
+        from tornado_proxy.routing.mounts import target_data  # noqa: PLC0415 - for a configuration only
 
         return target_data(self.configured)
 

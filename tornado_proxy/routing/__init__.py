@@ -1,5 +1,4 @@
-"""A request becomes a plan: which target, which key, who may, and what to try in which order. Pure.
+"""A request becomes a plan: which target, who may use it, which object key, and what to try in which order. Pure.
 
-Nouns: a *request path* is decoded once; a *mount* leads it to a target and a *key*; *access* says who may; the rule
-set rewrites the key; an *object key* is what S3 sees; a *plan* is a sequence of *attempts*, the last of which answers.
+`decide` is the one way from a `Request` to its `Decision`; the other modules hold the steps, and `trace` explains one.
 """

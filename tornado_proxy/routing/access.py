@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.model import BasicUser, Resource
-from tornado_proxy.routing.globs import path_expression
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.patterns import Pattern, compile_pattern
+
+_GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
+
+_GLOB_MEANING = {
+    "/**": "(?:/.*)?",  # any number of whole segments, even zero: `/m/**` covers `/m`, as a mount does
+    "**": ".*",
+    "*": "[^/]*",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +97,13 @@ def _guard(resource: Resource) -> Guard:
         return Anyone()
     # A resource that names no way to sign in lets nobody pass: a gap in a configuration never opens a door.
     return SignedIn(resource.provider, resource.users) if resource.provider else Nobody()
+
+
+def path_expression(glob: str) -> str:
+    """Returns the expression in Go's syntax that matches the paths a glob covers.
+
+    `*` is any part of one segment, `**` any number of segments, all else stands for itself. `/public/**` covers
+    `/public`, `/public/` and everything below; `/**` covers all.
+    """
+    parts = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))
+    return rf"\A(?s:{''.join(parts)})\z"

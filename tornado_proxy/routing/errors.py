@@ -1,25 +1,26 @@
-"""What can be wrong with a request before anything is asked of S3; each knows the status that answers it.
+"""What can be wrong with a request before S3 is asked, and the one table of the statuses that answer every error.
 
 RequestError
-├── BadAddress     the request line names neither a path nor an absolute address     → 400
-├── BadPath        the path is no percent-encoded UTF-8, or holds what no key may    → 400
-├── BadFileName    an upload's file has no name that could end a key                 → 400
-└── KeyTooLong     prefix and key together are more than S3 takes                    → 400
+├── BadAddress     the request line has neither a path nor an absolute address
+├── BadPath        the path is not percent-encoded UTF-8, or holds what no key may hold
+├── BadFileName    an upload's file has no name that could end a key
+└── KeyTooLong     prefix and key together are longer than S3 allows
+
+`gateway.errors` adds what HTTP itself can get wrong.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
 
 
 class RequestError(Exception):
-    """A request that cannot be meant; the text is the fact, for the log and explain, never for a client."""
-
-    status: ClassVar[int] = 400
+    """A request that cannot be answered as it stands; the text is for the log and explain, never for a client."""
 
 
 class BadAddress(RequestError):
-    """A request line that names neither a path nor an absolute address (RFC 9112 3.2)."""
+    """A request line that has neither a path nor an absolute address (RFC 9112 3.2)."""
 
 
 class BadPath(RequestError):
@@ -31,4 +32,42 @@ class BadFileName(RequestError):
 
 
 class KeyTooLong(RequestError):
-    """An object key of more bytes than S3 takes."""
+    """An object key of more bytes than S3 allows."""
+
+
+# By name: the errors live in four layers, and only the lowest of them may be imported here.
+STATUSES: Mapping[str, int] = MappingProxyType(
+    {
+        # RequestError: what the client sent
+        "RequestError": 400,
+        "BodyTimeout": 408,
+        "FormTooLarge": 413,
+        "NotAForm": 415,
+        "HeadTooLarge": 431,
+        "Departed": 499,  # nobody sees it; operators know it from nginx
+        # RewriteError: what the rules made of the key
+        "RefusedResult": 400,  # the client chose what the template inserted
+        "UserRequired": 403,
+        "TemplateFailed": 500,
+        # StorageError: what the store answered
+        "NotModified": 304,
+        "AccessDenied": 403,
+        "ObjectMissing": 404,
+        "ObjectExists": 409,
+        "PreconditionFailed": 412,
+        "TooLarge": 413,
+        "RangeUnsatisfiable": 416,
+        "BucketMissing": 502,
+        "StorageError": 502,
+        "Busy": 503,
+        "TimedOut": 504,
+        # The sign-in
+        "AuthBusy": 503,
+    }
+)
+"""The status that answers an error, by the name of its class; a subclass without a row has its parent's."""
+
+
+def status_of(error: Exception) -> int | None:
+    """Returns the status that answers an error; None for a defect of ours, which no row names."""
+    return next((STATUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in STATUSES), None)

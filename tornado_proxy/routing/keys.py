@@ -7,8 +7,8 @@ from typing import NewType
 from urllib.parse import unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.errors import BadPath, KeyTooLong
-from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, Key, path_objection
+from tornado_proxy.routing.errors import BadFileName, BadPath, KeyTooLong
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
 
 RequestPath = NewType("RequestPath", str)
 """What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
@@ -20,32 +20,40 @@ _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def parse_request_path(raw: str) -> RequestPath:
-    """The path of a request, from the raw text before its `?`; raises `BadPath`.
+    """Decodes the path of a request from the raw text before its `?`; raises `BadPath`.
 
     Each character of `raw` is one byte of the request line (latin-1), as Tornado hands it over; bytes beyond ASCII
     that a client left unescaped are read as the UTF-8 that they must be. `+` is a plus, `%2F` is a slash, `//` stays.
     """
     if not raw.startswith("/"):
         raise BadPath("the path does not begin with `/`")
-    path = _decoded(raw)
+    try:
+        sent = raw.encode("latin-1")
+        if _BROKEN_ESCAPE.search(sent):
+            raise BadPath("the path contains a `%` without two hexadecimal digits")
+        path = unquote_to_bytes(sent).decode()
+    except UnicodeError as error:
+        raise BadPath("the path is not valid UTF-8") from error
     reason = path_objection(path)
     if reason is not None:
         raise BadPath(f"the path {reason}")
     return RequestPath(path)
 
 
-def _decoded(raw: str) -> str:
-    try:
-        sent = raw.encode("latin-1")
-        if _BROKEN_ESCAPE.search(sent):
-            raise BadPath("the path contains a `%` without two hexadecimal digits")
-        return unquote_to_bytes(sent).decode()
-    except UnicodeError as error:
-        raise BadPath("the path is not valid UTF-8") from error
+def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
+    r"""Returns the path of an upload: the directory's and the file's name after its last `/`; raises `BadFileName`.
+
+    Access is checked for it once more, and `Location` names it. A `\` is a character like any other.
+    """
+    name = file_name.rpartition("/")[2]
+    reason = segment_objection(name)
+    if reason is not None:
+        raise BadFileName(f"the file's name {reason}")
+    return RequestPath(directory + name)
 
 
 def object_key(bucket: Bucket, key: Key) -> ObjectKey:
-    """What S3 sees of a key: the prefix in front, the key's own leading slash off; raises `KeyTooLong`."""
+    """Joins a bucket's prefix and a key without its leading slash; raises `KeyTooLong`."""
     joined = f"{'/' if bucket.leading_slash else ''}{bucket.prefix}{key[1:]}"
     if len(joined.encode()) > LONGEST_OBJECT_KEY:
         raise KeyTooLong(f"the object key is longer than {LONGEST_OBJECT_KEY} bytes")

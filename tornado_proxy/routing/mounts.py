@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.data import target_data
-from tornado_proxy.routing.globs import host_expression
 from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import RuleSet
@@ -19,8 +18,6 @@ from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.templates.data import TargetData
 
 _ANY_HOST = ""
-
-_PORT = re.compile(r":[0-9]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +28,11 @@ class Site:
     rules: RuleSet
     access: Access = field(compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
+    methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
+        object.__setattr__(self, "methods", self.target.actions.methods)
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:
@@ -42,7 +41,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class RouteMatch:
     """Where a request led: the site, the mount path that matched (it ends in `/`), and the key below it.
 
     A request for the mount path without its closing slash has the key `/` too: only its path tells the two apart.
@@ -69,18 +68,17 @@ class Mounts:
         by_host: dict[str, list[_Entry]] = {}
         for each in (each for each in entries if "*" not in each.host):
             by_host.setdefault(each.host, []).append(each)
+        self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
-    def find(self, host: str, path: RequestPath) -> Routed | None:
+    def find(self, host: str, path: RequestPath) -> RouteMatch | None:
         """The site that a host (no port, lower case) and a path lead to; None where there is none."""
         # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
         slashed = path if path.endswith("/") else f"{path}/"
-        entry = self._find(host, slashed) or self._patterns.find(host, slashed) or self._find(_ANY_HOST, slashed)
-        return Routed(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
-
-    def _find(self, host: str, slashed: str) -> _Entry | None:
-        paths = self._by_host.get(host)
-        return paths.find(slashed) if paths else None
+        exact = self._by_host.get(host)
+        entry = exact.find(slashed) if exact else None
+        entry = entry or self._patterns.find(host, slashed) or self._any_host.find(slashed)
+        return RouteMatch(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
 
 
 class _Paths:
@@ -92,7 +90,11 @@ class _Paths:
         self._lengths = sorted({len(path) for path in self._entries}, reverse=True)
 
     def find(self, slashed: str) -> _Entry | None:
-        return next((found for length in self._lengths if (found := self._entries.get(slashed[:length]))), None)
+        for length in self._lengths:
+            found = self._entries.get(slashed[:length])
+            if found:
+                return found
+        return None
 
 
 class _Patterns:
@@ -104,7 +106,7 @@ class _Patterns:
         self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
 
     def find(self, host: str, slashed: str) -> _Entry | None:
-        found = self._first_match.find(f"{host} {slashed}")
+        found = self._first_match.find(f"{host} {slashed}") if self._entries else None
         return self._entries[found[0]] if found else None
 
 
@@ -113,9 +115,22 @@ def _host_key(site: Site) -> str:
     return _ANY_HOST if host == "*" else host
 
 
-def host_name(authority: str) -> str:
-    """The host of a Host header or an address: no port, no brackets of an IPv6 address, no final dot, lower case."""
-    # A second colon belongs to an IPv6 address: there a port can stand behind brackets only (RFC 3986 3.2.2).
-    bare = authority.count(":") > 1 and not authority.startswith("[")
-    host = authority if bare else _PORT.sub("", authority)
-    return host.removeprefix("[").removesuffix("]").removesuffix(".").lower()
+def host_expression(pattern: str) -> str:
+    """Returns the expression of a host pattern, without anchors: `*` is a part of a name, dots too, never empty."""
+    return "[^/]+".join(re.escape(part) for part in pattern.split("*"))
+
+
+def target_data(target: Target) -> TargetData:
+    """Returns a target as templates read it."""
+    bucket = target.bucket
+    return TargetData(
+        name=target.name,
+        bucket_name=bucket.name,
+        bucket_prefix=bucket.prefix,
+        bucket_region=bucket.region,
+        bucket_s3_endpoint=bucket.s3_endpoint or "",
+        bucket_list_max_keys=bucket.list_max_keys,
+        bucket_disable_ssl=bucket.disable_ssl,
+        mount_host=target.mount.host,
+        mount_paths=target.mount.paths,
+    )

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import quote
 
-from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.errors import KeyTooLong
+from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
+from tornado_proxy.routing.mounts import RouteMatch
+from tornado_proxy.routing.request import Request
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.semantics.percent import path_reference
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """Answer with the object; hand over if there is none. `index` tells an index document from a file asked for."""
+    """Answer with the object; hand over if there is none. `index` marks an index document."""
 
     key: ObjectKey
     index: bool = False
@@ -17,10 +26,17 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """Answer with a listing of a directory; hand over if nothing is there, unless it is the mount's root."""
+    """Answer with a listing of a directory; hand over if it does not exist, unless it is the mount's root."""
 
     prefix: ObjectKey
     root: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadForm:
+    """Read the form of an upload; the rest of the plan needs its file's name."""
+
+    max_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +74,106 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with an error; `reason` is for the log and explain, never for the client."""
+    """Answer with an error; `reason` is for the log and explain, never for the client.
+
+    `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401.
+    """
 
     status: int
     reason: str
     allow: tuple[str, ...] = ()
+    challenge: str | None = None
 
 
-Attempt = Serve | Browse | Receive | Remove | Sign | Redirect | Refuse
+Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | Refuse
 
 Plan = tuple[Attempt, ...]
-"""Attempts in order; the last is one that always answers. Empty only for an upload whose file is yet to be named."""
+"""Attempts in order; the last is one that always answers."""
+
+_NO_OBJECT = Refuse(404, "no object at this key")
+_NO_DIRECTORY = Refuse(404, "no objects below this key")
+_LISTING_DISABLED = Refuse(403, "listing is disabled")
+_BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
+
+# All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
+_QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
+
+
+def plan_early(match: RouteMatch, request: Request) -> Plan:
+    """Plans what no rule can change: slash redirects, refused directories, uploads without a name; else empty."""
+    # The mount path without its closing slash is a directory too, but not spelt as one.
+    is_bare_mount = match.key == "/" and not request.is_directory
+    match request.method:
+        case "PUT":
+            if not request.is_directory:
+                return (Refuse(400, "the path of an upload does not end in `/`"),)
+            return (ReadForm(match.site.target.actions.put.max_size),)
+        case "DELETE":
+            return (Refuse(403, "a directory cannot be deleted"),) if request.is_directory or is_bare_mount else ()
+        case _:
+            return (Redirect(_slashed(request)),) if is_bare_mount else ()
+
+
+def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
+    """Plans a request whose key was rewritten; `path` holds the file name of an upload. Raises `KeyTooLong`."""
+    return _PLANNERS[request.method](match, request, path, key)
+
+
+def _plan_read(match: RouteMatch, request: Request, _path: RequestPath, key: Key) -> Plan:
+    return (_browse if request.is_directory else _serve)(match, request, key)
+
+
+def _browse(match: RouteMatch, _request: Request, key: Key) -> Plan:
+    target = match.site.target
+    get, prefix = target.actions.get, object_key(target.bucket, key)
+    index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
+    opening = (Serve(index, index=True),) if index else ()
+    if get.disable_listing:
+        return (*opening, _LISTING_DISABLED)
+    return (*opening, Browse(prefix, root=match.key == "/"), _NO_DIRECTORY)
+
+
+def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:
+    if key.endswith("/"):
+        return (Refuse(404, _BECAME_A_DIRECTORY),)
+    target = match.site.target
+    get, found = target.actions.get, object_key(target.bucket, key)
+    signed = get.redirect_to_signed_url and request.method == "GET"
+    opening = Sign(found, get.signed_url_expiration) if signed else Serve(found)
+    redirects = get.redirect_with_trailing_slash_for_not_found_file
+    below = _key_if_any(target.bucket, f"{key}/") if redirects else None
+    return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
+
+
+def _plan_upload(match: RouteMatch, _request: Request, path: RequestPath, key: Key) -> Plan:
+    if key.endswith("/"):
+        return (Refuse(403, _BECAME_A_DIRECTORY),)
+    target = match.site.target
+    put = target.actions.put
+    return (Receive(object_key(target.bucket, key), path_reference(path), put.allow_override, put.max_size),)
+
+
+def _plan_delete(match: RouteMatch, _request: Request, _path: RequestPath, key: Key) -> Plan:
+    if key.endswith("/"):
+        return (Refuse(403, _BECAME_A_DIRECTORY),)
+    return (Remove(object_key(match.site.target.bucket, key)),)
+
+
+_PLANNERS: Mapping[str, Callable[[RouteMatch, Request, RequestPath, Key], Plan]] = MappingProxyType(
+    {"GET": _plan_read, "HEAD": _plan_read, "PUT": _plan_upload, "DELETE": _plan_delete}
+)
+
+
+def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
+    """Returns an object key, or None where S3 can hold no such key: then there is nothing to look for."""
+    try:
+        return object_key(bucket, Key(key))
+    except KeyTooLong:
+        return None
+
+
+def _slashed(request: Request) -> str:
+    """Returns the request path with a closing slash, its query kept."""
+    path = path_reference(f"{request.path}/")
+    query = quote(request.raw_query.encode("latin-1"), safe=_QUERY_AS_IT_IS)
+    return f"{path}?{query}" if query else path

@@ -1,34 +1,109 @@
-"""The facts of a request: read once at the edge, pure ever after."""
+"""What a request says: read once from its request line and headers, and never read again."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.errors import BadAddress
+from tornado_proxy.routing.keys import RequestPath, parse_request_path
+from tornado_proxy.templates.data import RequestData
+
+# RFC 9112 3.2.2, with a host and a port as RFC 3986 3.2 has them. User information is left out: RFC 9110 4.2.4 has
+# recipients treat it as an error.
+_AUTHORITY = r"(?:\[[^/?#@\[\]]+\]|[^/?#@\[\]:]+)(?::[0-9]*)?"
+_ABSOLUTE = re.compile(
+    rf"https?://(?P<authority>{_AUTHORITY})(?P<rest>/[^?]*)?(?:\?(?P<query>.*))?", re.IGNORECASE | re.DOTALL
+)
+
+_PORT = re.compile(r":[0-9]*\Z")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a request says: its path decoded, its host without port and in lower case, all else as sent."""
+class Request(RequestData):
+    """A request as templates read it: its path decoded, its host without port and in lower case, all else as sent."""
 
-    method: str
-    path: RequestPath
-    host: str = ""
-    raw_query: str = ""
-    query: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
-    scheme: str = "http"
-    remote_address: str = ""
+    path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
 
     @property
     def is_directory(self) -> bool:
-        """Whether a directory is asked for: the path ends in `/`."""
+        """Whether it asks for a directory: its path ends in `/`."""
         return self.path.endswith("/")
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A raw path and a raw query, neither decoded; `authority` replaces the Host header where it is given."""
+
+    path: str
+    query: str = ""
+    authority: str | None = None
+
+
+def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connection say
+    target: str,
+    method: str = "GET",
+    host: str = "",
+    headers: tuple[tuple[str, str], ...] = (),
+    scheme: str = "http",
+    remote_address: str = "",
+) -> Request:
+    """Reads a request from the target of its request line (RFC 9112 3.2) and its Host; raises `RequestError`."""
+    address = read_address(target)
+    return Request(
+        method,
+        host_name(address.authority or host),
+        parse_request_path(address.path),
+        address.query,
+        query_pairs(address.query) if address.query else (),
+        headers,
+        scheme,
+        remote_address,
+    )
+
+
+def read_address(target: str) -> Address:
+    """Splits the target of a request line: a path with its query, or an absolute address as proxies are sent.
+
+    Raises `BadAddress` for all else, such as the `*` of OPTIONS and the `host:port` of CONNECT.
+    """
+    if target.startswith("/"):
+        path, _, query = target.partition("?")
+        return Address(path, query)
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise BadAddress("the request has neither a path nor an absolute address")
+    # RFC 9110 4.2.3: an empty path is the same as `/`.
+    return Address(absolute["rest"] or "/", absolute["query"] or "", absolute["authority"])
+
+
+def shown_path(target: str) -> str:
+    """Returns the path as sent, for the log of a request that cannot be read.
+
+    Where there is no path, it is the target without its query and without what stands before an `@`: that may be user
+    information (RFC 9110 4.2.4), wherever in a malformed address it ended up.
+    """
+    try:
+        return read_address(target).path
+    except BadAddress:
+        start, _, rest = target.rpartition("@")
+        scheme = _SCHEME.match(start)
+        return _QUERY.sub("", f"{scheme[0]}{rest}" if scheme else rest)
+
+
+def host_name(authority: str) -> str:
+    """Returns the host of a Host header or an address: no port, no IPv6 brackets, no final dot, lower case."""
+    # A second colon belongs to an IPv6 address: there a port can stand behind brackets only (RFC 3986 3.2.2).
+    bare = authority.count(":") > 1 and not authority.startswith("[")
+    host = authority if bare else _PORT.sub("", authority)
+    return host.removeprefix("[").removesuffix("]").removesuffix(".").lower()
+
+
 def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
-    """The names and values of a query, decoded, in order; `+` is a space here, and bytes that are no UTF-8 are U+FFFD.
+    """Decodes the names and values of a query, in order; `+` is a space, and bytes that are not UTF-8 are U+FFFD.
 
     Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`.
     """

@@ -17,11 +17,15 @@ from tornado_proxy.templates.errors import MissingUserError, RenderError
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What became of a key: the new key, and the rewrite that made it with its captures; None if none matched."""
+    """What became of a key: the new key, and the rewrite that made it with its captures and its template's raw result.
+
+    The three are None where no rewrite matched.
+    """
 
     key: Key
     rewrite: Rewrite | None = None
     captures: Captures | None = None
+    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class RuleSet:
         if found is None:
             return Rewritten(Key(data.key))
         rewrite, captures, text = found
-        return Rewritten(_checked(text, data, rewrite), rewrite, captures)
+        return Rewritten(_checked(text, data, rewrite), rewrite, captures, text)
 
     def render(self, data: TargetKeyRewriteData) -> tuple[Rewrite, Captures, str] | None:
         """The first rewrite that matches, its captures and its raw result, unchecked; None where none matches."""
@@ -100,7 +104,7 @@ def _checked(text: str, data: TargetKeyRewriteData, rewrite: Rewrite) -> Key:
         key += "/"
     reason = objection(key)
     if reason is not None:
-        raise RefusedResult(f"the result {reason}", rewrite, key)
+        raise RefusedResult(f"the result {reason}", rewrite, text)
     return Key(key)
 
 

@@ -1,10 +1,15 @@
-"""Rule files in their one canonical layout, and what would change in each."""
+"""Rule files in their canonical layout, what would change in each, and the safe replacement of a file."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import os
+import stat
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -52,3 +57,23 @@ def _lines(data: bytes) -> list[str]:
     """Lines with their ends: only LF ends one, and a byte order mark is shown."""
     lines = data.decode(errors="replace").split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Give a file new content, its mode and where possible its owner kept; a link stays one. Raises `OSError`."""
+    place = path.resolve(strict=True)
+    was = place.stat()
+    # A name that begins with a dot is no rule file, whoever looks into the directory at this moment.
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            with contextlib.suppress(PermissionError):
+                os.fchown(handle, was.st_uid, was.st_gid)
+            os.fchmod(handle, stat.S_IMODE(was.st_mode))
+            file.flush()
+            os.fsync(handle)
+        Path(name).replace(place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -113,7 +113,7 @@ def _open_globs(configured: Target) -> Iterable[str]:
 
 def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) -> Iterator[str]:
     """Keys of an anchored source, below a mount, whose paths a glob covers."""
-    from tornado_proxy.routing.globs import path_expression  # noqa: PLC0415 - for a configuration only
+    from tornado_proxy.routing.access import path_expression  # noqa: PLC0415 - for a configuration only
 
     text = rewrite.pattern.text
     if not text.startswith("^") or "|" in text:

@@ -1,8 +1,10 @@
-"""What rule tests came to, for people and for programs: what `test` prints."""
+"""What `test` prints: the outcomes of rule tests, for people, for programs, and as JUnit's XML for CI systems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tornado_proxy.lang.columns import width
@@ -10,16 +12,101 @@ from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.layout import group_lines
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.model import RuleTest
-from tornado_proxy.rules.verdict import TestOutcome
-from tornado_proxy.templates.data import Captures
-from tornado_proxy.tools.ruletests import Coverage, TargetRun, TestRun
-from tornado_proxy.tools.showing import group_rows, groups_json, rewrite_json, section
+from tornado_proxy.rules.model import RuleSet, RuleTest
+from tornado_proxy.rules.patterns import Pattern
+from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.verdict import TestOutcome, evaluate
+from tornado_proxy.templates.data import Captures, TargetData
+from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1
 """Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
 
 _GUTTER = 12
+
+# What XML 1.0 cannot hold (section 2.2, Char) and `visible` lets through.
+_NO_XML = re.compile("[\ufffe\uffff]")
+_STAND_IN = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRun:
+    """The outcomes of one target's tests, in order."""
+
+    rule_set: RuleSet
+    outcomes: tuple[TestOutcome, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(not each.passed for each in self.outcomes)
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which of the rewrites took the key of a test, whatever came of it."""
+        reached = {each.rewrite.number for each in self.outcomes if each.rewrite}
+        missed = tuple(each for each in self.rule_set.rewrites if each.number not in reached)
+        return Coverage(len(self.rule_set.rewrites), missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many rewrites there are, and which of them no test reaches."""
+
+    rewrites: int
+    missed: tuple[Rewrite, ...] = ()
+
+    @property
+    def percent(self) -> float:
+        """The part that is reached; all of nothing is."""
+        return 100 * (self.rewrites - len(self.missed)) / self.rewrites if self.rewrites else 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """All targets' outcomes."""
+
+    __test__ = False  # the name is the language's, not pytest's
+
+    targets: tuple[TargetRun, ...]
+
+    @property
+    def total(self) -> int:
+        """How many tests were run."""
+        return sum(len(each.outcomes) for each in self.targets)
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(each.failed for each in self.targets)
+
+    @property
+    def coverage(self) -> Coverage:
+        """That of all targets together."""
+        parts = [each.coverage for each in self.targets]
+        return Coverage(sum(each.rewrites for each in parts), tuple(missed for each in parts for missed in each.missed))
+
+
+def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
+    """Run the tests of rule sets, or those that are chosen; `known` is what a configuration says of the targets."""
+    return TestRun(
+        tuple(
+            TargetRun(
+                rule_set,
+                tuple(
+                    evaluate(rule_set, test, known.get(rule_set.target))
+                    for test in rule_set.tests
+                    if chosen is None or is_chosen(test, rule_set.target, chosen)
+                ),
+            )
+            for rule_set in rule_sets
+        )
+    )
+
+
+def is_chosen(test: RuleTest, target: str, chosen: Pattern) -> bool:
+    """Whether a pattern is found in the name of a test's target, in its key, or in its place."""
+    return any(chosen.search(text) for text in (target, test.key, test.statement.span.place))
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:
@@ -146,3 +233,26 @@ def _coverage_json(coverage: Coverage) -> dict[str, Any]:
         "rewrites": coverage.rewrites,
         "missed": [rewrite_json(each) for each in coverage.missed],
     }
+
+
+def to_junit(run: TestRun) -> str:
+    """As JUnit's XML: a suite for each target, a case for each test; ends with a line end."""
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # noqa: PLC0415 - for this form only
+
+    root = Element("testsuites", name="tornado-proxy test", tests=str(run.total), failures=str(run.failed))
+    for target in (each for each in run.targets if each.outcomes):
+        name, count = _fit(target.rule_set.target), len(target.outcomes)
+        suite = SubElement(root, "testsuite", name=name, tests=str(count), failures=str(target.failed), errors="0")
+        for outcome in target.outcomes:
+            span = outcome.test.statement.span
+            case = SubElement(suite, "testcase", classname=name, name=_fit(statement(outcome.test)))
+            case.attrib |= {"file": _fit(span.source.name), "line": str(span.first.line)}
+            if not outcome.passed:
+                failed = SubElement(case, "failure", type="failed", message=_fit(message(outcome)))
+                failed.text = _NO_XML.sub(_STAND_IN, failure(outcome, target))
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _fit(text: str) -> str:
+    return _NO_XML.sub(_STAND_IN, visible(text))

@@ -11,7 +11,7 @@ from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.auth.authenticator import Challenge
 from tornado_proxy.config.model import Actions, Bucket, Limits, Mount, PutAction, Resource
-from tornado_proxy.gateway.intake import content_type
+from tornado_proxy.gateway.upload import content_type
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Refused

@@ -20,14 +20,14 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.explain import explain_request
-from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.routing.request import Facts
+from tornado_proxy.routing.request import read_request
+from tornado_proxy.routing.trace import trace
 from tornado_proxy.rules.compiler import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templates.data import User
-from tornado_proxy.tools.course import to_json, to_text
+from tornado_proxy.tools.explain import NearMiss, in_words, near_miss, to_json, to_text
 
 RULES = r"""target site {
     rewrite `^/old/` -> "/older$0"
@@ -42,17 +42,18 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "explain.json"
 ANN = BasicUser("ann", Secret("value", "secret"))
 
 
-def _course(request, rules=RULES, user=None, file_name=None, **target):
+def _traced(request, rules=RULES, user=None, file_name=None, **target):
     compiled = compile_documents([parse(SourceFile("site.rules", rules)).document])
     target = Target("site", **({"mount": Mount(), "bucket": Bucket("files", "folder1/")} | target))
     site = Site(target, compiled.rule_sets.get("site", RuleSet("site")), Access(target.resources))
     method, path = request.split()
-    facts = Facts(method, parse_request_path(path), "www.example.com")
-    return explain_request(Mounts([site]), facts, user and User(user), file_name)
+    request = read_request(path, method, "www.example.com")
+    return trace(simulate(Mounts([site]), request, user and User(user), file_name))
 
 
-def _text(*arguments, configured=False, **named):
-    return to_text(_course(*arguments, **named), configured=configured)
+def _text(*arguments, configured=False, user=None, **named):
+    given = user and User(user)
+    return to_text(_traced(*arguments, user=user, **named), configured=configured, given=given)
 
 
 def test_a_rewrite_is_told_from_its_path_to_its_plan():
@@ -79,7 +80,7 @@ def test_a_rewrite_is_told_from_its_path_to_its_plan():
         object key  folder1/archive/press/spring.html
 
         plan        serve   folder1/archive/press/spring.html
-                    refuse  404, nothing is there
+                    refuse  404 Not Found: no object at this key
         """
         ).lstrip()
     )
@@ -105,7 +106,7 @@ def test_a_configuration_adds_mount_access_and_actions():
 
         target      site, mounted at *.example.com/docs/
         access      /docs/a b  users of `staff`  by `/docs/**`
-                                                 `/**` covers it too, and comes later
+                                                 `/**` also covers it, but comes later
         key         /a b
 
         rewrites    ✓  #1  ^/(.*)$  matched  site.rules:1:15
@@ -118,25 +119,37 @@ def test_a_configuration_adds_mount_access_and_actions():
 
         plan        serve     folder1/new/a b
                     redirect  /docs/a%20b/, if anything lies below folder1/new/a b/
-                    refuse    404, nothing is there
+                    refuse    404 Not Found: no object at this key
         """
         ).lstrip()
     )
 
 
 ENDS = [
-    (["GET /x"], {"mount": Mount("", ("/m/",))}, ["plan        refuse  404, no target is mounted there"]),
-    (["PUT /"], {}, ["plan        refuse  405, the method `PUT` is not enabled"]),
+    (
+        ["GET /x"],
+        {"mount": Mount("", ("/m/",))},
+        ["plan        refuse  404 Not Found: no target is mounted at this host and path"],
+    ),
+    (["PUT /"], {}, ["plan        refuse  405 Method Not Allowed: the method `PUT` is not enabled"]),
     (["GET /a", ""], {}, ["rewrites    none", "result      unchanged", "object key  folder1/a"]),
     (
         ["GET /empty"],
         {},
-        ["            $1  (empty)", "result      (empty)", "error       400  the result is empty"],
+        ["            $1  (empty)", "result      (empty)", "error       400 Bad Request: the result is empty"],
     ),
-    (["GET /dots"], {}, ["result      /../up", "error       400  the result contains a `.` or `..` segment"]),
-    (["GET /"], {}, ["object key  folder1/rest/", "plan        browse  folder1/rest/, even if nothing is there"]),
+    (
+        ["GET /dots"],
+        {},
+        ["result      /../up", "error       400 Bad Request: the result contains a `.` or `..` segment"],
+    ),
+    (["GET /"], {}, ["object key  folder1/rest/", "plan        browse  folder1/rest/, even if it is empty"]),
     (["GET /", ""], {"bucket": Bucket("b")}, ["object key  (the whole bucket)"]),
-    (["GET /a/", ""], {}, ["plan        browse  folder1/a/", "            refuse  404, nothing is there"]),
+    (
+        ["GET /a/", ""],
+        {},
+        ["plan        browse  folder1/a/", "            refuse  404 Not Found: no objects below this key"],
+    ),
     (["GET /m", ""], {"mount": Mount("", ("/m/",))}, ["plan        redirect  /m/"]),
     (
         ["GET /a", ""],
@@ -151,12 +164,12 @@ ENDS = [
     (
         ["PUT /d/", ""],
         {"actions": Actions(put=PutAction(enabled=True))},
-        ["plan        undecided: the form of an upload names its file, as `--file-name` does here"],
+        ["plan        read form  the rest depends on the file's name, which `--file-name` gives"],
     ),
     (
         ["PUT /d/", ""],
         {"actions": Actions(put=PutAction(enabled=True)), "file_name": "a b.txt"},
-        ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, to be asked for as /d/a%20b.txt"],
+        ["key         /d/a b.txt", "plan        receive  folder1/d/a b.txt, available at /d/a%20b.txt"],
     ),
 ]
 
@@ -172,14 +185,14 @@ def test_each_end_has_its_words(arguments, named, lines):
     ("user", "resources", "lines"),
     [
         (None, (), ["access      /a  anyone"]),
-        ("ann", (), ["access      /a  anyone", "            `ann` is not asked to sign in, so templates see nobody"]),
+        ("ann", (), ["access      /a  anyone", "            `ann` is not asked to sign in, so templates see no user"]),
         (None, (Resource("/b", white_list=True),), ["access      /a  nobody"]),
         (None, (Resource("/*"),), ["access      /a  nobody  by `/*`"]),
         (None, (Resource("/*", white_list=True),), ["access      /a  anyone  by `/*`"]),
         (
             "eve",
             (Resource("/*", provider="staff", users=(ANN,)),),
-            ["access      /a  users of `staff`  by `/*`", "plan        refuse  401, `eve` is not listed"],
+            ["access      /a  users of `staff`  by `/*`", "plan        refuse  401 Unauthorized: `eve` is not listed"],
         ),
     ],
 )
@@ -206,7 +219,7 @@ def test_a_terminal_is_told_nothing():
 
 def test_programs_are_told_everything():
     """The JSON form has the version that it obeys, every rewrite, the groups, the keys and the plan."""
-    told = json.loads(json.dumps(to_json(_course("GET /press/spring.htm"))))
+    told = json.loads(json.dumps(to_json(_traced("GET /press/spring.htm"))))
     assert told["version"] == 1
     assert told["request"] == {
         "method": "GET",
@@ -250,14 +263,14 @@ def test_programs_are_told_everything():
     }
     assert told["plan"] == [
         {"attempt": "serve", "key": "folder1/archive/press/spring.html", "index": False},
-        {"attempt": "refuse", "status": 404, "reason": "nothing is there", "allow": []},
+        {"attempt": "refuse", "status": 404, "reason": "no object at this key", "allow": []},
     ]
 
 
 def test_programs_are_told_of_failures_and_of_who_may():
     """An error has its status, a guard its provider and the globs that cover the path; no secret is told."""
     staff = Resource("/**", provider="staff", users=(ANN,))
-    told = to_json(_course("GET /dots", user="ann", resources=(staff,)))
+    told = to_json(_traced("GET /dots", user="ann", resources=(staff,)))
     assert told["rewriting"]["error"] == {"status": 400, "message": "the result contains a `.` or `..` segment"}
     assert told["access"] == [{"path": "/dots", "guard": "users", "provider": "staff", "resources": ["/**"]}]
     assert told["request"]["user"] == "ann"
@@ -266,7 +279,7 @@ def test_programs_are_told_of_failures_and_of_who_may():
 
 def test_programs_are_told_of_a_request_that_leads_nowhere():
     """What was not reached is null."""
-    told = to_json(_course("GET /x", mount=Mount("", ("/m/",))))
+    told = to_json(_traced("GET /x", mount=Mount("", ("/m/",))))
     assert (told["target"], told["access"], told["rewriting"]) == (None, [], None)
     assert told["plan"][0]["status"] == 404
 
@@ -274,7 +287,41 @@ def test_programs_are_told_of_a_request_that_leads_nowhere():
 @pytest.mark.parametrize(("arguments", "named", "lines"), ENDS)
 def test_the_json_form_obeys_its_schema(arguments, named, lines):
     """Wherever a request ends, what programs read is what the published schema says."""
-    told = json.loads(json.dumps(to_json(_course(*arguments, **named))))
+    told = json.loads(json.dumps(to_json(_traced(*arguments, **named))))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     assert [error.message for error in Draft202012Validator(schema).iter_errors(told)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "key", "words"),
+    [
+        (r"^/old/", "/press/x", "`^/` matches up to `/`, then `o` meets `press/x`"),
+        (r"^/(?P<page>[^/]+)\.html$", "/a.htm", "`^/(?P<page>[^/]+)\\.htm` matches up to `/a.htm`, then `l` meets the key's end"),
+        (r"^docs/", "/docs/a", "`^` matches, then `d` meets `/docs/a`"),
+        (r"never", "/press", "`n` is nowhere in the key"),
+        (r"/a$", "/a/b", "`/a` matches up to `/a`, then `$` meets `/b`"),
+        (r"^/(?:x|y)/1|^/z", "/y/2", "`^/(?:x|y)/` matches up to `/y/`, then `1` meets `2`"),
+    ],
+)  # fmt: skip
+def test_it_is_told_how_far_a_source_matched(source, key, words):
+    """The longest leading part that is found, where its match ends, and what meets what there."""
+    miss = near_miss(source, key)
+    assert miss is not None
+    assert in_words(miss) == words
+
+
+def test_programs_are_told_the_parts():
+    """The four parts are texts of the source and of the key."""
+    assert near_miss(r"^/old/(.*)", "/older") == NearMiss("^/old", "/old", "/", "er")
+
+
+def test_of_a_source_that_matches_nothing_is_told():
+    """A match is no miss."""
+    assert near_miss(r"^/a", "/abc") is None
+
+
+def test_long_texts_are_cut():
+    """A long source keeps its end and a long key its beginning, next to where the match stops."""
+    miss = NearMiss("^/" + "a" * 80, "/" + "a" * 80, "b", "c" * 80)
+    assert in_words(miss) == f"`…{'a' * 40}` matches up to `…{'a' * 40}`, then `b` meets `{'c' * 40}…`"

@@ -1,7 +1,7 @@
 from rule_sites import rule_sets
 
 from tornado_proxy.templates.data import Captures
-from tornado_proxy.tools.showing import counted, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.tools.report_parts import counted, group_rows, groups_json, rewrite_json, section
 
 
 def test_rows_stand_in_columns_under_their_title():

@@ -32,7 +32,7 @@ _OFTEN = 8192
 """Lines between two reports of progress."""
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A request as a log tells of it; `address` is as sent: percent-encoded, with its query, each character a byte."""
 
     address: str
@@ -46,10 +46,10 @@ class UnreadableLog(Exception):
 
 
 @dataclass(slots=True)
-class Traffic:
+class RequestLog:
     """Different requests with how often each was made; `strange` lines held none, the first of them `first_strange`."""
 
-    requests: Counter[Request] = field(default_factory=Counter)
+    requests: Counter[LoggedRequest] = field(default_factory=Counter)
     strange: int = 0
     first_strange: int | None = None  # a line's number, from 1
 
@@ -73,30 +73,30 @@ def open_log(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def read_traffic(file: IO[bytes], progress: Callable[[float], None], *, queries: bool = True) -> Traffic:
+def read_log(file: IO[bytes], progress: Callable[[float], None], *, queries: bool = True) -> RequestLog:
     """The requests of a log; `progress` hears what part of a file was read, from 0 to 1. Raises `UnreadableLog`.
 
     Without `queries`, requests that differ by their query only are one.
     """
-    traffic = Traffic()
+    log = RequestLog()
     size = _size(file)
     try:
         for number, line in enumerate(_lines(file), start=1):
             text = line.decode("latin-1").strip()
             request = read_line(text)
             if request is not None:
-                traffic.requests[request if queries else _without_query(request)] += 1
+                log.requests[request if queries else _without_query(request)] += 1
             elif text and not text.startswith("#"):
-                traffic.strange += 1
-                traffic.first_strange = traffic.first_strange or number
+                log.strange += 1
+                log.first_strange = log.first_strange or number
             if size and number % _OFTEN == 0:
                 progress(min(1, file.tell() / size))
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableLog(str(error)) from error
-    return traffic
+    return log
 
 
-def _without_query(request: Request) -> Request:
+def _without_query(request: LoggedRequest) -> LoggedRequest:
     return request._replace(address=request.address.partition("?")[0]) if "?" in request.address else request
 
 
@@ -114,16 +114,16 @@ def _size(file: IO[bytes]) -> int:
     return os.fstat(file.fileno()).st_size if file.seekable() else 0
 
 
-def read_line(line: str) -> Request | None:
+def read_line(line: str) -> LoggedRequest | None:
     """The request that a line tells of, its bytes as characters (latin-1); None where it tells of none."""
     if line.startswith("{"):
         return _from_fields(_json_fields(line))
     common = _COMMON.match(line)
     if common is not None:
         host, user, method, address = common.groups()
-        return Request(address, method, host or "", "" if user == "-" else _text(user))
+        return LoggedRequest(address, method, host or "", "" if user == "-" else _text(user))
     if _ADDRESS.fullmatch(line):
-        return Request(line)
+        return LoggedRequest(line)
     return _from_fields(_pairs(line))
 
 
@@ -144,13 +144,13 @@ def _pairs(line: str) -> dict[str, object]:
         return {}
 
 
-def _from_fields(fields: dict[str, object]) -> Request | None:
+def _from_fields(fields: dict[str, object]) -> LoggedRequest | None:
     """A request of our own access log, whose query is not told, and whose path is decoded where it could be."""
     path, method = fields.get("path"), fields.get("method")
     if not (isinstance(path, str) and isinstance(method, str) and path.startswith("/")):
         return None
     address = path if _is_as_sent(fields) else quote(path, errors="replace")
-    return Request(address, method, str(fields.get("host") or ""), str(fields.get("user") or ""))
+    return LoggedRequest(address, method, str(fields.get("host") or ""), str(fields.get("user") or ""))
 
 
 def _is_as_sent(fields: dict[str, object]) -> bool:

@@ -7,13 +7,13 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_sites import traffic_of
+from rule_sites import log_of
 
 from tornado_proxy.routing.errors import BadPath
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
-from tornado_proxy.tools.traffic import Request, UnreadableLog, open_log, read_line, read_traffic
+from tornado_proxy.tools.request_log import LoggedRequest, UnreadableLog, open_log, read_line, read_log
 
 COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1" 200 2326'
 
@@ -21,15 +21,15 @@ COMMON = '192.0.2.1 - ann [10/Oct/2025:13:55:36 +0000] "GET /a%20b?q=1 HTTP/1.1"
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("/a%20b?q=1", Request("/a%20b?q=1")),
-        ("https://www.example.com/a", Request("https://www.example.com/a")),
-        (COMMON, Request("/a%20b?q=1", "GET", "", "ann")),
-        (f'{COMMON} "https://ref.example/" "curl/8"', Request("/a%20b?q=1", "GET", "", "ann")),
-        (COMMON.replace(" ann ", " - "), Request("/a%20b?q=1")),
-        (f"www.example.com:443 {COMMON}", Request("/a%20b?q=1", "GET", "www.example.com:443", "ann")),
-        (COMMON.replace("GET", "DELETE"), Request("/a%20b?q=1", "DELETE", "", "ann")),
-        ('time=x method=PUT host=h path="/a \\"b\\"" user=ann', Request("/a%20%22b%22", "PUT", "h", "ann")),
-        ('{"method": "GET", "path": "/é", "host": "h"}', Request("/%C3%A9", "GET", "h")),
+        ("/a%20b?q=1", LoggedRequest("/a%20b?q=1")),
+        ("https://www.example.com/a", LoggedRequest("https://www.example.com/a")),
+        (COMMON, LoggedRequest("/a%20b?q=1", "GET", "", "ann")),
+        (f'{COMMON} "https://ref.example/" "curl/8"', LoggedRequest("/a%20b?q=1", "GET", "", "ann")),
+        (COMMON.replace(" ann ", " - "), LoggedRequest("/a%20b?q=1")),
+        (f"www.example.com:443 {COMMON}", LoggedRequest("/a%20b?q=1", "GET", "www.example.com:443", "ann")),
+        (COMMON.replace("GET", "DELETE"), LoggedRequest("/a%20b?q=1", "DELETE", "", "ann")),
+        ('time=x method=PUT host=h path="/a \\"b\\"" user=ann', LoggedRequest("/a%20%22b%22", "PUT", "h", "ann")),
+        ('{"method": "GET", "path": "/é", "host": "h"}', LoggedRequest("/%C3%A9", "GET", "h")),
         ('{"method": "GET"}', None),
         ('{"method": "GET", "path": 1}', None),
         ("[1]", None),
@@ -67,14 +67,14 @@ def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
         Refused(RequestRecord("id", 0.0, "192.0.2.1", "GET", "", path, 1), 400, 0, 0, 0.1, "why")
     )
     request = read_line(lines[0].encode().decode("latin-1"))
-    assert request == Request(path)
+    assert request == LoggedRequest(path)
     with pytest.raises(BadPath):
         parse_request_path(request.address)
 
 
 def test_a_path_that_was_refused_at_its_target_is_read_as_decoded():
     """What a rewrite made of it was no key, so that the path itself could be decoded."""
-    assert read_line("method=GET path=/%zz status=400 target=site") == Request("/%25zz")
+    assert read_line("method=GET path=/%zz status=400 target=site") == LoggedRequest("/%25zz")
 
 
 @given(st.text(max_size=60))
@@ -87,9 +87,9 @@ def test_requests_are_counted(tmp_path):
     """The same request counts once as different; strange lines are counted, with the first one's number."""
     log = tmp_path / "access.log"
     log.write_text("/a\n\n# a comment\n/b\n/a\nwhat?\nwhat else?\n")
-    traffic = traffic_of(log)
-    assert traffic.requests == {Request("/a"): 2, Request("/b"): 1}
-    assert (traffic.total, traffic.strange, traffic.first_strange) == (3, 2, 6)
+    log = log_of(log)
+    assert log.requests == {LoggedRequest("/a"): 2, LoggedRequest("/b"): 1}
+    assert (log.total, log.strange, log.first_strange) == (3, 2, 6)
 
 
 def test_queries_can_be_left_out(tmp_path):
@@ -97,14 +97,14 @@ def test_queries_can_be_left_out(tmp_path):
     log = tmp_path / "paths"
     log.write_text("/a?x\n/a?y\n/a\n")
     with open_log(log) as file:
-        assert read_traffic(file, lambda part: None, queries=False).requests == {Request("/a"): 3}
+        assert read_log(file, lambda part: None, queries=False).requests == {LoggedRequest("/a"): 3}
 
 
 def test_a_compressed_log_is_read_whatever_its_name(tmp_path):
     """Compression is known by its first bytes."""
     log = tmp_path / "access.log"
     log.write_bytes(gzip.compress(b"/a\n/b\n"))
-    assert traffic_of(log).total == 2
+    assert log_of(log).total == 2
 
 
 @pytest.mark.parametrize("content", [gzip.compress(b"/a\n" * 999)[:-9], gzip.compress(b"/a\n")[:12] + b"\xff" * 40])
@@ -113,13 +113,13 @@ def test_a_damaged_log_says_so(tmp_path, content):
     log = tmp_path / "access.log.gz"
     log.write_bytes(content)
     with pytest.raises(UnreadableLog):
-        traffic_of(log)
+        log_of(log)
 
 
 def test_a_log_that_is_not_there_says_so(tmp_path):
     """The reason is the system's."""
     with pytest.raises(UnreadableLog, match="No such file"):
-        traffic_of(tmp_path / "nothing")
+        log_of(tmp_path / "nothing")
 
 
 def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
@@ -127,7 +127,7 @@ def test_standard_input_is_a_hyphen(tmp_path, monkeypatch):
     (tmp_path / "in").write_text("/a\n")
     with (tmp_path / "in").open("rb") as file:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(file))
-        assert traffic_of(Path("-")).total == 1
+        assert log_of(Path("-")).total == 1
 
 
 def test_progress_is_told_in_parts_of_a_file(tmp_path):
@@ -136,7 +136,7 @@ def test_progress_is_told_in_parts_of_a_file(tmp_path):
     log.write_text("/a\n" * 40_000)
     told = []
     with open_log(log) as file:
-        read_traffic(file, told.append)
+        read_log(file, told.append)
     assert len(told) == 4
     assert told == sorted(told)
     assert told[0] > 0

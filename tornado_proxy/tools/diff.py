@@ -1,20 +1,22 @@
-"""The changes between two sets of rules, for people, for programs and for pull requests: what `diff` prints."""
+"""What `diff` prints: which requests change their key between two sets of rules, grouped by the rewrites."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
 
 from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.tools.asking import Answer
-from tornado_proxy.tools.comparison import Cause, Change, Comparison, Group
-from tornado_proxy.tools.showing import counted, rewrite_json
-from tornado_proxy.tools.traffic import Traffic
-from tornado_proxy.tools.usage_report import log_json, strange_lines
+from tornado_proxy.tools.report_parts import counted, rewrite_json
+from tornado_proxy.tools.request_log import LoggedRequest, RequestLog
+from tornado_proxy.tools.simulator import SimulatedAnswer, Simulator, in_portions
+from tornado_proxy.tools.usage import log_json, strange_lines
 
 JSON_VERSION = 1
 """Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
@@ -24,13 +26,128 @@ _AWKWARD = re.compile(r"[`|\\]|^ | $|^$")
 _MARKUP = re.compile(r"[^\w/.]|_", re.ASCII)
 
 
+class Cause(NamedTuple):
+    """The rewrites that took a key before and now, by their numbers; None where no rewrite did."""
+
+    target: str
+    old: int | None
+    new: int | None
+
+
+class Change(NamedTuple):
+    """A request that changes its key, and how often it was made."""
+
+    request: LoggedRequest
+    old: SimulatedAnswer
+    new: SimulatedAnswer
+    times: int
+
+
+@dataclass(slots=True)
+class ChangeGroup:
+    """The changes of one cause: `times` counts requests, `different` each different one once; some as examples."""
+
+    times: int = 0
+    different: int = 0
+    examples: list[Change] = field(default_factory=list)
+
+    def add(self, other: ChangeGroup, most: int) -> None:
+        """Take in more changes of the same cause; the examples are those that were asked for most often."""
+        self.times += other.times
+        self.different += other.different
+        self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
+
+
+Groups = dict[Cause, ChangeGroup]
+
+
 @dataclass(frozen=True, slots=True)
-class Report:
+class Comparison:
+    """All groups, the one with the most requests first."""
+
+    groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
+
+    @property
+    def times(self) -> int:
+        """How many requests change their key."""
+        return sum(group.times for _, group in self.groups)
+
+    @property
+    def different(self) -> int:
+        """How many different requests do."""
+        return sum(group.different for _, group in self.groups)
+
+
+class Comparer:
+    """Asks two sets of rules behind the same mounts, and keeps up to `examples` of each group of changes."""
+
+    def __init__(self, old: Simulator, new: Simulator, examples: int) -> None:
+        self.examples = examples
+        self._old, self._new = old, new
+        self._pairs = {name: (_Taking(old.sites[name].rules), _Taking(new.sites[name].rules)) for name in old.sites}
+
+    def compare(self, log: RequestLog, progress: Callable[[float], None]) -> Comparison:
+        """The requests of a log that change their key; `progress` hears what part of them was asked for."""
+        requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
+        whole: Groups = {}
+        for portion in in_portions(partial(_groups, self), requests, progress):
+            for cause, group in portion.items():
+                whole.setdefault(cause, ChangeGroup()).add(group, self.examples)
+        return Comparison(tuple(sorted(whole.items(), key=lambda item: -item[1].times)))
+
+    def change(self, request: LoggedRequest, times: int) -> Change | None:
+        """What changes for a request; None where its key, or the status that refuses it, stays."""
+        try:
+            asked = self._old.read(request)
+        except RequestError:
+            return None
+        match = self._old.mounts.find(asked.host, asked.path)
+        if match is None:
+            return None
+        # Most requests are taken by a rewrite that is in both sets, or by none: nothing need be rendered.
+        before, now = self._pairs[match.site.target.name]
+        if before.taken_by(match.key) == now.taken_by(match.key):
+            return None
+        old, new = self._old.ask(request), self._new.ask(request)
+        if (old.key, old.key or old.status) == (new.key, new.key or new.status):
+            return None
+        return Change(request, old, new, times)
+
+
+class _Taking:
+    """Which rewrite of a rule set takes a key, by what it does, wherever it stands."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._first_match = rules.first_match
+        self._deeds = [(each.pattern.text, each.dialect, each.template.text) for each in rules.rewrites]
+
+    def taken_by(self, key: str) -> tuple[str, Dialect, str] | None:
+        found = self._first_match.find(key)
+        return self._deeds[found[0]] if found else None
+
+
+def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Groups:
+    found: dict[Cause, list[Change]] = {}
+    for request, times in requests:
+        change = comparer.change(request, times)
+        if change is not None:
+            cause = Cause(change.old.target or "", change.old.number, change.new.number)
+            found.setdefault(cause, []).append(change)
+    groups: Groups = {}
+    for cause, changes in found.items():
+        group = ChangeGroup(sum(each.times for each in changes), len(changes))
+        group.add(ChangeGroup(examples=changes), comparer.examples)
+        groups[cause] = group
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
     """What is reported: the rule sets before and now, the log, and what changed for its requests."""
 
     old: Mapping[str, RuleSet]
     new: Mapping[str, RuleSet]
-    traffic: Traffic
+    log: RequestLog
     comparison: Comparison
 
     def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
@@ -43,11 +160,11 @@ def _rewrite(rule_sets: Mapping[str, RuleSet], target: str, number: int | None) 
     return next((each for each in rewrites if each.number == number), None)
 
 
-def to_text(report: Report) -> Iterator[str]:
+def to_text(report: DiffReport) -> Iterator[str]:
     """For people: the counts, then each group with its examples, as lines."""
     yield _summary(report)
-    if report.traffic.strange:
-        yield strange_lines(report.traffic)
+    if report.log.strange:
+        yield strange_lines(report.log)
     for cause, group in report.comparison.groups:
         old, new = report.rewrites(cause)
         yield ""
@@ -60,15 +177,15 @@ def to_text(report: Report) -> Iterator[str]:
             yield f"  and {group.different - len(group.examples):,} more"
 
 
-def _summary(report: Report) -> str:
-    found, traffic = report.comparison, report.traffic
+def _summary(report: DiffReport) -> str:
+    found, log = report.comparison, report.log
     if not found.groups:
-        return f"no key changes: {counted(traffic.total)}, {len(traffic.requests):,} of them different"
-    requests = f"{found.times:,} of {counted(traffic.total)}"
-    return f"another key for {requests}, {found.different:,} of {len(traffic.requests):,} different ones"
+        return f"no key changes: {counted(log.total)}, {len(log.requests):,} of them different"
+    requests = f"{found.times:,} of {counted(log.total)}"
+    return f"another key for {requests}, {found.different:,} of {len(log.requests):,} different ones"
 
 
-def _counted(group: Group) -> str:
+def _counted(group: ChangeGroup) -> str:
     requests = counted(group.times)
     return requests if group.different == group.times else f"{requests}, {group.different:,} different"
 
@@ -87,25 +204,25 @@ def _asked(change: Change) -> str:
     return f"{method}{change.new.path}{query}{user}{times}"
 
 
-def outcome(answer: Answer) -> str:
+def outcome(answer: SimulatedAnswer) -> str:
     """What a request gets: its key, or why it has none."""
     if answer.key is not None:
         return answer.key
     return f"({answer.status}: {answer.reason})" if answer.status else f"({answer.reason or 'redirected'})"
 
 
-def to_json(report: Report) -> dict[str, Any]:
+def to_json(report: DiffReport) -> dict[str, Any]:
     """For programs: all groups with their examples, in a form that only grows within a version."""
     found = report.comparison
     return {
         "version": JSON_VERSION,
-        "requests": log_json(report.traffic),
+        "requests": log_json(report.log),
         "changed": {"total": found.times, "different": found.different},
         "groups": [_group_json(report, cause, group) for cause, group in found.groups],
     }
 
 
-def _group_json(report: Report, cause: Cause, group: Group) -> dict[str, Any]:
+def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[str, Any]:
     old, new = report.rewrites(cause)
     return {
         "target": cause.target,
@@ -127,12 +244,12 @@ def _group_json(report: Report, cause: Cause, group: Group) -> dict[str, Any]:
     }
 
 
-def _answer_json(answer: Answer) -> dict[str, Any]:
+def _answer_json(answer: SimulatedAnswer) -> dict[str, Any]:
     key = answer.key
     return {"key": key, "status": None if key else answer.status, "reason": None if key else answer.reason or None}
 
 
-def to_markdown(report: Report) -> Iterator[str]:
+def to_markdown(report: DiffReport) -> Iterator[str]:
     """For a comment on a pull request: GitHub's and GitLab's Markdown, as lines."""
     yield f"### {_summary(report)}"
     if report.comparison.groups:
@@ -180,7 +297,7 @@ def _path(change: Change) -> str:
     return _asked(change._replace(times=1))
 
 
-def _result(answer: Answer) -> str:
+def _result(answer: SimulatedAnswer) -> str:
     return code(answer.key if answer.key is not None else outcome(answer))
 
 

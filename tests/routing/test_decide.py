@@ -1,0 +1,207 @@
+import pytest
+
+from tornado_proxy.config.model import Actions, BasicUser, HeadAction, PutAction, Resource
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
+from tornado_proxy.routing.decide import Authenticate, NameFile, decide
+from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.plan import Browse, ReadForm, Receive, Refuse, Serve
+from tornado_proxy.routing.request import read_request
+from tornado_proxy.templates.data import User
+from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError
+
+ANN = BasicUser("ann", Secret("value", "x"))
+STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))
+OPEN = Resource("/open/**", ("GET", "PUT"), white_list=True)
+
+
+def test_a_driver_answers_one_question_after_the_other(site):
+    """The decision asks who makes the request, then what the file is called, then for access to path and name."""
+    steps = decide(Mounts([site(resources=[STAFF])]), read_request("/d/", "PUT"))
+    asked = steps.send(None)
+    assert isinstance(asked, Authenticate)
+    assert (asked.guard.provider, asked.so_far.user, asked.so_far.plan) == ("staff", None, ())
+    named = steps.send(User("ann"))
+    assert isinstance(named, NameFile)
+    assert (named.so_far.user, named.so_far.plan) == (User("ann"), (ReadForm(),))
+    again = steps.send("a.txt")
+    assert [each.path for each in again.so_far.checks] == ["/d/", "/d/a.txt"]
+    with pytest.raises(StopIteration) as end:
+        steps.send(User("ann"))
+    assert end.value.value.plan == (Receive("d/a.txt", "/d/a.txt"),)
+
+
+def test_a_driver_may_refuse_with_a_challenge(site):
+    """The answer to who makes the request may be a refusal, which becomes the plan as it is."""
+    steps = decide(Mounts([site(resources=[STAFF])]), read_request("/a"))
+    steps.send(None)
+    challenge = Refuse(401, "the password is wrong", challenge="Basic")
+    with pytest.raises(StopIteration) as end:
+        steps.send(challenge)
+    assert (end.value.value.plan, end.value.value.data) == ((challenge,), None)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        ("/../secret", 400),
+        ("/a\nb", 400),
+        ("", 400),
+        ("/" + "k" * 1025, 400),
+        (MissingUserError("nobody is signed in"), 403),
+        (RenderError("`nothing` is undefined"), 500),
+        (LimitError("too much text"), 500),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("request_line", ["GET /a", "HEAD /a/", "DELETE /a"])
+def test_a_rewrite_that_fails_is_refused_by_name(decided, scripted, site, request_line, outcome, status):
+    """A refused result is 400, a missing user 403, any other failure 500; the reason names the rewrite."""
+    found = decided(site(("x", "/x"), (".", scripted(outcome))), request_line)
+    (refused,) = found.plan
+    assert refused.status == status
+    assert refused.reason == f"rewrite `#2`: {found.failure}"
+    assert found.rewritten is None
+
+
+def test_a_template_reads_who_asks_and_what_is_asked(decided, signed_in, scripted, site):
+    """The data of a template are the request's: its user, its method, its whole path, its target."""
+
+    def words(data):
+        return f"/{data.user.username}/{data.request.method}{data.request.path}:{data.key}@{data.target.name}"
+
+    found = decided(site((".", scripted(words)), mount="/m/", resources=signed_in("ann")), "GET /m/a", "ann")
+    assert found.plan[0] == Serve("ann/GET/m/a:/a@site")
+
+
+def test_an_upload_that_fails_says_so(decided, scripted, site):
+    """An upload's rewrite fails as any other, its plan a refusal."""
+    found = decided(site((".", scripted("/.."))), "PUT /", file_name="a")
+    assert found.plan[0].status == 400
+    assert found.failure is not None
+
+
+def test_a_decision_knows_what_made_it(decided, site):
+    """What the rules made of the key goes with the decision, for the log: the rewrite, its captures, the new key."""
+    found = decided(site(("^/(?P<rest>.*)$", "/new/$rest")), "GET /a")
+    assert found.data.key == "/a"
+    assert found.rewritten.key == "/new/a"
+    assert found.rewritten.rewrite.label == "#1"
+    assert found.rewritten.captures.groups == ("/a", "a")
+
+
+def test_a_key_that_no_rewrite_matches_is_unchanged(decided, site):
+    """Where nothing matches, the key is the one that was asked for, and no rewrite is named."""
+    found = decided(site(("^/x$", "/y")), "GET /a")
+    assert (found.rewritten.key, found.rewrite, found.plan[0]) == ("/a", None, Serve("a"))
+
+
+@pytest.mark.parametrize(
+    ("request_line", "allow"),
+    [("PUT /a/", ("GET", "HEAD")), ("DELETE /a", ("GET", "HEAD")), ("POST /", ("GET", "HEAD"))],
+)
+def test_a_method_that_is_not_enabled_is_refused(decided, site, request_line, allow):
+    """GET and HEAD are on, PUT and DELETE off, until the target says otherwise; Allow lists what is on."""
+    (refused,) = decided(site(actions=Actions()), request_line).plan
+    assert (refused.status, refused.allow) == (405, allow)
+    assert decided(site(actions=Actions()), request_line, file_name="x").plan == (refused,)
+
+
+def test_head_can_be_switched_off(decided, site):
+    """Each method has its own switch."""
+    (refused,) = decided(site(actions=Actions(head=HeadAction(enabled=False))), "HEAD /a").plan
+    assert (refused.status, refused.allow) == (405, ("GET",))
+
+
+@pytest.mark.parametrize("name", ["", "a/", "/", ".", "..", "x/..", "a\nb", "a\x00", "\x9b", "a\x7f", "\ud800"])
+def test_a_hostile_file_name_is_refused(decided, site, name):
+    """A file's name that is empty, a dot segment or holds a control character is 400."""
+    (refused,) = decided(site(), "PUT /dir/", file_name=name).plan
+    assert (type(refused), refused.status) == (Refuse, 400)
+
+
+def test_an_upload_without_a_file_name_is_a_plan_to_read_its_form(decided, site):
+    """Before its form is read, nothing speaks against an upload to a directory, and no rule is asked."""
+    found = decided(site((".*", "/../x"), actions=Actions(put=PutAction(enabled=True, max_size=5))), "PUT /dir/")
+    assert (found.plan, found.data) == ((ReadForm(max_size=5),), None)
+
+
+def test_a_request_that_leads_nowhere_ends_there(decided, site):
+    """Beside all mounts there is no target, and nothing more to tell."""
+    found = decided(site(mount="/m/"), "GET /x")
+    assert (found.plan, found.match, found.checks) == (
+        (Refuse(404, "no target is mounted at this host and path"),),
+        None,
+        (),
+    )
+
+
+def test_a_method_that_is_not_enabled_ends_before_access(decided, site):
+    """As in the service, 405 comes before anybody is asked to sign in."""
+    found = decided(site(actions=Actions(), resources=[STAFF]), "PUT /")
+    assert (found.plan[0].status, found.checks, found.data) == (405, (), None)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "user", "refused"),
+    [
+        ("GET /a", None, Refuse(401, "nobody is signed in with `staff`")),
+        ("GET /a", "eve", Refuse(401, "`eve` is not listed")),
+        ("DELETE /a", "ann", Refuse(403, "no resource of the target covers this method and path")),
+    ],
+)
+def test_who_may_not_pass_gets_no_further(decided, site, request_line, user, refused):
+    """Where access is refused, no rule is asked."""
+    found = decided(site((".", "/x"), resources=[OPEN, STAFF]), request_line, user)
+    assert (found.plan, found.data) == ((refused,), None)
+
+
+def test_a_listed_user_is_seen_by_templates(decided, site, scripted):
+    """Who signs in is who the templates read."""
+    who = scripted(lambda data: f"/{data.user.username}")
+    found = decided(site((".", who), resources=[STAFF]), "GET /a", "ann")
+    assert (found.user, found.plan[0]) == (User("ann"), Serve("ann"))
+
+
+def test_nobody_is_seen_where_anyone_may_come(decided, site, scripted):
+    """An open path asks nobody to sign in, so a user who is named takes no part."""
+    found = decided(site(resources=[OPEN, STAFF]), "GET /open/a", "ann")
+    assert found.user is None
+
+
+def test_an_upload_is_followed_to_its_key(decided, site):
+    """With its file's name an upload is checked twice and received once."""
+    found = decided(site(resources=[STAFF]), "PUT /d/", "ann", "a.txt")
+    assert [each.path for each in found.checks] == ["/d/", "/d/a.txt"]
+    assert found.plan == (Receive("d/a.txt", "/d/a.txt"),)
+    assert found.data.key == "/d/a.txt"
+
+
+def test_an_upload_may_be_refused_by_its_name(decided, site):
+    """A directory that is open does not open each path in it, and a name may be none."""
+    forbidden = Resource("/d/secret", ("PUT",))
+    site = site(resources=[forbidden, Resource("/d/*", ("PUT",), white_list=True)])
+    assert decided(site, "PUT /d/", None, "secret").checks[1].guard == Nobody()
+    assert decided(site, "PUT /d/", None, "secret").plan[0].status == 403
+    assert decided(site, "PUT /d/", None, "..").plan == (Refuse(400, "the file's name contains a `.` or `..` segment"),)
+
+
+def test_an_upload_to_a_file_is_refused_whatever_it_is_called(decided, site):
+    """What the plan refuses before the form is read, it refuses without looking at the name."""
+    assert decided(site(), "PUT /d", None, "x").plan[0].status == 400
+
+
+def test_whoever_signed_in_for_the_directory_stays_signed_in(decided, site, scripted):
+    """An upload whose path is open keeps the user whom its directory asked for."""
+    resources = [Resource("/d/", ("PUT",), provider="staff", users=(ANN,)), Resource("/**", ("PUT",), white_list=True)]
+    site = site((".", scripted(lambda data: f"/{data.user.username}")), resources=resources)
+    found = decided(site, "PUT /d/", "ann", "x")
+    assert found.plan == (Receive("ann", "/d/x"),)
+    assert [type(each.guard) for each in found.checks] == [SignedIn, Anyone]
+
+
+def test_actions_take_part(decided, site):
+    """The plan is the target's own, with its index document and its limits."""
+    found = decided(site(actions=Actions(put=PutAction(enabled=True, max_size=3))), "PUT /", None, "x")
+    assert found.plan == (Receive("x", "/x", max_size=3),)
+    assert decided(site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")

@@ -1,0 +1,175 @@
+"""The one way from a request to its plan; the server, `explain`, `diff` and log statistics all drive it.
+
+`decide` is a generator: it yields a question where it needs to know something of the world, is sent the answer, and
+returns the decision. Who drives it may wait for a password to be checked or a form to arrive; `simulate` answers from
+values at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
+from tornado_proxy.routing.keys import RequestPath, upload_path
+from tornado_proxy.routing.mounts import Mounts, RouteMatch
+from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, plan_early, plan_object
+from tornado_proxy.routing.request import Request
+from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.model import Rewritten
+from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
+
+_NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
+_NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCheck:
+    """A check of access to one path: who may use it."""
+
+    path: RequestPath
+    guard: Guard
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about a request, as far as it got: `plan` says where it ended, and is empty until then.
+
+    `user` is who had to sign in. `data` is what the rules were given, `rewritten` what they made of the key or
+    `failure` why they could not: all three are None where the rules were not asked.
+    """
+
+    request: Request
+    plan: Plan
+    match: RouteMatch | None = None
+    checks: tuple[AccessCheck, ...] = ()
+    user: User | None = None
+    data: TargetKeyRewriteData | None = None
+    rewritten: Rewritten | None = None
+    failure: RewriteError | None = None
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """The rewrite that took the key, even if it failed; None where none did."""
+        return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Asks who makes the request; the answer is a user whom the guard lists, or how everyone else is refused."""
+
+    so_far: Decision
+    guard: SignedIn
+
+
+@dataclass(frozen=True, slots=True)
+class NameFile:
+    """Asks what the form of an upload calls its file; None ends the decision with the plan to read the form."""
+
+    so_far: Decision
+    max_size: int | None  # bytes of the file
+
+
+Question = Authenticate | NameFile
+Answer = User | Refuse | str | None
+Steps = Generator[Question, Answer, Decision]
+
+
+def decide(mounts: Mounts, request: Request) -> Steps:
+    """Decides what to do about a request: target, method, access, rewrite, plan."""
+    match = mounts.find(request.host, request.path)
+    if match is None:
+        return Decision(request, _NO_TARGET)
+    methods = match.site.methods
+    if request.method not in methods:
+        # Before access, so that nobody signs in for a method that is not enabled.
+        return Decision(request, (Refuse(405, f"the method `{request.method}` is not enabled", methods),), match)
+    found = yield from _check_access(request, match, request.path)
+    if found.plan:
+        return found
+    early = plan_early(match, request)
+    if not early:
+        return _rewrite(found, match, match.key, request.path)
+    found = replace(found, plan=early)
+    first = early[0]
+    return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
+
+
+def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
+    """Decides about an upload once more when its file has a name: path and name need access of their own."""
+    name = yield NameFile(found, max_size)
+    if name is None:
+        return found
+    assert isinstance(name, str)
+    directory = found.request.path
+    try:
+        path = upload_path(directory, name)
+    except BadFileName as error:
+        return replace(found, plan=_refused(error))
+    found = yield from _check_access(found.request, match, path, found)
+    return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
+
+
+def _check_access(request: Request, match: RouteMatch, path: RequestPath, earlier: Decision | None = None) -> Steps:
+    """Checks who may use a path; the decision has a plan if the request must not go on."""
+    guard = match.site.access.guard(path, request.method)
+    checks: tuple[AccessCheck, ...] = (AccessCheck(path, guard),)
+    user = None
+    if earlier is not None:
+        # Whoever signed in for the directory of an upload stays signed in for the file.
+        checks, user = (*earlier.checks, *checks), earlier.user
+    match guard:
+        case Anyone():
+            return Decision(request, (), match, checks, user)
+        case Nobody():
+            return Decision(request, _NOT_COVERED, match, checks, user)
+        case SignedIn():
+            answer = yield Authenticate(Decision(request, (), match, checks, user), guard)
+            if isinstance(answer, User):
+                return Decision(request, (), match, checks, answer)
+            assert isinstance(answer, Refuse)
+            return Decision(request, (answer,), match, checks, user)
+        case _:
+            assert_never(guard)
+
+
+def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
+    """Lets the rules rewrite a key and plans what becomes of it; `path` holds the file name of an upload."""
+    request, checks, user, site = found.request, found.checks, found.user, match.site
+    data = TargetKeyRewriteData(key, user, request, site.data)
+    try:
+        rewritten = site.rules.apply(data)
+    except RewriteError as error:
+        return Decision(request, _refused(error), match, checks, user, data, None, error)
+    try:
+        plan = plan_object(match, request, path, rewritten.key)
+    except KeyTooLong as error:
+        plan = _refused(error)
+    return Decision(request, plan, match, checks, user, data, rewritten)
+
+
+def _refused(error: RewriteError | BadFileName | KeyTooLong) -> Plan:
+    named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
+    return (Refuse(status_of(error) or 500, named),)
+
+
+def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
+    """Decides about a request that `user` would sign in for, passwords aside, and whose form names a file."""
+    steps, answer = decide(mounts, request), None
+    try:
+        while True:
+            question = steps.send(answer)
+            answer = file_name if isinstance(question, NameFile) else _sign_in(question.guard, user)
+    except StopIteration as end:
+        decision: Decision = end.value
+        return decision
+
+
+def _sign_in(guard: SignedIn, user: User | None) -> User | Refuse:
+    if user is None:
+        return Refuse(401, f"nobody is signed in with `{guard.provider}`")
+    return user if guard.find(user.username) else Refuse(401, f"`{user.username}` is not listed")

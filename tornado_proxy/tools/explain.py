@@ -1,0 +1,251 @@
+"""What `explain` prints: the way of a request to its plan, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any, assert_never
+
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lint.automata import language
+from tornado_proxy.lint.automata.progress import longest_matching_part
+from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.plan import Attempt, Browse, Plan, ReadForm, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome
+from tornado_proxy.templates.data import User
+from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
+
+JSON_VERSION = 1
+"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+
+_WHOLE_BUCKET = "(the whole bucket)"
+
+_MARKS = {RuleOutcome.MATCHED: "✓", RuleOutcome.NO_MATCH: "·"}
+
+# Rewrites whose near misses are shown; each takes about a millisecond, and nobody reads more.
+_MOST_NEAR_MISSES = 1000
+
+_LONGEST = 40  # characters of a text that a near miss shows
+
+_Block = Iterable[tuple[str, Rows]]
+
+
+def to_text(found: RequestTrace, *, configured: bool, given: User | None = None) -> str:
+    """For people: a heading, then the result of each step; mounts and access only where a configuration has some.
+
+    `given` is who would sign in if asked to.
+    """
+    decision = found.decision
+    who = f" as {decision.user.username}" if decision.user else ""
+    blocks = filter(None, map(_block, _blocks(found, given, configured=configured)))
+    return "\n".join([visible(f"{decision.request.method} {decision.request.path}{who}"), *blocks, ""])
+
+
+def _blocks(found: RequestTrace, given: User | None, *, configured: bool) -> Iterator[_Block]:
+    yield _leading(found, given, configured=configured)
+    if found.rewriting is not None:
+        yield _rewriting(found.rewriting)
+    yield [("plan", _plan(found.decision.plan))]
+
+
+def _block(block: _Block) -> str:
+    return "".join(f"\n{line}" for title, rows in block for line in section(title, rows))
+
+
+def _leading(found: RequestTrace, given: User | None, *, configured: bool) -> Iterator[tuple[str, Rows]]:
+    match = found.decision.match
+    if match is not None:
+        name, host = match.site.target.name, match.site.target.mount.host
+        yield "target", [(f"{name}, mounted at {host}{match.mount}" if configured else name,)]
+        if configured:
+            yield "access", list(_access(found, given))
+    if found.rewriting is not None:
+        yield "key", [(found.rewriting.key,)]
+
+
+def _access(found: RequestTrace, given: User | None) -> Iterator[Sequence[str]]:
+    for check in found.checks:
+        decided = f"by `{check.covering[0].path}`" if check.covering else ""
+        yield check.path, _passes(check.guard), decided
+        for other in check.covering[1:]:
+            yield "", "", f"`{other.path}` also covers it, but comes later"
+    if given is not None and found.decision.user is None and found.rewriting is not None:
+        yield (f"`{given.username}` is not asked to sign in, so templates see no user",)
+
+
+def _passes(guard: Guard) -> str:
+    match guard:
+        case Anyone():
+            return "anyone"
+        case SignedIn():
+            return f"users of `{guard.provider}`"
+        case Nobody():
+            return "nobody"
+        case _:
+            assert_never(guard)
+
+
+def _rewriting(rewriting: RewriteTrace) -> Iterator[tuple[str, Rows]]:
+    yield "rewrites", list(_attempts(rewriting)) or [("none",)]
+    matched = rewriting.matched
+    if matched is not None and matched.captures is not None:
+        yield "groups", group_rows(matched.captures)
+        yield "template", [(matched.rewrite.template.text, f"({matched.rewrite.dialect.value})")]
+    if rewriting.result is not None:
+        yield "result", [(rewriting.result or "(empty)",)]
+    elif matched is None:
+        yield "result", [("unchanged",)]
+    if rewriting.rewritten is not None and rewriting.rewritten not in (rewriting.result, rewriting.key):
+        yield "new key", [(rewriting.rewritten,)]
+    if rewriting.object_key is not None:
+        yield "object key", [(rewriting.object_key or _WHOLE_BUCKET,)]
+    if rewriting.failure is not None:
+        yield "error", [(_status(rewriting.failure.status, rewriting.failure.message),)]
+
+
+def _attempts(rewriting: RewriteTrace) -> Iterator[Sequence[str]]:
+    tried = [each for each in rewriting.attempts if each.outcome is not RuleOutcome.NOT_TRIED]
+    for each in tried:
+        rewrite, miss = each.rewrite, _near_miss(each, rewriting)
+        yield _MARKS[each.outcome], rewrite.label, rewrite.pattern.text, each.outcome.value, rewrite.span.place
+        if miss is not None:
+            yield "", "", in_words(miss)
+    if len(tried) < len(rewriting.attempts):
+        yield "", f"{len(rewriting.attempts) - len(tried)} more, not tried"
+
+
+def _near_miss(attempt: RuleAttempt, rewriting: RewriteTrace) -> NearMiss | None:
+    rewrite = attempt.rewrite
+    if attempt.outcome is not RuleOutcome.NO_MATCH or rewrite.number > _MOST_NEAR_MISSES:
+        return None
+    return near_miss(rewrite.pattern.text, rewriting.key)
+
+
+def _status(status: int, reason: str) -> str:
+    return f"{status} {HTTPStatus(status).phrase}: {reason}"
+
+
+def _plan(plan: Plan) -> Rows:
+    return [(_name(attempt), _words(attempt)) for attempt in plan]
+
+
+def _name(attempt: Attempt) -> str:
+    return "read form" if isinstance(attempt, ReadForm) else type(attempt).__name__.lower()
+
+
+def _words(attempt: Attempt) -> str:
+    match attempt:
+        case Serve() | Remove():
+            words: str = attempt.key
+        case Browse():
+            words = (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")
+        case ReadForm():
+            words = "the rest depends on the file's name, which `--file-name` gives"
+        case Receive():
+            words = f"{attempt.key}, available at {attempt.location}"
+        case Sign():
+            words = f"{attempt.key}, for {attempt.expires} seconds"
+        case Redirect():
+            words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")
+        case Refuse():
+            words = _status(attempt.status, attempt.reason)
+        case _:
+            assert_never(attempt)
+    return words
+
+
+def to_json(found: RequestTrace) -> dict[str, Any]:
+    """For programs: all that is known, in a form that only grows within a version."""
+    decision = found.decision
+    request, user, match = decision.request, decision.user, decision.match
+    return {
+        "version": JSON_VERSION,
+        "request": {
+            "method": request.method,
+            "path": request.path,
+            "host": request.host,
+            "query": request.raw_query,
+            "user": user.username if user else None,
+        },
+        "target": match and {"name": match.site.target.name, "mount": match.mount},
+        "access": [_check_json(each) for each in found.checks],
+        "rewriting": _rewriting_json(found.rewriting) if found.rewriting else None,
+        # Version 1 has an empty plan for an upload whose file is not named.
+        "plan": [_attempt_json(each) for each in decision.plan if not isinstance(each, ReadForm)],
+    }
+
+
+def _attempt_json(attempt: Attempt) -> dict[str, Any]:
+    fields = asdict(attempt)
+    fields.pop("challenge", None)  # a header's text, which only a server knows
+    return {"attempt": _name(attempt), **fields}
+
+
+def _check_json(check: AccessTrace) -> dict[str, Any]:
+    provider = check.guard.provider if isinstance(check.guard, SignedIn) else None
+    guard = {Anyone: "anyone", SignedIn: "users", Nobody: "nobody"}[type(check.guard)]
+    resources = [each.path for each in check.covering]
+    return {"path": check.path, "guard": guard, "provider": provider, "resources": resources}
+
+
+def _rewriting_json(rewriting: RewriteTrace) -> dict[str, Any]:
+    failure = rewriting.failure
+    return {
+        "key": rewriting.key,
+        "rewrites": [_rule_json(each, rewriting) for each in rewriting.attempts],
+        "result": rewriting.result,
+        "rewritten_key": rewriting.rewritten,
+        "object_key": rewriting.object_key,
+        "error": failure and {"status": failure.status, "message": failure.message},
+    }
+
+
+def _rule_json(attempt: RuleAttempt, rewriting: RewriteTrace) -> dict[str, Any]:
+    captures, miss = attempt.captures, _near_miss(attempt, rewriting)
+    return {
+        **rewrite_json(attempt.rewrite),
+        "outcome": attempt.outcome.value,
+        "groups": None if captures is None else groups_json(captures),
+        "near_miss": None if miss is None else asdict(miss),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """How far into a source a key gets: `part` of the source is found, last in the key's beginning `taken`.
+
+    `stopped` is the part of the source that comes next and finds nothing; `rest` is what it meets in the key.
+    """
+
+    part: str
+    taken: str
+    stopped: str
+    rest: str
+
+
+def near_miss(source: str, key: str) -> NearMiss | None:
+    """How far a key gets into a source that does not match it; None where that cannot be told exactly."""
+    progress = longest_matching_part(language(source), key)
+    if progress is None or progress.failing is None:
+        return None
+    (start, end), (first, last), reached = progress.part, progress.failing, progress.reached
+    return NearMiss(source[start:end], key[:reached], source[first:last], key[reached:])
+
+
+def in_words(miss: NearMiss) -> str:
+    """A near miss in a line."""
+    stopped = f"`{_opening(miss.stopped)}`"
+    if not miss.part:
+        return f"{stopped} is nowhere in the key"
+    taken = f" up to `{_ending(miss.taken)}`" if miss.taken else ""
+    met = f"`{_opening(miss.rest)}`" if miss.rest else "the key's end"
+    return f"`{_ending(miss.part)}` matches{taken}, then {stopped} meets {met}"
+
+
+def _opening(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _ending(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"
