@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tornado_proxy.config.compilation import Loaded, compile_configuration
+from tornado_proxy.config.loading import Loaded, compile_configuration
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.secrets import resolver
 from tornado_proxy.lang.diagnostic import Severity

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import yaml
 
-from tornado_proxy.config.compilation import compile_configuration
+from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.source import SourceFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tornado_proxy.config.compilation import compile_configuration
+from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety

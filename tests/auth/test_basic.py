@@ -120,7 +120,7 @@ def test_each_provider_has_its_authenticator():
 
     async def run():
         verifier = Verifier()
-        found = basic_authenticators(Settings(targets, basic_providers=providers), verifier)
+        found = basic_authenticators(Settings(targets=targets, basic_providers=providers), verifier)
         path, header = parse_request_path("/"), ("Authorization", _basic("ben:wörd:2"))
         signed_in = await found["staff"].authenticate(Request(path=path, headers=(header,)), SignedIn("staff", (BEN,)))
         asked = await found["guests"].authenticate(Request(path=path), SignedIn("guests", ()))

@@ -329,6 +329,6 @@ def test_plain_rules_need_none_of_the_heavy_libraries(files):
     assert _modules_after("/press/a.html", *SITE) == set()
 
 
-def test_a_configuration_needs_pydantic_and_yaml_and_no_server(files):
+def test_a_configuration_needs_yaml_and_no_server(files):
     """The server's side is imported by no explanation."""
-    assert _modules_after("/press/a.html", *CONFIGURED) <= {"pydantic", "yaml", "asyncio"}
+    assert _modules_after("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio"}

@@ -42,12 +42,12 @@ def test_resource_that_decides_is_no_mistake(resource):
 @pytest.mark.parametrize(
     ("resource", "code", "message"),
     [
-        ("path: /**", "undecided-resource", "the resource says neither who may nor that anyone may"),
-        ("path: /**, whiteList: false", "undecided-resource", "the resource says neither who may nor that anyone may"),
-        (f"path: /**, {OPEN}, {STAFF}", "contradiction", "`whiteList` lets anyone in, and `provider` asks who it is"),
-        (f"path: /**, {OPEN}, {USERS}", "contradiction", "`whiteList` lets anyone in, and `basic` asks who it is"),
+        ("path: /**", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
+        ("path: /**, whiteList: false", "undecided-resource", "the resource has neither `provider` nor `whiteList`"),
+        (f"path: /**, {OPEN}, {STAFF}", "contradiction", "`whiteList` and `provider` contradict each other"),
+        (f"path: /**, {OPEN}, {USERS}", "contradiction", "`whiteList` and `basic` contradict each other"),
         (f"path: /**, {USERS}", "missing-option", "`basic` needs a `provider`"),
-        ("path: /**, provider: staff", "missing-credentials", "the resource names a `provider` but no user"),
+        ("path: /**, provider: staff", "missing-credentials", "the resource has a `provider` but no users"),
         (f"path: /**, provider: staf, {USERS}", "unknown-provider", "unknown provider `staf`"),
     ],
 )
@@ -106,7 +106,7 @@ def test_users_with_a_mistake_are_not_compared():
 def test_provider_that_nobody_names_is_warned_of():
     """A provider that protects nothing may be thought to protect something."""
     (told,) = compiled(_text(f"path: /**, {OPEN}")).diagnostics
-    assert (told.code, told.message) == ("unused-provider", "no resource names the provider `staff`")
+    assert (told.code, told.message) == ("unused-provider", "no resource uses the provider `staff`")
 
 
 def test_use_of_providers_is_judged_once_targets_are_right():
@@ -156,7 +156,7 @@ def test_other_wildcards_are_warned_of(glob):
     """Globs know `*` and `**`; what other globs know stands for itself here."""
     told = _one(f"path: {glob}, {OPEN}")
     assert told.code == "glob-syntax"
-    assert told.help == "`*` is any part of one segment, `**` any number of segments"
+    assert told.help == "`*` matches any part of one segment, `**` any number of segments"
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_resource_that_never_decides_is_warned_of(first, second):
     """The first that matches decides, so one that comes behind a more general one is dead."""
     told = _one(f"{first}, {OPEN}", f"{second}, {STAFF}")
     assert told.code == "unreachable-resource"
-    assert told.message.endswith("never decides: the first match does")
-    assert told.notes[0].message == "this one takes its requests"
+    assert told.message.endswith("is never used: an earlier resource matches first")
+    assert told.notes[0].message == "this one matches its requests"
 
 
 def test_several_resources_together_may_hide_one():
@@ -218,7 +218,7 @@ def _without_resources(actions):
 )
 def test_writing_that_is_open_to_anyone_is_warned_of(actions, methods):
     """A target without resources is open, which is seldom meant for what changes it."""
-    assert _without_resources(actions) == [("open-writes", f"anyone may {methods} in target `site`")]
+    assert _without_resources(actions) == [("open-writes", f"everyone may {methods} in target `site`")]
 
 
 def test_reading_may_be_open():
@@ -235,7 +235,7 @@ def test_writing_is_not_called_open_while_resources_are_misspelt():
 def test_method_that_no_resource_speaks_of_is_warned_of():
     """An action that is on, and that nobody may use, is told."""
     assert _told(f"path: /**, {STAFF}", actions="{PUT: {enabled: true}}") == [
-        ("uncovered-method", "`PUT` is enabled, but no resource speaks of it, so nobody may")
+        ("uncovered-method", "`PUT` is enabled, but no resource covers it, so nobody may use it")
     ]
 
 

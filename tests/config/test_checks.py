@@ -47,7 +47,7 @@ def test_overlap_has_both_places():
     (told,) = compiled(_targets(", mount: {path: [/y, /x]}", ", mount: {path: x}")).diagnostics
     (note,) = told.notes
     assert (told.span.text, note.span.text, note.message) == ("x", "/x", "`a` is mounted here")
-    assert told.help == "give one of them another path or host: nothing tells their requests apart"
+    assert told.help == "give one of them another path or host"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_mount_with_a_mistake_overlaps_with_nothing():
 def test_percent_escape_in_a_path_is_warned_of(text, escape):
     """Paths are compared decoded, so an escape stands for itself."""
     assert complaints_about_target(text) == [
-        ("percent-escape", f"`{escape}` stands for itself, since paths are compared decoded")
+        ("percent-escape", f"`{escape}` is not decoded: paths are compared after decoding")
     ]
 
 
@@ -151,7 +151,7 @@ def test_rules_with_a_mistake_are_not_compared():
 def test_bucket_name_that_aws_refuses_is_warned_of():
     """Where AWS is asked, its rules for names hold."""
     assert complaints("targets: {a: {bucket: {name: My_Bucket}}}") == [
-        ("bucket-name", "no bucket of AWS is called `My_Bucket`")
+        ("bucket-name", "`My_Bucket` is not a valid bucket name on AWS")
     ]
 
 
@@ -163,7 +163,7 @@ def test_other_servers_have_other_bucket_names():
 def test_scheme_beats_the_option():
     """`disableSSL` with an `https` endpoint does nothing, and is told."""
     assert complaints("targets: {a: {bucket: {name: a-b, disableSSL: true, s3Endpoint: https://h}}}") == [
-        ("no-effect", "`disableSSL` does nothing: `s3Endpoint` says `https`")
+        ("no-effect", "`disableSSL` has no effect: the scheme of `s3Endpoint` is `https`")
     ]
 
 
@@ -174,7 +174,7 @@ def test_upload_of_too_many_parts_is_warned_of(size):
     resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
     ((code, message),) = complaints_about_target(f"{actions}\n{resources}")
     assert code == "too-many-parts"
-    assert message == "`maxSize` is more than 10000 parts of `partSize` hold, and S3 takes no more parts"
+    assert message == "`maxSize` is larger than 10000 parts of `partSize`, the most that S3 accepts"
 
 
 @pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])

@@ -4,17 +4,16 @@ import re
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 import pytest
 from configurations import MINIMAL, report
 
-from tornado_proxy.config.compilation import compile_configuration
-from tornado_proxy.config.options import Option, options
+from tornado_proxy.config.loading import compile_configuration
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import Group, Mark, Option, OptionPath, OptionType, all_options, options_of
 from tornado_proxy.config.quantities import Duration, Size
-from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.config.section import OneOrMany, Section
-from tornado_proxy.config.target_sections import SecretSection
+from tornado_proxy.config.secrets import Reference, unresolved
 from tornado_proxy.lang.source import SourceFile
 
 TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
@@ -25,40 +24,34 @@ _PAIRS = list(pairwise(_BLOCKS))
 SOUND = [text for (kind, text), (after, _) in _PAIRS if kind == "yaml" and after != "text"]
 UNSOUND = [(text, told) for (kind, text), (after, told) in _PAIRS if kind == "yaml" and after == "text"]
 
-_SECRET_OPTIONS = {field.description for field in SecretSection.model_fields.values()}
-_NAMES = {bool: "boolean", int: "number", float: "number", str: "string", SecretSection: "secret"}
+_SECRET_OPTIONS = options_of(Reference)
+_NAMES = {bool: "boolean", int: "number", str: "string"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024}
 _PERIODS = {"m": 60, "s": 1}
 
 
-def _type(annotation: Any, marks: tuple[Any, ...] = ()) -> str:
+def _type(kind: OptionType) -> str:
     """What the docs call the type of an option."""
-    quantity = next((mark for mark in marks if isinstance(mark, Size | Duration)), None)
+    quantity = next((mark for mark in kind.marks if isinstance(mark, Size | Duration)), None)
     if quantity:
         return type(quantity).__name__.lower()
-    inner, *others = get_args(annotation) or (annotation,)
-    if get_origin(annotation) is Literal:
-        return " or ".join(f"`{choice}`" for choice in (inner, *others))
-    if get_origin(annotation) is dict:
-        return "sections by name"
-    if get_origin(annotation) is list:
-        one_or_many = any(isinstance(mark, OneOrMany) for mark in marks)
-        return f"{_type(inner)}, or a list of them" if one_or_many else f"list of {_plural(inner)}"
-    if inner is not annotation:
-        return _type(inner, getattr(inner, "__metadata__", ()))
-    return _NAMES.get(annotation, "section")
-
-
-def _plural(annotation: Any) -> str:
-    return "methods" if get_origin(annotation) is Literal else "sections"
+    if kind.is_list:
+        item = kind.item
+        if Mark.BY_NAME in kind.marks:
+            return "sections by name"
+        one = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
+        return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {one}"
+    if get_origin(kind.base) is Literal:
+        return " or ".join(f"`{choice}`" for choice in get_args(kind.base))
+    return "secret" if kind.is_secret else "section" if kind.section else _NAMES[kind.base]
 
 
 def _default(option: Option, kind: str) -> str:
     """A default as the file could say it; nothing where leaving the option out says something else."""
-    if option.field.is_required():
+    if option.is_required:
         return "required"
-    default = option.field.get_default(call_default_factory=True)
-    if default is None or isinstance(default, Section) or default in ([], {}):
+    default = option.default
+    if default in (None, ()) or option.type.section:
         return ""
     if kind in ("size", "duration"):
         units = _SIZES if kind == "size" else _PERIODS
@@ -67,23 +60,25 @@ def _default(option: Option, kind: str) -> str:
         )
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
-    return f"`[{', '.join(default)}]`" if isinstance(default, list) else f"`{default}`" if default != "" else '`""`'
+    return f"`[{', '.join(default)}]`" if isinstance(default, tuple) else f"`{default}`" if default != "" else '`""`'
 
 
-def _heading(option: Option) -> str:
+def _heading(path: OptionPath) -> str:
     """The heading that an option stands under; those of secrets stand in one place."""
-    is_secret = option.field.description in _SECRET_OPTIONS
-    return "A secret" if is_secret else f"`{'.'.join(option.path[:-1])}`" if option.path[1:] else "Top level"
+    if path.option in _SECRET_OPTIONS:
+        return "A secret"
+    return f"`{'.'.join(path.path[:-1])}`" if path.path[1:] else "Top level"
 
 
 def tables() -> dict[str, list[str]]:
     """The rows that the docs have for the options, by heading."""
     rows = defaultdict(list)
-    for option in options():
-        kind = _type(option.field.annotation, tuple(option.field.metadata))
-        row = f"| `{option.name}` | {kind} | {_default(option, kind)} | {option.field.description} |"
-        if row not in rows[_heading(option)]:
-            rows[_heading(option)].append(row)
+    for path in all_options(Settings):
+        kind = "section" if isinstance(path.option, Group) else _type(path.option.type)
+        default = "" if isinstance(path.option, Group) else _default(path.option, kind)
+        row = f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"
+        if row not in rows[_heading(path)]:
+            rows[_heading(path)].append(row)
     return rows
 
 
@@ -120,7 +115,7 @@ def test_whole_example_shows_every_section():
     """The first example has all sections in it, and several targets."""
     settings = compile_configuration(SourceFile("config.yaml", SOUND[0]), Path(), unresolved).settings
     assert [target.name for target in settings.targets] == ["site", "files"]
-    top = {option.name for option in options() if len(option.path) == 1}
+    top = {path.path[0] for path in all_options(Settings)}
     assert [name for name in top if not re.search(rf"^{name}:", SOUND[0], re.MULTILINE)] == []
 
 

@@ -4,9 +4,27 @@ import dataclasses
 import inspect
 
 import pytest
+from configurations import MINIMAL, complaints, complaints_about_target, settings, target
 
 from tornado_proxy.config import model
-from tornado_proxy.config.model import Actions, DeleteAction, GetAction, HeadAction, PutAction
+from tornado_proxy.config.model import (
+    Actions,
+    BasicProvider,
+    DeleteAction,
+    GetAction,
+    HeadAction,
+    InternalServer,
+    Limits,
+    Log,
+    Mount,
+    PutAction,
+    S3Pool,
+    Server,
+    Settings,
+    Target,
+)
+from tornado_proxy.config.options import all_options
+from tornado_proxy.config.quantities import GIB, KIB, MIB
 
 
 @pytest.mark.parametrize(
@@ -26,3 +44,163 @@ def test_methods_are_those_that_are_enabled(actions, methods):
 def test_every_part_of_the_settings_is_frozen(kind):
     """No part of a configuration can be changed once it is made."""
     assert kind.__dataclass_params__.frozen
+
+
+def test_defaults_are_those_of_the_settings():
+    """A configuration that says nothing but its targets is the settings' own defaults."""
+    told = settings(MINIMAL)
+    default = Settings()
+    assert (told.server, told.internal_server, told.limits) == (default.server, default.internal_server, default.limits)
+    assert (told.s3, told.log) == (default.s3, default.log)
+    assert (told.rules, told.basic_providers) == ((), ())
+
+
+def test_listeners_are_read():
+    """Both listeners have an address and a port, and the server a grace period."""
+    text = "server: {listenAddr: '', port: 0, gracePeriod: 1m}\ninternalServer: {listenAddr: '::1', port: 1}\n"
+    told = settings(text + MINIMAL)
+    assert (told.server, told.internal_server) == (Server("", 0, 60.0), InternalServer("::1", 1))
+
+
+def test_limits_are_read():
+    """Sizes and durations may have units."""
+    text = (
+        "limits: {maxHeaderSize: 32KiB, maxFormFieldSize: 1MiB, idleTimeout: 1m, bodyTimeout: 5, sendTimeout: 1.5s}\n"
+    )
+    assert settings(text + MINIMAL).limits == Limits(32 * KIB, MIB, 60.0, 5.0, 1.5)
+
+
+def test_log_and_s3_are_read():
+    """The log's level and form, and the threads of the calls to S3."""
+    told = settings("log: {level: debug, format: json}\ns3: {threads: 4}\n" + MINIMAL)
+    assert (told.log, told.s3) == (Log("debug", "json"), S3Pool(4))
+
+
+@pytest.mark.parametrize("name", ["staff", "1", "a b"])
+def test_providers_are_read_by_name(name):
+    """A provider of basic authentication has a name and a realm."""
+    told = settings(f"authProviders: {{basic: {{'{name}': {{realm: Files}}}}}}\n{MINIMAL}")
+    assert told.basic_providers == (BasicProvider(name, "Files"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server: {gracePeriod: -1}",
+        "server: {gracePeriod: 2d}",
+        "limits: {maxHeaderSize: 100}",
+        "limits: {idleTimeout: 0}",
+        "s3: {threads: 0}",
+        "s3: {threads: 5000}",
+    ],
+)
+def test_numbers_have_bounds(text):
+    """A number that cannot be meant is refused."""
+    assert [code for code, _ in complaints(f"{text}\n{MINIMAL}")] == ["bad-value"]
+
+
+@pytest.mark.parametrize("option", all_options(Settings), ids=lambda option: option.dotted)
+def test_every_option_is_described(option):
+    """Each option has a sentence that says what it means."""
+    assert option.option.description
+    assert option.option.description.endswith(".")
+
+
+def _bucket(options):
+    (only,) = settings(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}").targets
+    return only.bucket
+
+
+def test_target_has_defaults_for_all_but_its_bucket():
+    """A target that only names its bucket is mounted at the root, can be read, and is open."""
+    told = target("")
+    assert told == Target("site", Mount(), told.bucket)
+    assert told.mount == Mount("", ("/",))
+
+
+@pytest.mark.parametrize(
+    ("text", "mount"),
+    [
+        ("mount: {path: [/]}", Mount("", ("/",))),
+        ("mount: {path: files}", Mount("", ("/files/",))),
+        ("mount: {host: A.example.org, path: [/a, /b/]}", Mount("a.example.org", ("/a/", "/b/"))),
+        ("mount: {host: '*'}", Mount("", ("/",))),
+    ],
+)
+def test_mount_is_read(text, mount):
+    """A mount has a host in lower case, and paths with both slashes."""
+    assert target(text).mount == mount
+
+
+def test_bucket_is_read():
+    """Each option of a bucket comes through in its one form."""
+    bucket = _bucket(
+        "prefix: /folder1, leadingSlash: true, region: eu-west-1, s3ForcePathStyle: true, s3ListMaxKeys: 50, "
+        "connectTimeout: 1s, readTimeout: 2s, maxAttempts: 5, partSize: 16MiB"
+    )
+    assert (bucket.prefix, bucket.leading_slash, bucket.region) == ("folder1/", True, "eu-west-1")
+    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 50)
+    assert (bucket.connect_timeout, bucket.read_timeout, bucket.max_attempts) == (1.0, 2.0, 5)
+    assert bucket.part_size == 16 * MIB
+
+
+def test_actions_are_read():
+    """Each action has its switch, and GET and PUT their configuration."""
+    text = """\
+actions:
+  GET:
+    config:
+      indexDocument: index.html
+      redirectWithTrailingSlashForNotFoundFile: true
+      disableListing: true
+      redirectToSignedUrl: true
+      signedUrlExpiration: 5m
+  HEAD: {enabled: false}
+  PUT: {enabled: true, config: {allowOverride: true, maxSize: 5GiB}}
+  DELETE: {enabled: true}
+"""
+    get = GetAction(
+        enabled=True,
+        index_document="index.html",
+        redirect_with_trailing_slash_for_not_found_file=True,
+        disable_listing=True,
+        redirect_to_signed_url=True,
+        signed_url_expiration=300,
+    )
+    put = PutAction(enabled=True, allow_override=True, max_size=5 * GIB)
+    assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
+
+
+def test_empty_resources_are_a_mistake():
+    """An empty list of resources could lock everyone out or let everyone in; neither is guessed."""
+    assert complaints_about_target("resources: []") == [("empty-value", "`resources` is empty")]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("{}", "`password` names no place to find the secret"),
+        ("{env: ANN, path: ann}", "`password` names more than one place to find the secret"),
+        ("{env: two words}", "`env` is not the name of an environment variable"),
+        ("{path: ''}", "`path` is empty"),
+        ("{credential: a/b}", "`credential` is not the name of a credential"),
+        ("{value: 12345}", "`value` must be a string, but is a number"),
+        ("{vaule: x}", "unknown option `vaule`"),
+        ("{env: }", "`env` has no value"),
+    ],
+)
+def test_reference_names_one_place(reference, message):
+    """A secret stands in exactly one place, which is named as such places are."""
+    user = f"{{user: ann, password: {reference}}}"
+    told = complaints_about_target(f"resources: [{{path: /, provider: p, basic: {{credentials: [{user}]}}}}]")
+    assert message in [each for _, each in told]
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["partSize: 1MiB", "partSize: 6GiB", "s3ListMaxKeys: 0", "s3ListMaxKeys: 1001", "maxAttempts: 0", "readTimeout: 0"],
+)
+def test_numbers_of_a_bucket_have_bounds(options):
+    """A number that S3 does not take is refused."""
+    (told,) = complaints(f"targets: {{site: {{bucket: {{name: my-bucket, {options}}}}}}}")
+    assert told[0] == "bad-value"

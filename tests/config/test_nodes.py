@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tornado_proxy.config.composer import compose
-from tornado_proxy.config.nodes import Fields, Kind, ScalarNode, merged, plain
+from tornado_proxy.config.nodes import Kind, ScalarNode, merged
 
 
 def _root(text):
@@ -21,41 +21,26 @@ def _root(text):
         ("yes", True),
         ("Off", False),
         ("~", None),
-        ("[1, [a]]", [1, ["a"]]),
-        ("{a: {b: 2}}", {"a": {"b": 2}}),
-        ("a: <<", {"a": "<<"}),
+        ("0x10", None),
+        ("2024-01-01", None),
+        ("!a b", None),
     ],
 )
-def test_node_stands_for_plain_data(text, value):
-    """Scalars become Python's values by YAML 1.1, lists lists, mappings dictionaries."""
-    assert plain(_root(text)) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"), [("0x10", Kind.ODD_NUMBER), ("2024-01-01", Kind.DATE), ("!a b", Kind.BROKEN)]
-)
-def test_scalar_that_no_option_takes_stays_a_node(text, kind):
-    """A date or a number in an unusual notation is handed on as it is, and so is what a fault speaks of."""
-    assert plain(_root(text)).kind is kind
-
-
-def test_data_of_a_mapping_remembers_its_node():
-    """What is read from a mapping can be traced back to its place."""
-    root = _root("a: {b: c}")
-    data = plain(root)
-    assert isinstance(data, Fields)
-    assert data["a"].node is root.fields["a"].value
+def test_scalar_stands_for_data(text, value):
+    """Scalars are strings, numbers and booleans by YAML 1.1; what no option accepts is None."""
+    assert _root(text).data == value
 
 
 def test_first_of_two_equal_keys_counts():
     """A key given twice keeps its first value."""
-    assert plain(_root("a: 1\na: 2")) == {"a": 1}
+    assert _root("a: 1\na: 2").fields["a"].value.data == 1
 
 
 def test_merge_brings_in_what_a_mapping_lacks():
     """`<<` adds the fields of other mappings, the first of them before the next, never over an own one."""
     text = "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: [*x, *y]\n  a: 0\n"
-    assert plain(_root(text))["z"] == {"a": 0, "b": 1, "c": 2}
+    fields = _root(text).fields["z"].value.fields
+    assert {name: entry.value.data for name, entry in fields.items()} == {"a": 0, "b": 1, "c": 2}
 
 
 def test_own_fields_come_before_merged_ones():

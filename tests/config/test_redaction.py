@@ -8,23 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.composer import compose
-from tornado_proxy.config.options import option_names
-from tornado_proxy.config.redaction import redacted
-from tornado_proxy.config.vocabulary import Vocabulary
+from tornado_proxy.config.nodes import Kind, ScalarNode
+from tornado_proxy.config.redaction import bare, enumeration, quote, redacted, span_of
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.source import SourceFile
 
-VOCABULARY = Vocabulary(option_names())
-
 
 def _shown(text):
-    return redacted(SourceFile("config.yaml", text), compose(text), VOCABULARY).text
+    return redacted(SourceFile("config.yaml", text), compose(text)).text
+
+
+_USER = "targets: {a: {resources: [{basic: {credentials: [{", "}]}}]}}"
+_BUCKET = "targets: {a: {bucket: {", "}}}"
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("region: eu", "region: eu"),
         ("password: word", "password: ••••"),
         ("password: 'word'", "password: ••••••"),
         ("password: two words", "password: •••••••••"),
@@ -38,72 +38,98 @@ def _shown(text):
         ("password: {env: NAME}", "password: {env: NAME}"),
         ("password: {path: /run/word}", "password: {path: /run/word}"),
         ("password: {credential: word}", "password: {credential: word}"),
-        ("password: |\n  a\n  b\nport: 1", "password: •\n  •\n  •\nport: 1"),
-        ("password:\n  value: >-\n    a\n", "password:\n  value: ••\n    •\n"),
-        ("accessKey: word", "accessKey: ••••"),
-        ("sessionToken: word", "sessionToken: ••••"),
+        ("password: {value: word, <<: {value: word}}", "password: {value: ••••, <<: {value: ••••}}"),
         ("pasword: word", "pasword: ••••"),
         ("pasword: {value: word}", "pasword: {value: ••••}"),
         ("pasword: {env: NAME}", "pasword: {env: NAME}"),
-        ("clientSecret: word", "clientSecret: ••••"),
-        ("something: word", "something: ••••"),
-        ("something: [word]", "something: [••••]"),
-        ("something: {region: eu}", "something: {region: eu}"),
+        ("usr: word", "usr: word"),
+        ("ann: word", "•••: ••••"),
+        ("user: ann", "user: ann"),
+        ("user: ann:word", "user: ••••••••"),
+    ],
+)
+def test_secrets_of_a_user_are_hidden(text, shown):
+    """Each character of a password, and of what may be one, becomes a dot; all else stays as it is."""
+    assert _shown(text.join(_USER)) == shown.join(_USER)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("region: eu", "region: eu"),
         ("regoin: eu", "regoin: eu"),
         ("regoin: [eu]", "regoin: [••]"),
+        ("something: word", "something: ••••"),
+        ("something: {region: eu}", "something: {••••••: ••}"),
+        ("clientSecret: word", "clientSecret: ••••"),
         ("credentials: word", "credentials: ••••"),
         ("credentials: [ann:word]", "credentials: [••••••••]"),
         ("credentials: {ann: word}", "credentials: {•••: ••••}"),
-        ("credentials: {usr: word}", "credentials: {usr: ••••}"),
-        ("credentials: [{user: ann, password: {env: A}}]", "credentials: [{user: ann, password: {env: A}}]"),
-        ("basic: ann:word", "basic: ••••••••"),
-        ("basic: {staff: {realm: Files}}", "basic: {staff: {realm: Files}}"),
-        ("user: ann", "user: ann"),
-        ("user: ann:word", "user: ••••••••"),
+        ("credentials: {accessKey: word}", "credentials: {accessKey: ••••}"),
+        ("credentials: {secretKey: {path: a/b}}", "credentials: {secretKey: {path: a/b}}"),
         ("s3Endpoint: https://ann:word@host", "s3Endpoint: •••••••••••••••••••••"),
-        ("rules: [password=word]", "rules: [•••••••••••••]"),
+        ("name: password=word", "name: •••••••••••••"),
+        (
+            "region: &r word, credentials: {accessKey: {value: *r}}",
+            "region: •••••••, credentials: {accessKey: {value: *r}}",
+        ),
+        ("<<: {region: eu, credentials: word}", "<<: {region: eu, credentials: ••••}"),
+        ("? {password: word} : word", "? {••••••••: ••••} : ••••"),
+    ],
+)
+def test_secrets_of_a_bucket_are_hidden(text, shown):
+    """What stands at a known option is shown; what may be a secret in the wrong place is not."""
+    assert _shown(text.join(_BUCKET)) == shown.join(_BUCKET)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("password: word", "password: ••••"),
+        ("server: 8080", "server: 8080"),
+        ("rules: [password=word, a]", "rules: [•••••••••••••, a]"),
         ("{password:word}", "{•••••••••••••}"),
         ("targets: {key: {bucket: {name: b}}}", "targets: {key: {bucket: {name: b}}}"),
         ("targets: {site: word}", "targets: {site: ••••}"),
-        ("? {password: word}\n: word", "? {••••••••: ••••}\n: ••••"),
-        ("<<: {password: word, region: eu}", "<<: {password: ••••, region: eu}"),
-        ("region: &r word\npassword: {value: *r}", "region: •••••••\npassword: {value: *r}"),
+        ("targets: {? [a] : word}", "targets: {? [•] : ••••}"),
+        ("targets: word", "targets: ••••"),
+        ("authProviders: {basic: {staff: {realm: Files}}}", "authProviders: {basic: {staff: {realm: Files}}}"),
+        ("authProviders: {basic: ann}", "authProviders: {basic: •••}"),
+        ("targets: {a: {resources: [{basic: ann:word}]}}", "targets: {a: {resources: [{basic: ••••••••}]}}"),
         ("word", "••••"),
-        ("region: eu\n---\npassword: word", "region: eu\n---\npassword: ••••"),
+        ("log: {level: info}\n---\nlog: {level: info}", "log: {level: info}\n---\n•••: {•••••: ••••}"),
+        (
+            "targets:\n a:\n  bucket:\n   credentials:\n    accessKey: |\n     a\n     b\n   region: eu",
+            "targets:\n a:\n  bucket:\n   credentials:\n    accessKey: •\n     •\n     •\n   region: eu",
+        ),
     ],
 )
-def test_secrets_are_blanked_where_they_stand(text, shown):
-    """Each character of a secret, and of what may be one, becomes a dot; all else stays as it is."""
+def test_secrets_are_hidden_at_every_depth(text, shown):
+    """A walk along the options knows what may be shown, from the top of the file."""
     assert _shown(text) == shown
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("region: eu # near us", "region: eu # near us"),
-        ("region: eu # password: word", "region: eu ••••••••••••••••"),
-        ("password: {env: A} # was word", "password: {env: A} ••••••••••"),
-        ("password: {value: word} # old: other", "password: {value: ••••} ••••••••••••"),
-        ("region: a#b", "region: a#b"),
-        ("# don't tell\nregion: eu", "# don't tell\nregion: eu"),
+        ("log: {level: info} # near us", "log: {level: info} # near us"),
+        ("log: {level: info} # password: word", "log: {level: info} ••••••••••••••••"),
+        ("password: word # was word", "password: •••• ••••••••••"),
+        ("rules: a#b", "rules: a#b"),
+        ("# don't tell\nrules: a", "# don't tell\nrules: a"),
     ],
 )
-def test_comments_that_may_tell_a_secret_are_blanked(text, shown):
-    """A comment goes that speaks of a secret, or stands on the line of one."""
+def test_comments_that_may_show_a_secret_are_hidden(text, shown):
+    """A comment goes that mentions a secret, or stands on the line of one."""
     assert _shown(text) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("region: [eu\npassword: word", "region: [eu\npassword: ••••"),
-        ("password: word\nregion: 'eu", "password: ••••\nregion: 'eu"),
-        ("a: \x00\npassword: word", "a: \x00\npassword: ••••"),
-    ],
-)
-def test_text_that_is_not_yaml_is_blanked_too(text, shown):
-    """Where there are no nodes to go by, the lines are."""
-    assert _shown(text).replace("a: •", "a: \x00") == shown
+@pytest.mark.parametrize("text", ["rules: [a\nb: c", "rules: 'a\nb: c", "rules: a\x00"])
+def test_text_that_is_not_yaml_is_hidden_as_a_whole(text):
+    """Where no nodes say what is a secret, only the lines stay."""
+    shown = _shown(text)
+    assert set(shown) <= set("• \n")
+    assert shown.count("\n") == text.count("\n")
 
 
 @given(st.text(alphabet="ab:-?[]{}#&*!|>\"'\\ \n\t\rpasswordvalue", max_size=80))
@@ -180,3 +206,39 @@ def test_no_slip_of_the_pen_uncovers_a_secret(place, typed, deleted, end):
     text = (_WHOLE[:place] + typed + _WHOLE[place + deleted :])[: max(end, place)]
     told = "\n".join(render(each) for each in compiled(text).diagnostics)
     assert "hunter2" not in told
+
+
+def _node(text, start=0):
+    return SourceFile("a.yaml", text), ScalarNode(start, len(text), Kind.STRING, "")
+
+
+def test_span_stops_at_the_end_of_the_line():
+    """A section that runs over several lines is shown by its first."""
+    source, node = _node("one: 1\ntwo: 2\n")
+    assert span_of(node, source).text == "one: 1"
+
+
+def test_span_of_the_last_line_needs_no_line_end():
+    """A node at the end of the text is covered whole."""
+    source, node = _node("a: b", 3)
+    assert span_of(node, source).text == "b"
+
+
+def test_quote_shows_what_the_file_shows():
+    """A message has the text of the copy that may be shown, without its quotes."""
+    source, node = _node("'••••'")
+    assert quote(node, source) == "`••••`"
+
+
+def test_long_text_is_cut():
+    """A message does not grow with the file."""
+    source, node = _node("x" * 200)
+    assert bare(node, source) == "x" * 60 + "…"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"), [(["a"], "`a`"), (["a", "b"], "`a` and `b`"), (["a", "b", "c"], "`a`, `b` and `c`")]
+)
+def test_words_are_enumerated(words, sentence):
+    """Words stand in backticks with commas and an `and`."""
+    assert enumeration(words) == sentence

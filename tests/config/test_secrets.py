@@ -10,7 +10,6 @@ from tornado_proxy.config.secrets import (
     Reference,
     Secret,
     SecretMissing,
-    Source,
     file_of,
     resolver,
     unresolved,
@@ -34,7 +33,7 @@ def test_secret_is_shown_by_its_origin_only():
 
 def test_reference_hides_its_text():
     """A reference may hold the secret itself, so its text is not in its `repr`."""
-    assert "hunter2" not in repr(Reference(Source.VALUE, "hunter2"))
+    assert "hunter2" not in repr(Reference(value="hunter2"))
 
 
 def test_resolver_hides_its_environment():
@@ -44,7 +43,7 @@ def test_resolver_hides_its_environment():
 
 def test_environment_variable_holds_a_secret():
     """`env` names a variable of the environment that was handed in."""
-    secret = resolver(ENV, Path())(Reference(Source.ENV, "WORD"))
+    secret = resolver(ENV, Path())(Reference(env="WORD"))
     assert (secret.origin, secret.reveal()) == ("the environment variable `WORD`", "hunter2")
 
 
@@ -52,27 +51,27 @@ def test_file_holds_a_secret(tmp_path):
     """`path` names a file relative to the directory, here in a folder below."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "word").write_text("hunter2")
-    secret = resolver({}, tmp_path)(Reference(Source.PATH, "secrets/word"))
+    secret = resolver({}, tmp_path)(Reference(path="secrets/word"))
     assert (secret.origin, secret.reveal()) == ("the file `secrets/word`", "hunter2")
 
 
 def test_absolute_path_is_taken_as_it_is(tmp_path):
     """A file with an absolute path stands where it says."""
     (tmp_path / "word").write_text("hunter2")
-    assert resolver({}, Path("elsewhere"))(Reference(Source.PATH, str(tmp_path / "word"))).reveal() == "hunter2"
+    assert resolver({}, Path("elsewhere"))(Reference(path=str(tmp_path / "word"))).reveal() == "hunter2"
 
 
 def test_systemd_credential_holds_a_secret(tmp_path):
     """`credential` names a file in the directory that systemd names in the environment."""
     (tmp_path / "s3").write_text("hunter2\n")
     env = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
-    secret = resolver(env, Path())(Reference(Source.CREDENTIAL, "s3"))
+    secret = resolver(env, Path())(Reference(credential="s3"))
     assert (secret.origin, secret.reveal()) == ("the systemd credential `s3`", "hunter2")
 
 
 def test_value_is_the_secret_itself():
     """`value` is the secret, and its origin does not tell it."""
-    secret = resolver({}, Path())(Reference(Source.VALUE, "hunter2"))
+    secret = resolver({}, Path())(Reference(value="hunter2"))
     assert (secret.origin, secret.reveal()) == ("the configuration file", "hunter2")
 
 
@@ -82,18 +81,18 @@ def test_value_is_the_secret_itself():
 )
 def test_one_line_end_is_trimmed(content, secret):
     """The line end that an editor or `echo` leaves is no part of a secret; all else is."""
-    assert resolver({"WORD": content}, Path())(Reference(Source.ENV, "WORD")).reveal() == secret
+    assert resolver({"WORD": content}, Path())(Reference(env="WORD")).reveal() == secret
 
 
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        (Reference(Source.ENV, "NO"), "the environment variable `NO` is not set"),
-        (Reference(Source.ENV, "EMPTY"), "the environment variable `EMPTY` is empty"),
-        (Reference(Source.PATH, "no/file"), "the file `no/file` cannot be read: No such file or directory"),
-        (Reference(Source.PATH, "/"), "the file `/` cannot be read: Is a directory"),
-        (Reference(Source.ENV, "BYTES"), "the environment variable `BYTES` is not UTF-8"),
-        (Reference(Source.VALUE, "\n"), "`value` is empty"),
+        (Reference(env="NO"), "the environment variable `NO` is not set"),
+        (Reference(env="EMPTY"), "the environment variable `EMPTY` is empty"),
+        (Reference(path="no/file"), "the file `no/file` cannot be read: No such file or directory"),
+        (Reference(path="/"), "the file `/` cannot be read: Is a directory"),
+        (Reference(env="BYTES"), "the environment variable `BYTES` is not UTF-8"),
+        (Reference(value="\n"), "`value` is empty"),
     ],
 )
 def test_reference_to_nothing_is_named(reference, message):
@@ -103,7 +102,7 @@ def test_reference_to_nothing_is_named(reference, message):
 
 def test_credential_needs_systemd():
     """Where systemd hands over no credentials, the message says what sets them."""
-    missing = _missing(Reference(Source.CREDENTIAL, "s3"))
+    missing = _missing(Reference(credential="s3"))
     assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
     assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
 
@@ -111,16 +110,16 @@ def test_credential_needs_systemd():
 @pytest.mark.parametrize(
     ("reference", "env", "file"),
     [
-        (Reference(Source.PATH, "word"), {}, Path("etc/word")),
-        (Reference(Source.PATH, "/run/word"), {}, Path("/run/word")),
+        (Reference(path="word"), {}, Path("etc/word")),
+        (Reference(path="/run/word"), {}, Path("/run/word")),
         (
-            Reference(Source.CREDENTIAL, "s3"),
+            Reference(credential="s3"),
             {"CREDENTIALS_DIRECTORY": "/run/credentials"},
             Path("/run/credentials/s3"),
         ),
-        (Reference(Source.CREDENTIAL, "s3"), {}, None),
-        (Reference(Source.ENV, "WORD"), {}, None),
-        (Reference(Source.VALUE, "hunter2"), {}, None),
+        (Reference(credential="s3"), {}, None),
+        (Reference(env="WORD"), {}, None),
+        (Reference(value="hunter2"), {}, None),
     ],
 )
 def test_a_secret_may_stand_in_a_file(reference, env, file):
@@ -131,7 +130,7 @@ def test_a_secret_may_stand_in_a_file(reference, env, file):
 def test_file_that_is_not_text_is_refused(tmp_path):
     """A file that is not UTF-8 holds no secret, and what it holds is not told."""
     (tmp_path / "word").write_bytes(b"hunter2\xff")
-    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` is not UTF-8"
     assert missing.__suppress_context__
 
@@ -139,17 +138,17 @@ def test_file_that_is_not_text_is_refused(tmp_path):
 def test_a_pipe_is_refused(tmp_path):
     """It could not be read again after an edit, and would be waited for."""
     os.mkfifo(tmp_path / "word")
-    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` cannot be read: it is no regular file"
 
 
 def test_large_file_is_refused(tmp_path):
     """A file of more than 64 KiB is not read whole."""
     (tmp_path / "word").write_bytes(b"x" * (LARGEST + 1))
-    missing = _missing(Reference(Source.PATH, "word"), directory=tmp_path)
+    missing = _missing(Reference(path="word"), directory=tmp_path)
     assert missing.message == "the file `word` cannot be read: it is larger than 65536 bytes"
 
 
 def test_tools_need_no_secret():
     """Where nothing is resolved, each secret keeps its origin and is empty."""
-    assert unresolved(Reference(Source.ENV, "NO")) == Secret("the environment variable `NO`", "")
+    assert unresolved(Reference(env="NO")) == Secret("the environment variable `NO`", "")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config import values
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
 
 
@@ -105,7 +105,7 @@ def test_value_is_read_into_its_one_form(read, written, value):
 )
 def test_value_that_does_not_fit_is_refused(read, written, message):
     """What does not fit is refused with the fact, to stand behind the option's name."""
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(InvalidValue) as caught:
         read(written)
     assert caught.value.message == message
 
@@ -130,7 +130,7 @@ def test_mount_path_begins_and_ends_with_a_slash(text):
     """Whatever fits comes out with both slashes, and comes out the same when read again."""
     try:
         path = values.mount_path(text)
-    except Misfit:
+    except InvalidValue:
         return
     assert path.startswith("/")
     assert path.endswith("/")
@@ -142,7 +142,7 @@ def test_prefix_is_a_directory(text):
     """Whatever fits has no leading slash, one closing slash, and room for a key behind it."""
     try:
         prefix = values.prefix(text)
-    except Misfit:
+    except InvalidValue:
         return
     assert prefix == "" or re.fullmatch(r"(?s)[^/].*[^/]/|[^/]/", prefix)
     assert len(prefix.encode()) < LONGEST_OBJECT_KEY

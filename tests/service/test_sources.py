@@ -155,7 +155,8 @@ def test_a_set_can_be_made_of_texts(files):
 def test_other_settings_may_follow_from_a_set(files):
     """A set with other settings has the digest of the files."""
     read = files.read()
-    other = replace(read.configuration.settings, grace_period=1.0)
+    settings = read.configuration.settings
+    other = replace(settings, server=replace(settings.server, grace_period=1.0))
     changed = read.with_settings(other)
     assert (changed.configuration.settings, changed.digest) == (other, read.digest)
 

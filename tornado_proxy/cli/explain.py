@@ -123,5 +123,5 @@ def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
 def _prefix(text: str) -> str:
     try:
         return values.prefix(text)
-    except values.Misfit as misfit:
+    except values.InvalidValue as misfit:
         raise argparse.ArgumentTypeError(f"`{text}` {misfit.message}") from None

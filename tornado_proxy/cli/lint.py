@@ -219,7 +219,7 @@ def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
 def _configuration(path: Path | None) -> tuple[Settings | None, tuple[Diagnostic, ...]]:
     if path is None:
         return None, ()
-    from tornado_proxy.config.loading import load  # noqa: PLC0415 - pydantic and YAML, for a configuration only
+    from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415 - the same
 
     loaded = load(path, os.environ, unresolved)

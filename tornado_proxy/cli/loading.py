@@ -51,7 +51,7 @@ class Ended(Exception):
 
 def load_settings(path: Path) -> Settings:
     """The settings of a configuration, its secrets unresolved; raises `Ended`."""
-    from tornado_proxy.config.loading import load  # noqa: PLC0415 - pydantic and YAML, for a configuration only
+    from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
 
     loaded = load(path, os.environ, unresolved)
     if loaded.settings is None:

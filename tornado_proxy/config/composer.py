@@ -15,7 +15,6 @@ import yaml
 from yaml.resolver import Resolver
 
 from tornado_proxy.config.nodes import Entry, Kind, MappingNode, Node, ScalarNode, SequenceNode, merged
-from tornado_proxy.config.syntax import describe
 
 DEEPEST = 64
 """How deep collections may nest, aliases followed."""
@@ -141,7 +140,7 @@ class _Composer:
 
     def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
         start, end = self._point(error.problem_mark)
-        complaint = describe(error.problem or "", self._text[start:end])
+        complaint = _describe(error.problem or "", self._text[start:end])
         note = (complaint.context, *self._point(error.context_mark)) if complaint.context else None
         return Fault("yaml-syntax", complaint.message, start, end, complaint.help, note)
 
@@ -266,3 +265,73 @@ def _faults_of_key(entry: Entry, key: ScalarNode) -> Iterator[Fault]:
         yield Fault("bad-key", "a key is missing here", key.start, key.end)
     elif key.kind not in (Kind.STRING, Kind.BROKEN):
         yield Fault("bad-key", f"the key `{{}}` is {key.kind.value}", key.start, key.end, 'quote it: `"{}"`')
+
+
+# PyYAML has two parsers, one in C, which word the same mistake differently; both are known here. None of these words
+# quotes the file, so that none can quote a secret.
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    """A mistake in words; `context` says what begins at the second place that the parser names."""
+
+    message: str
+    help: str | None = None
+    context: str | None = None
+
+
+_SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"
+
+_START = _Complaint("a value cannot begin with this character", "quote the value")
+_COLON = _Complaint(
+    "a `:` cannot stand here", "begin a nested mapping on its own line; quote a value that contains `: `"
+)
+_NO_COLON = _Complaint(
+    "this is neither `key: value` nor part of the value above", "a key is followed by `:` and a space"
+)
+_MAPPING = _Complaint("this does not fit the mapping that it stands in", _SAME_COLUMN, "the mapping begins here")
+_LIST = _Complaint("this does not fit the list that it stands in", _SAME_COLUMN, "the list begins here")
+_BLOCK = _Complaint("this does not fit the mapping or list that it stands in", _SAME_COLUMN, "it begins here")
+_DASH = _Complaint("a `- ` cannot stand here", "begin the list on its own line")
+_BRACKET = _Complaint("a `,` or the closing `]` is missing", None, "the list begins here")
+_BRACE = _Complaint("a `,` or the closing `}` is missing", None, "the mapping begins here")
+_ENDLESS = _Complaint("a quoted string never ends", None, "it begins here")
+_ESCAPE = _Complaint("no such escape in a string between double quotes", "double the backslash, or use single quotes")
+_INDICATOR = _Complaint("this cannot stand behind `|` or `>`", "begin the text on the next line")
+_OUTSIDE = _Complaint("this stands outside of the document", "a configuration is one mapping")
+_DIRECTIVE = _Complaint("this directive has no meaning here", "leave the line with `%` out")
+_NO_VALUE = _Complaint("a value is missing here")
+_NO_NAME = _Complaint("the name of an anchor or alias is missing", "quote a value that begins with `&` or `*`")
+_TAB = _Complaint("a tab indents this line", "indent with spaces")
+_TAGGED = _Complaint("a tag has no meaning here", "quote a value that begins with `!`")
+_UNKNOWN = _Complaint("from here on the text cannot be read as YAML", _SAME_COLUMN)
+
+# The first fragment that the parser's own words contain decides.
+_COMPLAINTS = (
+    ("cannot start any token", _START),
+    ("mapping values are not allowed", _COLON),
+    ("could not find expected ':'", _NO_COLON),
+    ("did not find expected key", _MAPPING),
+    ("did not find expected '-' indicator", _LIST),
+    ("expected <block end>", _BLOCK),
+    ("sequence entries are not allowed", _DASH),
+    ("',' or ']'", _BRACKET),
+    ("',' or '}'", _BRACE),
+    ("unexpected end of stream", _ENDLESS),
+    ("unexpected document", _ENDLESS),
+    ("escape", _ESCAPE),
+    ("decimal number", _ESCAPE),  # libyaml: "hexdecimal"
+    ("comment or line break", _INDICATOR),
+    ("chomping or indentation", _INDICATOR),
+    ("<document start>", _OUTSIDE),
+    ("directive", _DIRECTIVE),
+    ("incompatible YAML", _DIRECTIVE),
+    ("node content", _NO_VALUE),
+    ("alphabetic or numeric character", _NO_NAME),
+    ("undefined tag handle", _TAGGED),
+)
+
+
+def _describe(problem: str, character: str = "") -> _Complaint:
+    """The parser's complaint in our words; `character` is the one that it stopped at."""
+    if character == "\t":
+        return _TAB
+    return next((complaint for fragment, complaint in _COMPLAINTS if fragment in problem), _UNKNOWN)

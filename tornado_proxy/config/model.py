@@ -1,95 +1,178 @@
-"""What a configuration says, with every default filled in: nothing here is optional that a request would ask for."""
+"""What a configuration says: each field made by `option` is an option of the file, with its type, default and meaning.
+
+To add an option, add a field here, its row in docs/configuration.md (a test prints it) and a test of what it does.
+Values that the checks of `values` bring into one form stand here in that form; defaults are filled in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
+from tornado_proxy.config import values
+from tornado_proxy.config.options import Bounds, Check, Group, Mark, option, place_of
+from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.source import Span
+
+Line = Annotated[str, Check(values.line, (("minLength", 1),))]
+Host = Annotated[str, Check(values.host, (("pattern", values.HOST),))]
+MountPath = Annotated[str, Check(values.mount_path)]
+BucketName = Annotated[str, Check(values.bucket_name, (("pattern", values.BUCKET),))]
+Prefix = Annotated[str, Check(values.prefix)]
+Region = Annotated[str, Check(values.region, (("pattern", values.REGION),))]
+Endpoint = Annotated[str, Check(values.endpoint, (("minLength", 1),))]
+Glob = Annotated[str, Check(values.glob, (("pattern", values.ROOTED),))]
+UserName = Annotated[str, Check(values.user_name, (("pattern", values.USER_NAME),))]
+IndexDocument = Annotated[str, Check(values.index_document)]
+Address = Annotated[str, Check(values.listen_address)]
+Port = Annotated[int, Bounds(0, 65535)]
+Timeout = Annotated[float, Duration(0.1, DAY)]
+Method = Literal["GET", "HEAD", "PUT", "DELETE"]
+
+
+def _with_head(methods: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods in the order of an Allow header; HEAD goes with GET."""
+    named = {*methods} | ({"HEAD"} if "GET" in methods else set())
+    return tuple(method for method in get_args(Method) if method in named)
+
+
+def _distinct(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(paths))
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Host pattern and path prefixes that lead to a target; an empty host is any host."""
+    """The host and the paths that lead to a target."""
 
-    host: str = ""
-    paths: tuple[str, ...] = ("/",)  # each starts and ends with `/`
+    shape: ClassVar[str] = "such as `{host: files.example.org, path: [/]}`"
+
+    host: Host = option(
+        "A host without its port, or a pattern: `*` is one label or more. Empty is any host.", default=""
+    )
+    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Check(_distinct)] = option(
+        "Path prefixes, matched at segment borders and removed before the key is made.", default=("/",), name="path"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """An access key pair, with a session token if it has one."""
 
-    access_key: Secret
-    secret_key: Secret
-    session_token: Secret | None = None
+    shape: ClassVar[str] = "such as `{accessKey: {env: NAME}, secretKey: {path: FILE}}`"
+
+    access_key: Secret = option("The access key's identifier.")
+    secret_key: Secret = option("The secret access key.")
+    session_token: Secret | None = option("The session token of temporary credentials.", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket and how to reach it; two equal ones share a client."""
+    """A bucket and how to reach it. Equal buckets share a client."""
 
-    name: str
-    prefix: str = ""  # a directory: no leading slash, one closing slash; empty is the whole bucket
-    leading_slash: bool = False
-    region: str = "us-east-1"
-    s3_endpoint: str | None = None
-    disable_ssl: bool = False
-    force_path_style: bool = False
-    credentials: Credentials | None = None  # None: boto3's own chain
-    list_max_keys: int = 1000
-    connect_timeout: float = 5.0  # seconds
-    read_timeout: float = 30.0  # seconds
-    max_attempts: int = 3
-    part_size: int = 8 * 1024 * 1024  # bytes of one part of an upload; S3 takes 5 MiB to 5 GiB
+    shape: ClassVar[str] = "such as `{name: my-bucket, region: eu-west-1}`"
+
+    name: BucketName = option("The bucket's name, or an access point's ARN.", example="my-bucket")
+    prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
+        "The directory of the bucket that is served. It is put in front of every key; rules do not see it.", default=""
+    )
+    leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
+    region: Region = option("The bucket's region.", default="us-east-1")
+    s3_endpoint: Endpoint | None = option(
+        "The URL of an S3 server that is not AWS. Without a scheme, `disableSSL` decides it.", default=None
+    )
+    disable_ssl: bool = option(
+        "Whether to use HTTP where `s3Endpoint` has no scheme.", default=False, name="disableSSL"
+    )
+    force_path_style: bool = option(
+        "Whether the bucket's name goes into the path instead of the host name.",
+        default=False,
+        name="s3ForcePathStyle",
+    )
+    credentials: Credentials | None = option(
+        "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
+        default=None,
+    )
+    list_max_keys: Annotated[int, Bounds(1, 1000)] = option(
+        "The entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
+    )
+    connect_timeout: Timeout = option("How long connecting to S3 may take.", default=5.0)
+    read_timeout: Timeout = option("How long S3 may send nothing.", default=30.0)
+    max_attempts: Annotated[int, Bounds(1, 20)] = option(
+        "How often a call to S3 is tried, including the first time.", default=3
+    )
+    part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = option(
+        "The bytes of one part of an upload to S3, held in memory until they are sent.", default=8 * MIB
+    )
+
+
+_GET_CONFIG = Group("config", "How GET and HEAD answer.")
+_PUT_CONFIG = Group("config", "How uploads are stored.")
 
 
 @dataclass(frozen=True, slots=True)
 class GetAction:
     """GET, and HEAD with it."""
 
-    enabled: bool = True
-    index_document: str = ""
-    redirect_with_trailing_slash_for_not_found_file: bool = False
-    disable_listing: bool = False
-    redirect_to_signed_url: bool = False
-    signed_url_expiration: int = 900  # seconds; S3 takes up to 7 days
+    enabled: bool = option("Whether files and directories can be fetched.", default=True)
+    index_document: IndexDocument = option(
+        "The file that is served for a directory that has it, such as `index.html`.", default="", group=_GET_CONFIG
+    )
+    redirect_with_trailing_slash_for_not_found_file: bool = option(
+        "Whether a missing file is redirected to the directory of that name, if there is one.",
+        default=False,
+        group=_GET_CONFIG,
+    )
+    disable_listing: bool = option("Whether directories are answered with 403.", default=False, group=_GET_CONFIG)
+    redirect_to_signed_url: bool = option(
+        "Whether clients are redirected to a signed URL of S3 instead of getting the file from here.",
+        default=False,
+        group=_GET_CONFIG,
+    )
+    signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
+        "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class HeadAction:
     """HEAD; it obeys GET's configuration."""
 
-    enabled: bool = True
+    enabled: bool = option("Whether HEAD is answered, in the way in which GET would be.", default=True)
 
 
 @dataclass(frozen=True, slots=True)
 class PutAction:
-    """Uploads; `max_size` in bytes, None is S3's own limit."""
+    """Uploads."""
 
-    enabled: bool = False
-    allow_override: bool = False
-    max_size: int | None = None
+    enabled: bool = option("Whether files can be uploaded.", default=False)
+    allow_override: bool = option(
+        "Whether an upload may replace a file. If not, it is answered with 409.", default=False, group=_PUT_CONFIG
+    )
+    max_size: Annotated[int, Size(1)] | None = option(
+        "The largest file that can be uploaded, in bytes. Without it, S3's own limit holds.",
+        default=None,
+        group=_PUT_CONFIG,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAction:
     """Removal of files."""
 
-    enabled: bool = False
+    enabled: bool = option("Whether files can be removed.", default=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What a target does."""
+    """What clients may do at all; `resources` decides who may do it."""
 
-    get: GetAction = field(default_factory=GetAction)
-    head: HeadAction = field(default_factory=HeadAction)
-    put: PutAction = field(default_factory=PutAction)
-    delete: DeleteAction = field(default_factory=DeleteAction)
+    get: GetAction = option("Fetching.", default=GetAction(), name="GET")
+    head: HeadAction = option("Asking for headers only.", default=HeadAction(), name="HEAD")
+    put: PutAction = option("Uploading.", default=PutAction(), name="PUT")
+    delete: DeleteAction = option("Removing.", default=DeleteAction(), name="DELETE")
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -100,89 +183,154 @@ class Actions:
 
 @dataclass(frozen=True, slots=True)
 class BasicUser:
-    """A user of a resource and the password, or its bcrypt or argon2 hash; `span` is where the password is named."""
+    """A user of a resource and the password, or its bcrypt or argon2 hash."""
 
-    user: str
-    password: Secret
-    span: Span | None = field(default=None, repr=False, compare=False)
+    shape: ClassVar[str] = "such as `{user: ann, password: {env: NAME}}`"
+
+    user: UserName = option("The name. It is one segment of a path, since rules put it into keys.", example="ann")
+    password: Annotated[Secret, Mark.MAY_BE_HASHED] = option("The password, or its bcrypt or argon2 hash.")
+    span: Span | None = place_of("password")
+
+
+_RESOURCE_BASIC = Group(
+    "basic",
+    "Who may sign in, if the provider uses basic authentication.",
+    "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """Who may use the request paths that a glob covers; the first that matches path and method decides."""
 
-    path: str
-    methods: tuple[str, ...] = ("GET", "HEAD")  # GET never without HEAD
-    white_list: bool = False
-    provider: str | None = None
-    users: tuple[BasicUser, ...] = ()
+    shape: ClassVar[str] = "such as `{path: /public/**, whiteList: true}`"
+
+    path: Glob = option(
+        "A glob over the whole request path, mount included: `*` within a segment, `**` across any number.",
+        example="/public/**",
+    )
+    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Check(_with_head)] = option(
+        "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
+    )
+    white_list: bool = option("Whether everyone may, without signing in.", default=False)
+    provider: Line | None = option(
+        "The name of the provider, from `authProviders`, with which users sign in.", default=None
+    )
+    users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
+        "The users who may.", default=(), name="credentials", group=_RESOURCE_BASIC
+    )
+
+
+_AUTH_PROVIDERS = Group("authProviders", "The ways to sign in.")
 
 
 @dataclass(frozen=True, slots=True)
 class BasicProvider:
     """Basic authentication (RFC 7617) under a realm."""
 
+    shape: ClassVar[str] = "such as `{realm: Files}`"
+
     name: str
-    realm: str
+    realm: Line = option("The realm, which browsers show when they ask for the password.", example="Files")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A named bucket with its mount, prefix, actions and resources; its rules are found by its name."""
 
+    shape: ClassVar[str] = "such as `{mount: {path: [/]}, bucket: {name: my-bucket}}`"
+
     name: str
-    mount: Mount
-    bucket: Bucket
-    actions: Actions = field(default_factory=Actions)
-    resources: tuple[Resource, ...] = ()
+    mount: Mount = option("The host and the paths that lead here.", default=Mount())
+    bucket: Bucket = option("The bucket and how to reach it.", default=Bucket(""), required=True)
+    actions: Actions = option("What clients may do.", default=Actions())
+    resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = option(
+        "Who may do it, in order. Without it, everyone may. Where no resource matches, nobody may.", default=()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where a server listens; port 0 is any free one, an empty address every interface."""
+    """Where a server listens."""
 
-    address: str = "127.0.0.1"
-    port: int = 8080
+    address: Address = option(
+        "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
+    )
+    port: Port = option("The port; 0 is any free one.", default=8080)
+
+
+@dataclass(frozen=True, slots=True)
+class Server(Listener):
+    """The server for clients."""
+
+    grace_period: Annotated[float, Duration(0, DAY)] = option(
+        "How long running requests may take to finish when the service stops.", default=30.0
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InternalServer(Listener):
+    """The admin listener: health, metrics, status. Keep it away from clients."""
+
+    port: Port = option("The port; 0 is any free one.", default=9090)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on everything that a client can make large."""
+    """Bounds on everything that a client can make large or slow."""
 
-    max_header_size: int = 64 * 1024  # bytes
-    max_form_field_size: int = 64 * 1024  # bytes, of all parts that are not the file
-    idle_timeout: float = 75.0  # seconds, a connection without a request
-    body_timeout: float = 60.0  # seconds without a byte of a request's body
-    send_timeout: float = 60.0  # seconds in which a client takes nothing
+    max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
+        "The bytes of a request's line and headers.", default=64 * KIB
+    )
+    max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = option(
+        "The bytes of all parts of an upload's form but the file.", default=64 * KIB
+    )
+    idle_timeout: Timeout = option("How long a connection without a request is kept.", default=75.0)
+    body_timeout: Timeout = option("How long a client may send nothing of a body.", default=60.0)
+    send_timeout: Timeout = option("How long a client may read nothing of an answer.", default=60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class S3Pool:
-    """The executor that makes a target's blocking calls: `threads` at once, a connection for each."""
+    """The executor of a target's blocking calls to S3."""
 
-    threads: int = 32
+    threads: Annotated[int, Bounds(1, 1024)] = option(
+        "How many calls run at once for a target; each has a thread and a connection.", default=32
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """How much the log says, and in which form."""
+    """The log on standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["text", "json"] = "text"
+    level: Literal["debug", "info", "warning", "error"] = option(
+        "The least severe level that is logged.", default="info"
+    )
+    format: Literal["text", "json"] = option("Lines for people or for programs.", default="text")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A whole configuration: everything that the service does, but for the rules."""
+    """A whole configuration: everything but the rules."""
 
-    targets: tuple[Target, ...] = ()
-    rules: tuple[Path, ...] = ()
-    server: Listener = field(default_factory=Listener)
-    internal_server: Listener = field(default_factory=lambda: Listener(port=9090))
-    basic_providers: tuple[BasicProvider, ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    s3: S3Pool = field(default_factory=S3Pool)
-    log: Log = field(default_factory=Log)
-    grace_period: float = 30.0  # seconds in which running requests may end when the service stops
+    server: Server = option("The server for clients.", default=Server())
+    internal_server: InternalServer = option("The admin listener.", default=InternalServer())
+    rules: Annotated[tuple[Path, ...], Mark.ONE_OR_MANY] = option(
+        "Rule files, and directories of `*.rules` files, in order, relative to the configuration file.", default=()
+    )
+    basic_providers: Annotated[tuple[BasicProvider, ...], Mark.BY_NAME] = option(
+        "Providers of basic authentication, by the name that resources use.",
+        default=(),
+        name="basic",
+        group=_AUTH_PROVIDERS,
+    )
+    targets: Annotated[tuple[Target, ...], Mark.BY_NAME, Mark.NOT_EMPTY] = option(
+        "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
+        default=(),
+        required=True,
+    )
+    limits: Limits = option("Bounds on what a client can do.", default=Limits())
+    s3: S3Pool = option("The calls to S3 of all targets together.", default=S3Pool())
+    log: Log = option("The log.", default=Log())
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
     rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules

@@ -1,4 +1,4 @@
-"""A YAML document as a tree of nodes that know their place, and the plain data that it stands for."""
+"""A YAML document as a tree of nodes that know their place."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple
 
 
 class Kind(Enum):
-    """What YAML 1.1 takes a scalar for; the value is how a message calls it."""
+    """What YAML 1.1 takes a scalar for; the value is its name in messages."""
 
     STRING = "a string"
     INTEGER = "a number"
@@ -20,7 +20,7 @@ class Kind(Enum):
     DATE = "a date"
     NOTHING = "nothing"
     MERGE = "a merge"
-    BROKEN = "broken"  # a fault has said why
+    BROKEN = "broken"  # a diagnostic says why
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,12 @@ class ScalarNode:
     end: int
     kind: Kind
     text: str = field(repr=False)
+
+    @property
+    def data(self) -> Any:
+        """The string, number or boolean; None for any other kind."""
+        read = _READERS.get(self.kind)
+        return read(self.text) if read else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)  # no slots: `cached_property` needs a place
 class MappingNode:
-    """A mapping: every entry as written, those included that a fault speaks of."""
+    """A mapping: every entry as written, including wrong ones."""
 
     start: int
     end: int
@@ -75,44 +81,18 @@ Node = ScalarNode | SequenceNode | MappingNode
 
 
 def merged(entry: Entry) -> tuple[MappingNode, ...]:
-    """The mappings that an entry `<<` brings in, the one that counts first; none where it is another entry."""
+    """The mappings that an entry `<<` brings in, the one that counts first; empty for another entry."""
     if not (isinstance(entry.key, ScalarNode) and entry.key.kind is Kind.MERGE):
         return ()
     sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
     return tuple(each for each in sources if isinstance(each, MappingNode))
 
 
-class Fields(dict[str, Any]):
-    """A mapping's plain data, which remembers its node."""
-
-    def __init__(self, node: MappingNode) -> None:
-        super().__init__({name: plain(entry.value) for name, entry in node.fields.items()})
-        self.node = node
-
-
-def plain(node: Node) -> Any:
-    """The data that a node stands for; a scalar that no option takes, such as a date, stays a node."""
-    match node:
-        case MappingNode():
-            return Fields(node)
-        case SequenceNode():
-            return [plain(item) for item in node.items]
-        case ScalarNode():
-            return _READERS[node.kind](node)
-        case _:
-            assert_never(node)
-
-
 _TRUTHS = ("true", "yes", "on")
 
-_READERS: dict[Kind, Callable[[ScalarNode], Any]] = {
-    Kind.STRING: lambda node: node.text,
-    Kind.INTEGER: lambda node: int(node.text),
-    Kind.FRACTION: lambda node: float(node.text),
-    Kind.BOOLEAN: lambda node: node.text.lower() in _TRUTHS,
-    Kind.NOTHING: lambda _: None,
-    Kind.ODD_NUMBER: lambda node: node,
-    Kind.DATE: lambda node: node,
-    Kind.MERGE: lambda node: node.text,
-    Kind.BROKEN: lambda node: node,
+_READERS: dict[Kind, Callable[[str], Any]] = {
+    Kind.STRING: str,
+    Kind.INTEGER: int,
+    Kind.FRACTION: float,
+    Kind.BOOLEAN: lambda text: text.lower() in _TRUTHS,
 }

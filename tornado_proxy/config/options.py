@@ -1,37 +1,195 @@
-"""The options that a configuration may use, as a walk over its sections: for suggestions, docs and redaction."""
+"""How an option of the configuration is declared: one field of a frozen dataclass, with its type, default and meaning.
+
+    @dataclass(frozen=True, slots=True)
+    class Log:
+        \"\"\"The log on standard error.\"\"\"
+
+        level: Literal["debug", "info"] = option("The least severe level that is logged.", default="info")
+
+The reader, the redaction, the JSON Schema and the tables of docs/configuration.md derive everything from these fields.
+An option is written in camelCase in the file. Fields that are not made by `option` are not read from the file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from enum import Enum
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
-from pydantic.fields import FieldInfo
-
-from tornado_proxy.config.section import Section
-from tornado_proxy.config.sections import ConfigurationSection
+_M = TypeVar("_M")
 
 ANY = "*"
-"""Stands in an option's path for a name that the user gives, or for an item of a list."""
+"""Stands in an option's path for a name that the user chooses, or for an item of a list."""
 
-Location = tuple[str | int, ...]
-"""Where something stands in a document: names of keys and numbers of items."""
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A mapping of the file whose options are fields of the section around it, such as `GET.config`."""
+
+    name: str
+    description: str
+    shape: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
+
+    `schema` is the part of the check that JSON Schema can express.
+    """
+
+    function: Callable[[Any], Any]
+    schema: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A mark of an integer: its smallest and largest value."""
+
+    lowest: int
+    highest: int
+
+
+class Mark(Enum):
+    """Marks of a type that have no value."""
+
+    ONE_OR_MANY = "a single string may stand for a list of one"
+    NOT_EMPTY = "an empty list or mapping is a mistake"
+    BY_NAME = "a tuple of sections, written as a mapping from their `name`"
+    MAY_BE_HASHED = "a secret whose hash may stand in the file"
+
+
+class OptionType(NamedTuple):
+    """The type of an option without `| None`, and the marks of its annotation."""
+
+    base: Any
+    marks: tuple[Any, ...] = ()
+
+    @property
+    def section(self) -> type[Any] | None:
+        """The section that is written for a value of this type; None for other values."""
+        if self.is_secret:
+            return self.base.written_as  # type: ignore[no-any-return]
+        return self.base if isinstance(self.base, type) and is_dataclass(self.base) else None
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the file has a reference where the value is a secret."""
+        return hasattr(self.base, "written_as")
+
+    @property
+    def item(self) -> OptionType:
+        """The type of the items of a list or of a mapping by name."""
+        return option_type(get_args(self.base)[0])
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list, or a mapping by name."""
+        return get_origin(self.base) is tuple
+
+    def mark(self, kind: type[_M]) -> _M | None:
+        """The mark of a class; None where there is none."""
+        return next((each for each in self.marks if isinstance(each, kind)), None)
+
+    @property
+    def nested(self) -> tuple[type[Any] | None, tuple[str, ...]]:
+        """The section within the type, and the steps that lead to it."""
+        if not self.is_list:
+            return self.section, ()
+        section, steps = self.item.nested
+        return section, (ANY, *steps)
+
+
+def option_type(annotation: Any) -> OptionType:
+    """The parts of an annotation."""
+    if get_origin(annotation) is Annotated:
+        base, *marks = get_args(annotation)
+        inner = option_type(base)
+        return OptionType(inner.base, (*inner.marks, *marks))
+    if NoneType in get_args(annotation):
+        return option_type(get_args(annotation)[0])
+    return OptionType(annotation)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its path from the top, what its section says of it, and the section that it leads to, if any."""
+    """An option of a section."""
+
+    attribute: str
+    name: str
+    type: OptionType
+    description: str
+    is_required: bool
+    default: Any  # `MISSING` where there is none
+    example: str | None = None
+    group: Group | None = None
+
+
+def option(  # noqa: PLR0913 - what there is to say of an option
+    description: str,
+    *,
+    default: Any = MISSING,
+    name: str | None = None,
+    group: Group | None = None,
+    example: str | None = None,
+    required: bool = False,
+    show: bool = True,
+) -> Any:
+    """A field of a dataclass that is an option.
+
+    An option without a default is required, and a text that is required has an `example`, which takes its place while
+    the rest of a configuration is checked. `name` is what the file calls it if that is not the attribute in camelCase.
+    `required` is for an option that only the file must have. `show` is whether the `repr` has the value.
+    """
+    told = {"description": description, "name": name, "group": group, "example": example}
+    metadata = told | {"required": required or default is MISSING}
+    return field(default=default, repr=show, metadata=metadata)
+
+
+def place_of(name: str) -> Any:
+    """A field that is not an option: the place in the file where the option `name` is named."""
+    return field(default=None, repr=False, compare=False, metadata={"place_of": name})
+
+
+_OPTIONS: dict[type[Any], tuple[Option, ...]] = {}
+
+
+def options_of(section: type[Any]) -> tuple[Option, ...]:
+    """The options of a section, in the order of its fields."""
+    if section not in _OPTIONS:
+        types = get_type_hints(section, include_extras=True)
+        declared = (each for each in fields(section) if "description" in each.metadata)
+        _OPTIONS[section] = tuple(_option(each, types[each.name]) for each in declared)
+    return _OPTIONS[section]
+
+
+def _option(declared: Field[Any], annotation: Any) -> Option:
+    told = declared.metadata
+    return Option(
+        attribute=declared.name,
+        name=told["name"] or camel_case(declared.name),
+        type=option_type(annotation),
+        description=told["description"],
+        is_required=told["required"],
+        default=declared.default,
+        example=told["example"],
+        group=told["group"],
+    )
+
+
+def camel_case(name: str) -> str:
+    """A name as the file writes it: `max_size` becomes `maxSize`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+class OptionPath(NamedTuple):
+    """An option or a group with its path from the top of the file, `*` for names and items."""
 
     path: tuple[str, ...]
-    field: FieldInfo
-    section: type[Section] | None
-    section_path: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name as written in the file."""
-        return self.path[-1]
+    option: Option | Group
 
     @property
     def dotted(self) -> str:
@@ -39,68 +197,32 @@ class Option:
         return ".".join(self.path)
 
 
-@cache
-def options() -> tuple[Option, ...]:
-    """Every option of a configuration, in the order of the sections."""
-    return tuple(_walk(ConfigurationSection, ()))
+def all_options(root: type[Any]) -> tuple[OptionPath, ...]:
+    """Every option and group below a section, in the order of the file's documentation."""
+    return tuple(_walk(root, ()))
 
 
-def option_names() -> frozenset[str]:
-    """The names of all options."""
-    return frozenset(option.name for option in options())
-
-
-def section_at(location: Location) -> type[Section] | None:
-    """The section that a mapping at a location is read as; None where none is."""
-    return _sections().get(_path(location))
-
-
-def option_at(location: Location) -> Option | None:
-    """The option whose value stands at a location; None where none does."""
-    return _by_path().get(_path(location))
-
-
-@cache
-def _sections() -> dict[tuple[str, ...], type[Section] | None]:
-    return {option.section_path: option.section for option in options()} | {(): ConfigurationSection}
-
-
-@cache
-def _by_path() -> dict[tuple[str, ...], Option]:
-    return {option.path: option for option in options()}
-
-
-@cache
-def _prefixes() -> frozenset[tuple[str, ...]]:
-    paths = [*_sections(), *_by_path()]
-    return frozenset(path[:length] for path in paths for length in range(len(path) + 1))
-
-
-def _path(location: Location) -> tuple[str, ...]:
-    """A location with the user's names and numbers replaced."""
-    path: tuple[str, ...] = ()
-    for part in location:
-        steps = ((*path, str(part)), (*path, ANY))
-        path = next((each for each in steps if each in _prefixes()), (*path, ""))
-    return path
-
-
-def _walk(section: type[Section], path: tuple[str, ...]) -> Iterator[Option]:
-    for field in section.model_fields.values():
-        here = (*path, str(field.alias))
-        below, steps = _section_in(field.annotation)
-        yield Option(here, field, below, (*here, *steps))
+def _walk(section: type[Any], path: tuple[str, ...]) -> Iterator[OptionPath]:
+    seen = set()
+    for each in options_of(section):
+        above = path
+        if each.group:
+            above = (*path, each.group.name)
+            if each.group not in seen:
+                yield OptionPath(above, each.group)
+            seen.add(each.group)
+        here = (*above, each.name)
+        yield OptionPath(here, each)
+        below, steps = each.type.nested
         if below:
             yield from _walk(below, (*here, *steps))
 
 
-def _section_in(annotation: Any) -> tuple[type[Section] | None, tuple[str, ...]]:
-    """The section that a type holds, and the steps that lead to it."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation, ()
-    steps = (ANY,) if get_origin(annotation) in (list, dict) else ()
-    for part in get_args(annotation):
-        section, more = _section_in(part)
-        if section:
-            return section, (*steps, *more)
-    return None, ()
+def holds_secrets(section: type[Any]) -> bool:
+    """Whether a secret may stand in a section or below."""
+    return any(each.type.is_secret or _leads_to_secrets(each.type) for each in options_of(section))
+
+
+def _leads_to_secrets(kind: OptionType) -> bool:
+    below, _ = kind.nested
+    return below is not None and holds_secrets(below)

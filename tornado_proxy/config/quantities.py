@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, core_schema
-
-from tornado_proxy.config.values import Misfit, OutOfBounds
+from tornado_proxy.config.values import InvalidValue, OutOfBounds
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -40,44 +37,36 @@ _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|[dhms]))+")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Bytes within bounds, as an annotation of an option."""
+    """Bytes within bounds, as a mark of an option's type."""
 
     lowest: int
     highest: int | None = None
 
     def read(self, value: object) -> int:
-        """The bytes that a value of the file says; raises `Misfit`."""
+        """The bytes that a value of the file stands for; raises `InvalidValue`."""
         size = _size(value)
         _check_bounds(Decimal(size), self, _BYTES)
         return size
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Pydantic reads with `read`."""
-        return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def json_schema(self) -> dict[str, Any]:
         """A number within the bounds, or one with a unit."""
         return _json_schema("integer", self, _SIZE)
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Seconds within bounds, as an annotation of an option."""
+    """Seconds within bounds, as a mark of an option's type."""
 
     lowest: float
     highest: float | None = None
 
     def read(self, value: object) -> float:
-        """The seconds that a value of the file says; raises `Misfit`."""
+        """The seconds that a value of the file stands for; raises `InvalidValue`."""
         seconds = _duration(value)
         _check_bounds(seconds, self, _SECONDS)
         return float(seconds)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Pydantic reads with `read`."""
-        return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def json_schema(self) -> dict[str, Any]:
         """A number within the bounds, or one with units."""
         return _json_schema("number", self, _DURATION)
 
@@ -94,7 +83,7 @@ def _size(value: object) -> int:
         return value
     found = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise Misfit("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
+        raise InvalidValue("is not a size", "a number of bytes, or one with a unit: `500KB`, `100MB`, `5GiB`")
     return int(Decimal(found[1]) * _BYTES[found[2]])
 
 
@@ -102,7 +91,9 @@ def _duration(value: object) -> Decimal:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Decimal(str(value))
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
-        raise Misfit("is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`")
+        raise InvalidValue(
+            "is not a duration", "a number of seconds, or one with units: `500ms`, `30s`, `5m`, `1h30m`, `7d`"
+        )
     return sum((Decimal(number) * _SECONDS[unit] for number, unit in _PERIOD.findall(value)), Decimal(0))
 
 

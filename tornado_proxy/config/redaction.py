@@ -1,40 +1,70 @@
-"""A source file as it may be shown: of equal length, every place that holds or may hold a secret blanked.
+"""A source file as it may be shown: of equal length, with a dot for each character that may belong to a secret.
 
-All that a diagnostic quotes comes from this copy, excerpts and messages alike, so no message can tell a secret. What
-cannot be known is blanked: the value of an unknown option, since it may be a misspelt `password`, and in text that is
-not YAML everything that belongs to a suspicious word.
+Diagnostics quote only this copy, so no message can show a secret. What stands at a known option is shown unless the
+option is a secret's; the value of an unknown option is hidden, since it may be a misspelt `password`. A text that is
+not YAML is hidden as a whole: its diagnostics have a line number and no excerpt that could be read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from enum import Enum
-from typing import assert_never
+from typing import Any, assert_never
 
 from tornado_proxy.config.composer import Composed
-from tornado_proxy.config.nodes import Entry, Kind, MappingNode, Node, ScalarNode, SequenceNode
-from tornado_proxy.config.vocabulary import REFERENCES, Meaning, Vocabulary, resembles_reference
-from tornado_proxy.config.wreckage import suspicious_ranges
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, merged
+from tornado_proxy.config.options import Mark, OptionType, holds_secrets, options_of
+from tornado_proxy.config.secrets import Reference, Source
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.suggestion import did_you_mean
 
 MASK = "•"
 
+_LONGEST = 60
 _Range = tuple[int, int]
 
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
-_NAMED = re.compile(r"([\w.-]+)[\"']?\s*[:=]")
-_URL_WITH_PASSWORD = re.compile(r"//[^/\s]*@")
+_SOUNDS_SECRET = re.compile(r"pass|pwd|secret|token|credential|key\b", re.IGNORECASE)
+_TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
+_NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
+    Source.ENV.value: re.compile(r"\w+"),
+    Source.PATH.value: re.compile(r"\S.*"),
+    Source.CREDENTIAL.value: re.compile(r"[\w.@:-]+"),
+}
 
 
-def redacted(source: SourceFile, composed: Composed, vocabulary: Vocabulary) -> SourceFile:
+def redacted(source: SourceFile, composed: Composed) -> SourceFile:
     """The copy of a source file that may be shown."""
-    if composed.whole:
-        ranges = _Eye(vocabulary).blanks(source, composed.documents)
-    else:
-        ranges = suspicious_ranges(source.text, vocabulary)
-    return SourceFile(source.name, _masked(source.text, ranges))
+    whole = [(0, len(source.text))]
+    return SourceFile(
+        source.name, _masked(source.text, _Redactor(source).ranges(composed) if composed.whole else whole)
+    )
+
+
+def span_of(node: Node, shown: SourceFile) -> Span:
+    """The place of a node; of one that runs over several lines, the first."""
+    line_end = shown.text.find("\n", node.start)
+    end = node.end if line_end < 0 else min(node.end, line_end)
+    return Span(shown, node.start, max(node.start, end))
+
+
+def bare(node: Node, shown: SourceFile) -> str:
+    """A node's text without its quotes, as far as it may be shown."""
+    text = span_of(node, shown).text.strip("\"'")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def quote(node: Node, shown: SourceFile) -> str:
+    """A node's text in backticks, as far as it may be shown."""
+    return f"`{bare(node, shown)}`"
+
+
+def enumeration(words: Iterable[str]) -> str:
+    """Words in backticks: `a`, `b` and `c`."""
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _masked(text: str, ranges: Iterable[_Range]) -> str:
@@ -51,112 +81,115 @@ def _mask(found: re.Match[str]) -> str:
     return MASK * len(found.group())
 
 
-class _Zone(Enum):
-    """What may be shown of the nodes that stand somewhere."""
+class _Redactor:
+    """A walk over documents along the options, which notes what must not be shown."""
 
-    OPEN = "everything that its own keys allow"
-    NAMES = "the keys, which are names that nobody can know"
-    UNKNOWN = "keys, and scalars under an option's own name"
-    GUARDED = "options, and scalars under an option's own name"
-    SECRET = "what secrets are called"  # noqa: S105 - a description
-
-
-_AFTER: dict[Meaning, _Zone] = {
-    Meaning.OPEN: _Zone.OPEN,
-    Meaning.SECRET: _Zone.SECRET,
-    Meaning.SECTION: _Zone.GUARDED,
-    Meaning.LIKE_SECRET: _Zone.GUARDED,
-    Meaning.LIKE_OPEN: _Zone.UNKNOWN,
-    Meaning.UNKNOWN: _Zone.UNKNOWN,
-}
-
-_BELOW_NAMED = {"targets": _Zone.NAMES, "basic": _Zone.UNKNOWN}
-
-
-class _Eye:
-    """Walks over documents and notes what may not be seen."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
         self._scalars: list[_Range] = []
-        self._blanks: list[_Range] = []
-        self._neighbours: list[int] = []  # offsets on lines whose comments may tell a secret
+        self._hidden: list[_Range] = []
+        self._lines: set[int] = set()  # with a secret, or with the name of one's place
 
-    def blanks(self, source: SourceFile, documents: Iterable[Node]) -> list[_Range]:
-        """The ranges of a text that may not be seen."""
-        for document in documents:
-            self._see(document, _Zone.UNKNOWN)
-        return [*self._blanks, *self._comments(source)]
+    def ranges(self, composed: Composed) -> list[_Range]:
+        """The ranges of the text that must not be shown."""
+        for number, document in enumerate(composed.documents):
+            if number:
+                self._hide(document)
+            else:
+                self._section(Settings, document)
+        return [*self._hidden, *self._comments()]
 
-    def _see(self, node: Node, zone: _Zone) -> None:
+    def _hide(self, node: Node) -> None:
+        """Hide all scalars at a node and below."""
         match node:
             case ScalarNode():
-                self._see_scalar(node, hidden=zone is not _Zone.OPEN)
+                self._scalar(node, hidden=True)
             case SequenceNode():
                 for item in node.items:
-                    self._see(item, zone)
+                    self._hide(item)
             case MappingNode():
                 for entry in node.entries:
-                    self._see_entry(entry, zone)
+                    self._hide(entry.key)
+                    self._hide(entry.value)
             case _:
                 assert_never(node)
 
-    def _see_scalar(self, node: ScalarNode, *, hidden: bool) -> None:
+    def _scalar(self, node: ScalarNode, *, hidden: bool) -> None:
         self._scalars.append((node.start, node.end))
-        if hidden or self._tells(node.text):
-            self._blanks.append((node.start, node.end))
-            self._neighbours.append(node.end)
+        if hidden or _TELLS.search(node.text):
+            self._hidden.append((node.start, node.end))
+            self._mention(node)
 
-    def _tells(self, text: str) -> bool:
-        """Whether a text that may be shown where it stands has a secret in it: a URL's, or `password:…` in one word."""
-        if _URL_WITH_PASSWORD.search(text):
-            return True
-        meanings = (self._vocabulary.meaning(name) for name in _NAMED.findall(text))
-        return any(meaning in (Meaning.SECRET, Meaning.LIKE_SECRET) for meaning in meanings)
+    def _mention(self, node: Node) -> None:
+        self._lines.add(self._source.position(node.end).line)
 
-    def _see_entry(self, entry: Entry, zone: _Zone) -> None:
-        key, value = entry
-        if not isinstance(key, ScalarNode):
-            self._see(key, _Zone.SECRET)
-            self._see(value, _Zone.SECRET)
-        elif key.kind is Kind.MERGE:
-            self._see(value, zone)
+    def _section(self, section: type[Any], node: Node, group: str | None = None) -> None:
+        if isinstance(node, ScalarNode) and section is not Reference and not holds_secrets(section):
+            self._scalar(node, hidden=False)
+        elif not isinstance(node, MappingNode):
+            self._hide(node)
         else:
-            hidden, below = self._judge(key.text, value, zone)
-            self._see_scalar(key, hidden=hidden)
-            self._see(value, below)
-            if below in (_Zone.SECRET, _Zone.GUARDED):
-                self._neighbours.append(key.end)
+            for entry in node.entries:
+                self._entry(section, entry, group)
 
-    def _judge(self, name: str, value: Node, zone: _Zone) -> tuple[bool, _Zone]:
-        """Whether a key is hidden, and the zone of its value."""
-        if zone is _Zone.NAMES:
-            return False, _Zone.UNKNOWN
-        if zone is _Zone.SECRET:
-            return not resembles_reference(name), _Zone.OPEN if _is_reference(name, value) else _Zone.SECRET
-        meaning = self._vocabulary.meaning(name)
-        if zone is _Zone.GUARDED and meaning not in (Meaning.OPEN, Meaning.SECRET, Meaning.SECTION):
-            return meaning is Meaning.UNKNOWN, _Zone.GUARDED
-        return False, self._below(name, value, meaning)
+    def _entry(self, section: type[Any], entry: Entry, group: str | None) -> None:
+        key, value = entry
+        sources = merged(entry)
+        for source in sources:
+            self._section(section, source, group)
+        if sources:
+            return
+        if not isinstance(key, ScalarNode):
+            self._hide(key)
+            self._hide(value)
+            return
+        here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
+        groups = {each.group.name for each in options_of(section) if each.group and not group}
+        near = did_you_mean(key.text, (*here, *groups))
+        name = key.text if key.text in here or key.text in groups else near
+        guarded = any(each.type.is_secret for each in here.values()) or section is Reference
+        self._scalar(key, hidden=guarded and not name)
+        if name in groups:
+            self._section(section, value, name)
+        elif name is None or (name != key.text and _SOUNDS_SECRET.search(key.text) and not here[name].type.is_secret):
+            self._hide(value)
+        elif section is Reference:
+            self._reference(name, value)
+        else:
+            self._value(here[name].type, value, guarded=guarded)
 
-    def _below(self, name: str, value: Node, meaning: Meaning) -> _Zone:
-        if not isinstance(value, ScalarNode):
-            return _BELOW_NAMED.get(name, _AFTER[meaning])
-        # `basic: ann:hunter2` and `user: ann:hunter2` are what one writes who expects a password there.
-        if name in _BELOW_NAMED or (name == "user" and ":" in value.text):
-            return _Zone.UNKNOWN
-        return _Zone.OPEN if meaning is Meaning.LIKE_OPEN else _AFTER[meaning]
+    def _reference(self, name: str, value: Node) -> None:
+        pattern = _NAMES.get(name)
+        if pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text):
+            self._scalar(value, hidden=False)
+        else:
+            self._hide(value)
 
-    def _comments(self, source: SourceFile) -> Iterator[_Range]:
-        """Comments that speak of a secret, or stand on a line with one or with its key."""
-        lines = {source.position(offset).line for offset in self._neighbours}
-        outside = _masked(source.text, self._scalars)
+    def _value(self, kind: OptionType, node: Node, *, guarded: bool = False) -> None:
+        if kind.is_secret:
+            self._mention(node)
+        if kind.section:
+            self._section(kind.section, node)
+        elif Mark.BY_NAME in kind.marks and isinstance(node, MappingNode):
+            for key, value in node.entries:
+                if isinstance(key, ScalarNode):
+                    self._scalar(key, hidden=False)
+                    self._value(kind.item, value)
+                else:
+                    self._hide(key)
+                    self._hide(value)
+        elif kind.is_list and isinstance(node, SequenceNode):
+            for item in node.items:
+                self._value(kind.item, item)
+        elif isinstance(node, ScalarNode) and not (kind.is_list and kind.item.section):
+            # `user: ann:hunter2` is what one writes who expects a password there.
+            self._scalar(node, hidden=guarded and ":" in node.text)
+        else:
+            self._hide(node)
+
+    def _comments(self) -> Iterator[_Range]:
+        """Comments that mention a secret, or stand on a line with one or with its key."""
+        outside = _masked(self._source.text, self._scalars)
         for comment in _COMMENT.finditer(outside):
-            if source.position(comment.start()).line in lines or self._tells(comment.group()):
+            if self._source.position(comment.start()).line in self._lines or _TELLS.search(comment.group()):
                 yield comment.span()
-
-
-def _is_reference(name: str, value: Node) -> bool:
-    """Whether an entry names a secret: a secret that was put there by mistake seldom looks like a name."""
-    expression = REFERENCES.get(name)
-    return expression is not None and isinstance(value, ScalarNode) and bool(expression.fullmatch(value.text))

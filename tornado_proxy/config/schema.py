@@ -1,25 +1,43 @@
 """The published JSON Schema of configuration files, for editors: `docs/configuration.schema.json`.
 
-An editor that knows it checks and completes as one types: `# yaml-language-server: $schema=configuration.schema.json`.
+An editor that knows it checks and completes while one types:
+`# yaml-language-server: $schema=configuration.schema.json`.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from typing import Any
+import re
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import core_schema
-
-from tornado_proxy.config.sections import ConfigurationSection
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import (
+    Bounds,
+    Check,
+    Mark,
+    Option,
+    OptionType,
+    all_options,
+    options_of,
+)
+from tornado_proxy.config.quantities import Duration, Size
+from tornado_proxy.config.secrets import Reference
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string"}
 
 
 def json_schema() -> dict[str, Any]:
     """The schema of a configuration file."""
-    schema = ConfigurationSection.model_json_schema(schema_generator=_Generator)
-    return {"$schema": DIALECT} | schema
+    options = (each.option for each in all_options(Settings))
+    found = (each.type.nested[0] for each in options if isinstance(each, Option))
+    definitions = {each.__name__: _section(each) for each in found if each}
+    return {"$schema": DIALECT, "$defs": dict(sorted(definitions.items()))} | _section(Settings)
 
 
 def published() -> str:
@@ -27,18 +45,65 @@ def published() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-class _Generator(GenerateJsonSchema):
-    """Pydantic's, without titles that repeat an option's name, and with defaults as the file could say them."""
+def _section(section: type[Any]) -> dict[str, Any]:
+    counts = {"minProperties": 1, "maxProperties": 1} if section is Reference else {}
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", section.__name__).capitalize()
+    return {"title": title, "description": inspect.getdoc(section)} | _mapping(options_of(section), None) | counts
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
-        """Never: an option's name is its title."""
-        return False
 
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
-        """A default is told only if the file could say it."""
-        described = super().default_schema(schema)
-        default = described.pop("default", None)
-        if default is None:
-            return described
-        whole = isinstance(default, float) and default.is_integer()
-        return described | {"default": int(default) if whole else default}
+def _mapping(options: Iterable[Option], group: object) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for inner, members in groupby(options, key=lambda each: each.group):
+        if inner is None or inner is group:
+            properties |= {each.name: _property(each) for each in members}
+        else:
+            properties[inner.name] = {"description": inner.description} | _mapping(tuple(members), inner)
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    required = [each.name for each in options if each.is_required]
+    return schema | ({"required": required} if required else {})
+
+
+def _property(option: Option) -> dict[str, Any]:
+    example = {"examples": [option.example]} if option.example else {}
+    return {"description": option.description} | _value(option.type) | _default(option) | example
+
+
+def _default(option: Option) -> dict[str, Any]:
+    """A default that the file could have."""
+    default = option.default
+    if isinstance(default, float) and default.is_integer():
+        default = int(default)
+    if isinstance(default, tuple) and default and isinstance(default[0], str):
+        default = list(default)
+    return {"default": default} if isinstance(default, bool | int | float | str | list) else {}
+
+
+def _value(kind: OptionType) -> dict[str, Any]:
+    if kind.section:
+        return {"$ref": f"#/$defs/{kind.section.__name__}"}
+    if kind.is_list:
+        return _collection(kind)
+    for mark in kind.marks:
+        if isinstance(mark, Size | Duration):
+            return mark.json_schema()
+    if get_origin(kind.base) is Literal:
+        return {"type": "string", "enum": list(get_args(kind.base))}
+    schema: dict[str, Any] = {"type": _TYPES[kind.base]}
+    if kind.base is Path:
+        schema["minLength"] = 1
+    for mark in kind.marks:
+        if isinstance(mark, Bounds):
+            schema |= {"minimum": mark.lowest, "maximum": mark.highest}
+        if isinstance(mark, Check):
+            schema |= dict(mark.schema)
+    return schema
+
+
+def _collection(kind: OptionType) -> dict[str, Any]:
+    item = _value(kind.item)
+    not_empty = Mark.NOT_EMPTY in kind.marks
+    if Mark.BY_NAME in kind.marks:
+        names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
+        return {"type": "object", "additionalProperties": item} | names
+    items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
+    return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items

@@ -1,7 +1,7 @@
 """Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`.
 
-A reference says one of four things: the name of an environment variable, a file (relative to the configuration file),
-the name of a systemd credential, or the value itself. What fetches the secrets is a `Resolver`, so that tools which
+A reference names one of four places: the name of an environment variable, a file (relative to the configuration file),
+the name of a systemd credential, or the value itself. A `Resolver` fetches the secrets, so that tools which
 need none can read a configuration where no secret exists.
 """
 
@@ -12,28 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import assert_never
+from typing import Annotated, ClassVar, assert_never
 
+from tornado_proxy.config import values
+from tornado_proxy.config.options import Check, option
 from tornado_proxy.lang.files import read_file
 
 LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A resolved secret: `origin` says where it came from and may be shown, the value may not."""
-
-    origin: str
-    _value: str = field(repr=False)
-
-    def reveal(self) -> str:
-        """The secret itself, without the line end that a file or an editor left."""
-        return self._value
-
-
 class Source(Enum):
-    """Where a secret stands, by the option that says so."""
+    """Where a secret stands, by the option that names the place."""
 
     ENV = "env"
     PATH = "path"
@@ -43,15 +33,58 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A secret as the configuration names it; `text` is the name, or the secret itself if `source` is VALUE."""
+    """Where a secret stands: exactly one of the four."""
 
-    source: Source
-    text: str = field(repr=False)
+    shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
+
+    env: Annotated[str, Check(values.variable, (("pattern", values.VARIABLE),))] | None = option(
+        "The environment variable that holds it.", default=None
+    )
+    path: Annotated[str, Check(values.line, (("minLength", 1),))] | None = option(
+        "The file that holds it, relative to the configuration file. One line end is trimmed.", default=None
+    )
+    credential: Annotated[str, Check(values.credential, (("pattern", values.CREDENTIAL),))] | None = option(
+        "The systemd credential that holds it (`LoadCredential=` in the unit).", default=None
+    )
+    value: str | None = option(
+        "The secret itself. Everyone who can read the file knows it, so there is a warning.", default=None, show=False
+    )
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The places that are named: one in a valid reference."""
+        return tuple(source for source in Source if getattr(self, source.value) is not None)
+
+    @property
+    def source(self) -> Source:
+        """The place that is named."""
+        (source,) = self.sources
+        return source
+
+    @property
+    def text(self) -> str:
+        """The name of the secret, or the secret itself if `source` is VALUE."""
+        text: str = getattr(self, self.source.value)
+        return text
 
     @property
     def origin(self) -> str:
         """Where the secret stands, in words that may be shown."""
         return _ORIGINS[self.source].format(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A resolved secret: `origin` says where it came from and may be shown, the value may not."""
+
+    written_as: ClassVar[type[Reference]] = Reference
+
+    origin: str
+    _value: str = field(repr=False)
+
+    def reveal(self) -> str:
+        """The secret itself, without the line end that a file or an editor left."""
+        return self._value
 
 
 _ORIGINS = {

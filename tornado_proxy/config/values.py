@@ -1,4 +1,4 @@
-"""Single values of the configuration: each function gives the value in its one form, or raises `Misfit`."""
+"""Single values of the configuration: each function gives the value in its one form, or raises `InvalidValue`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection
 
 
-class Misfit(ValueError):
-    """A value that does not fit its option: `message` follows the option's name, the cure stands in `help`."""
+class InvalidValue(ValueError):
+    """A value that an option does not accept: `message` follows the option's name."""
 
     def __init__(self, message: str, help: str | None = None, code: str = "bad-value") -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class Misfit(ValueError):
         self.code = code
 
 
-class OutOfBounds(Misfit):
+class OutOfBounds(InvalidValue):
     """A number that is too small or too large."""
 
 
@@ -45,9 +45,9 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
 def line(text: str) -> str:
     """Text that fits on a line and is not empty."""
     if not text:
-        raise Misfit("is empty")
+        raise InvalidValue("is empty")
     if _CONTROL.search(text):
-        raise Misfit("contains a control character")
+        raise InvalidValue("contains a control character")
     return text
 
 
@@ -61,7 +61,7 @@ def mount_path(text: str) -> str:
 def _check_key(text: str) -> None:
     reason = objection(text)
     if reason:
-        raise Misfit(reason)
+        raise InvalidValue(reason)
 
 
 def host(text: str) -> str:
@@ -69,16 +69,16 @@ def host(text: str) -> str:
     if re.fullmatch(HOST, text):
         return "" if text == "*" else text.strip("[]").lower()
     if _PORT.search(text):
-        raise Misfit("has a port", "hosts are compared without their port: leave it out")
+        raise InvalidValue("has a port", "hosts are compared without their port: leave it out")
     if not text.isascii():
-        raise Misfit("is not in ASCII", "write an international name in its `xn--` form")
-    raise Misfit("is not a host", "a name such as `files.example.org`, or a pattern such as `*.example.org`")
+        raise InvalidValue("is not in ASCII", "write an international name in its `xn--` form")
+    raise InvalidValue("is not a host", "a name such as `files.example.org`, or a pattern such as `*.example.org`")
 
 
 def bucket_name(text: str) -> str:
     """A bucket's name, or an access point's ARN, that an S3 client can send at all."""
     if not re.fullmatch(BUCKET, text):
-        raise Misfit("is not a bucket's name", "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`")
+        raise InvalidValue("is not a bucket's name", "letters, digits, `.`, `-` and `_`; a folder belongs in `prefix`")
     return text
 
 
@@ -95,14 +95,14 @@ def prefix(text: str) -> str:
     directory = f"{bare}/" if bare else ""
     _check_key(directory)
     if len(directory.encode()) >= LONGEST_OBJECT_KEY:
-        raise Misfit(f"leaves no room for a key: S3 takes {LONGEST_OBJECT_KEY} bytes for both together")
+        raise InvalidValue(f"leaves no room for a key: S3 takes {LONGEST_OBJECT_KEY} bytes for both together")
     return directory
 
 
 def glob(text: str) -> str:
     """A glob over request paths."""
     if not text.startswith("/"):
-        raise Misfit("does not start with `/`", "a glob covers the whole request path, the mount included")
+        raise InvalidValue("does not start with `/`", "a glob covers the whole request path, the mount included")
     _check_key(text)
     return text
 
@@ -110,7 +110,7 @@ def glob(text: str) -> str:
 def index_document(text: str) -> str:
     """A file's name within a directory; empty is none."""
     if "/" in text:
-        raise Misfit("contains a `/`", "the name of a file that every directory may have, such as `index.html`")
+        raise InvalidValue("contains a `/`", "the name of a file that every directory may have, such as `index.html`")
     _check_key(text)
     return text
 
@@ -119,16 +119,16 @@ def user_name(text: str) -> str:
     """A user name that is one segment of a path, and that RFC 7617 can carry."""
     line(text)
     if text in {".", ".."} or "/" in text:
-        raise Misfit("is not one segment of a path", "rules put user names into keys: no `/`, not `.` or `..`")
+        raise InvalidValue("is not one segment of a path", "rules put user names into keys: no `/`, not `.` or `..`")
     if ":" in text:
-        raise Misfit("contains a `:`", "basic authentication ends the user name at the first `:`")
+        raise InvalidValue("contains a `:`", "basic authentication ends the user name at the first `:`")
     return text
 
 
 def region(text: str) -> str:
     """A region's name, which becomes part of a host name."""
     if not re.fullmatch(REGION, text):
-        raise Misfit("is not a region", "letters, digits and `-`, such as `eu-west-1`")
+        raise InvalidValue("is not a region", "letters, digits and `-`, such as `eu-west-1`")
     return text
 
 
@@ -137,8 +137,8 @@ def listen_address(text: str) -> str:
     if not text or _is_address(text) or _HOST_NAME.fullmatch(text):
         return text
     if _PORT.search(text):
-        raise Misfit("has a port", "the port is an option of its own: `port: 8080`")
-    raise Misfit("is not an address", "an IP address or a host name; an empty string listens on every interface")
+        raise InvalidValue("has a port", "the port is an option of its own: `port: 8080`")
+    raise InvalidValue("is not an address", "an IP address or a host name; an empty string listens on every interface")
 
 
 def _is_address(text: str) -> bool:
@@ -156,27 +156,29 @@ def endpoint(text: str) -> str:
         url = urlsplit(text if "://" in text else f"//{text}")
         _ = url.port
     except ValueError:
-        raise Misfit("is not a URL", "such as `https://s3.example.org` or `http://127.0.0.1:9000`") from None
+        raise InvalidValue("is not a URL", "such as `https://s3.example.org` or `http://127.0.0.1:9000`") from None
     if url.scheme not in {"", "http", "https"}:
-        raise Misfit("is not an HTTP URL", "S3 is spoken over `http://` or `https://`")
+        raise InvalidValue("is not an HTTP URL", "S3 is spoken over `http://` or `https://`")
     if url.username is not None:
-        raise Misfit("contains a user name or password", "give `credentials` instead")
+        raise InvalidValue("contains a user name or password", "give `credentials` instead")
     if not url.hostname or re.search(r"\s", text):
-        raise Misfit("names no host", "such as `https://s3.example.org` or `http://127.0.0.1:9000`")
+        raise InvalidValue("names no host", "such as `https://s3.example.org` or `http://127.0.0.1:9000`")
     if url.query or url.fragment:
-        raise Misfit("has a query or a fragment", "leave out what follows the host, the port and the path")
+        raise InvalidValue("has a query or a fragment", "leave out what follows the host, the port and the path")
     return text
 
 
 def variable(text: str) -> str:
     """The name of an environment variable."""
     if not re.fullmatch(VARIABLE, text):
-        raise Misfit("is not the name of an environment variable", "letters, digits and `_`")
+        raise InvalidValue("is not the name of an environment variable", "letters, digits and `_`")
     return text
 
 
 def credential(text: str) -> str:
     """The name of a systemd credential (systemd.exec, `LoadCredential=`), which is a file's name."""
     if not re.fullmatch(CREDENTIAL, text):
-        raise Misfit("is not the name of a credential", "the name that the unit gives it in `LoadCredential=NAME:PATH`")
+        raise InvalidValue(
+            "is not the name of a credential", "the name that the unit gives it in `LoadCredential=NAME:PATH`"
+        )
     return text

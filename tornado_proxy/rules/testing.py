@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verdict
@@ -12,7 +13,7 @@ from tornado_proxy.rules.keys import Key, objection, segment_objection
 from tornado_proxy.rules.model import RuleTest
 from tornado_proxy.templates.data import User
 
-METHODS = ("GET", "HEAD", "PUT", "DELETE")
+METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that act on objects; a test may name one of them."""
 
 _ABSOLUTE = re.compile(r"https?://[^/?#]*(?P<path>/[^?#]*)?", re.IGNORECASE)

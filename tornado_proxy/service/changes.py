@@ -11,22 +11,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic.alias_generators import to_camel
-
 from tornado_proxy.config.model import Actions, Settings, Target
+from tornado_proxy.config.options import options_of
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.rules.rewrite import Rewrite
 from tornado_proxy.service.sources import CompiledSet
 
 SHOWN = 5
 """Items of a kind that are named; of more, only the number is shown."""
-
-# Options whose names are not those of the fields that hold them.
-_OPTIONS = {
-    "disable_ssl": "disableSSL",
-    "force_path_style": "s3ForcePathStyle",
-    "list_max_keys": "s3ListMaxKeys",
-}
 
 Item = TypeVar("Item")
 
@@ -43,7 +35,9 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
     """The settings with the running values of everything that needs a restart, and the names of those that differ."""
     fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log"}
     kept = replace(settings, **{name: getattr(running, name) for name in fixed.values()})
-    return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(running, name))
+    # The grace period is asked for when the service stops.
+    kept = replace(kept, server=replace(running.server, grace_period=settings.server.grace_period))
+    return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
 
 
 def _target_lines(before: CompiledSet, after: CompiledSet, old: Settings, new: Settings) -> Iterator[str]:
@@ -112,8 +106,9 @@ class _Shown:
 def _setting_lines(old: Settings, new: Settings) -> Iterator[str]:
     if changed := _changed(old.limits, new.limits):
         yield f"limits changed: {', '.join(changed)}"
-    if old.grace_period != new.grace_period:
-        yield f"server.gracePeriod changed from {old.grace_period:g} s to {new.grace_period:g} s"
+    had, has = old.server.grace_period, new.server.grace_period
+    if had != has:
+        yield f"server.gracePeriod changed from {had:g} s to {has:g} s"
     if old.rules != new.rules:
         yield f"rules changed: {_listed(new.rules, lambda place: _quoted(_relative(str(place), new.directory)))}"
     providers = (old.basic_providers, new.basic_providers)
@@ -165,14 +160,17 @@ def counted(number: int, noun: str) -> str:
 
 def _changed(old: Any, new: Any) -> list[str]:
     """The options in which two dataclasses of one kind differ."""
-    named = [each.name for each in fields(old) if each.compare and getattr(old, each.name) != getattr(new, each.name)]
-    return [_OPTIONS.get(name) or to_camel(name) for name in named]
+    return [
+        f"{each.group.name}.{each.name}" if each.group else each.name
+        for each in options_of(type(new))
+        if getattr(old, each.attribute) != getattr(new, each.attribute)
+    ]
 
 
 def _changed_actions(old: Actions, new: Actions) -> list[str]:
     """The options in which actions differ, each with its method."""
     return [
-        f"{method.name.upper()}.{'' if option == 'enabled' else 'config.'}{option}"
+        f"{method.name.upper()}.{option}"
         for method in fields(new)
         for option in _changed(getattr(old, method.name), getattr(new, method.name))
     ]

@@ -179,7 +179,7 @@ class _Life:
 
     async def _wind_down(self) -> None:
         settings = self._reloader.in_force.loaded.settings
-        grace = settings.grace_period if settings else 0.0
+        grace = settings.server.grace_period if settings else 0.0
         self._launch.notifier.stopping("finishing running requests", grace + SPARE)
         _LOG.info("stopping: running requests have %g s to finish", grace)
         await self._serving.wind_down(grace)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tornado_proxy.auth.passwords import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
-from tornado_proxy.config.compilation import compile_configuration
+from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors

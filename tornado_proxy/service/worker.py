@@ -167,7 +167,7 @@ class _Worker:
     @property
     def _grace(self) -> float:
         """The grace period of the generation in force."""
-        return self._loaded.settings.grace_period if self._loaded.settings else 0.0
+        return self._loaded.settings.server.grace_period if self._loaded.settings else 0.0
 
     async def _beat(self) -> None:
         for beat in itertools.count(1):

@@ -17,7 +17,7 @@ def _bucket(text):
 def test_a_bucket_is_carried_over_with_its_options():
     """Path style is s3-proxy's default, and not this project's."""
     bucket = _bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
-    assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "http://127.0.0.1:9000")
+    assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "127.0.0.1:9000")
     assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
     assert not _bucket("s3ForcePathStyle: false").force_path_style
 

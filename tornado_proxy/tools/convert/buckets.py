@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import MIB
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
@@ -48,14 +48,14 @@ def _named(section: Section) -> str:
     name = section.text("name")
     try:
         return values.bucket_name(name)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         raise Unservable(f"the bucket's name `{name}` {misfit.message}") from None
 
 
 def _add_prefix(configured: str, section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
     try:
         directory = values.prefix(configured)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         raise Unservable(f"the prefix `{configured}` {misfit.message}") from None
     if "//" in directory:
         raise Unservable(
@@ -76,7 +76,7 @@ def _add_endpoint(section: Section, settings: dict[str, Setting]) -> None:
     if endpoint:
         try:
             settings["s3Endpoint"] = values.endpoint(endpoint)
-        except Misfit as misfit:
+        except InvalidValue as misfit:
             raise Unservable(f"the endpoint `{endpoint}` {misfit.message}") from None
     if section.flag("disableSSL"):
         settings["disableSSL"] = True

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tornado_proxy.config import values
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
@@ -162,7 +162,7 @@ def _users(basic: Section, remarks: Remarks) -> list[Setting]:
 def _objection(name: str, *, known: bool, secret: Setting | None) -> str | None:
     try:
         values.user_name(name)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         return f"the name {misfit.message}"
     if known:
         return "the name is listed twice, and the first counts"

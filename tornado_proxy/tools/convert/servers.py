@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
@@ -50,7 +50,7 @@ def _encrypts(section: Section) -> bool:
 def _address(address: str, section: Section, remarks: Remarks) -> str:
     try:
         return values.listen_address(address)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         message = f"`{address}` {misfit.message}: it listens on {_LOOPBACK} now"
         remarks.add(Outcome.CHANGED, f"{section.path}.listenAddr", section.place("listenAddr"), message)
         return _LOOPBACK

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
-from tornado_proxy.config.values import Misfit
+from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.buckets import Bucket, Unservable, bucket
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
@@ -37,7 +37,7 @@ def _host(host: str, section: Section, remarks: Remarks) -> str:
     bare = _PORT.sub("", host)
     try:
         here = values.host(bare)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         raise Unservable(f"the host `{host}` {misfit.message}") from None
     if bare != host:
         message = f"`{host}` is `{bare}`, on any port: hosts are compared without their port"
@@ -53,7 +53,7 @@ def _path(path: str) -> str:
         raise Unservable(f"the mount path `{path}` is a pattern of s3-proxy's router")
     try:
         return values.mount_path(path)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         raise Unservable(f"the mount path `{path}` {misfit.message}") from None
 
 
@@ -110,7 +110,7 @@ def _get(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
 def _add_index(index: str, config: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
     try:
         settings["indexDocument"] = values.index_document(index)
-    except Misfit as misfit:
+    except InvalidValue as misfit:
         message = f"`{index}` {misfit.message}"
         remarks.add(
             Outcome.LEFT_OUT, f"{config.path}.indexDocument", config.place("indexDocument"), message, misfit.help
