@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from stores import body_of, pieces
 
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.dates import format_date
+from tornado_proxy.semantics.conditions import Conditions, format_date
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import (
     NotModified,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tornado_proxy.pages.render import Rendering
-from tornado_proxy.semantics.dates import format_date
+from tornado_proxy.semantics.conditions import format_date
 from tornado_proxy.semantics.digest import content_digest
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.store import ObjectInfo, Opened

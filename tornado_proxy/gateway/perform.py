@@ -17,12 +17,10 @@ from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, Uploa
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.request import Request
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Store, Write
-
-_UNCONDITIONAL = Conditions()
 
 # Query parameters that the next page of a listing keeps.
 _KEPT = ("limit", "format")
@@ -107,7 +105,7 @@ async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None
 
 
 async def _sign(attempt: Sign, context: RequestContext) -> Answer:
-    await context.store.head(attempt.key, _UNCONDITIONAL)
+    await context.store.head(attempt.key, UNCONDITIONAL)
     return _found(await context.store.sign(attempt.key, attempt.expires), "private, no-store")
 
 
@@ -129,7 +127,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
-    if context.conditions != _UNCONDITIONAL:
+    if context.conditions != UNCONDITIONAL:
         await _check_removal(attempt, context)
     await context.store.remove(attempt.key)
     return Whole(204)
@@ -138,7 +136,7 @@ async def _remove(attempt: Remove, context: RequestContext) -> Answer:
 async def _check_removal(attempt: Remove, context: RequestContext) -> None:
     """Checks a DELETE's conditions by a HEAD before it, as S3's own DELETE does not take them everywhere."""
     try:
-        info = await context.store.head(attempt.key, _UNCONDITIONAL)
+        info = await context.store.head(attempt.key, UNCONDITIONAL)
     except ObjectMissing:
         allowed = context.conditions.allow_write(None, None, exists=False)
     else:

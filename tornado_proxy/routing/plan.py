@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from urllib.parse import quote
 
 from tornado_proxy.config.model import Bucket
@@ -116,14 +114,19 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
     """Plans a request whose key was rewritten; `path` holds the file name of an upload. Raises `KeyTooLong`."""
-    return _PLANNERS[request.method](match, request, path, key)
+    method = request.method
+    if method in ("GET", "HEAD"):
+        return _browse(match, key) if request.is_directory else _serve(match, request, key)
+    if key.endswith("/"):
+        return (Refuse(403, _BECAME_A_DIRECTORY),)
+    target = match.site.target
+    found, put = object_key(target.bucket, key), target.actions.put
+    if method == "PUT":
+        return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
+    return (Remove(found),)
 
 
-def _plan_read(match: RouteMatch, request: Request, _path: RequestPath, key: Key) -> Plan:
-    return (_browse if request.is_directory else _serve)(match, request, key)
-
-
-def _browse(match: RouteMatch, _request: Request, key: Key) -> Plan:
+def _browse(match: RouteMatch, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
@@ -143,25 +146,6 @@ def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:
     redirects = get.redirect_with_trailing_slash_for_not_found_file
     below = _key_if_any(target.bucket, f"{key}/") if redirects else None
     return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
-
-
-def _plan_upload(match: RouteMatch, _request: Request, path: RequestPath, key: Key) -> Plan:
-    if key.endswith("/"):
-        return (Refuse(403, _BECAME_A_DIRECTORY),)
-    target = match.site.target
-    put = target.actions.put
-    return (Receive(object_key(target.bucket, key), path_reference(path), put.allow_override, put.max_size),)
-
-
-def _plan_delete(match: RouteMatch, _request: Request, _path: RequestPath, key: Key) -> Plan:
-    if key.endswith("/"):
-        return (Refuse(403, _BECAME_A_DIRECTORY),)
-    return (Remove(object_key(match.site.target.bucket, key)),)
-
-
-_PLANNERS: Mapping[str, Callable[[RouteMatch, Request, RequestPath, Key], Plan]] = MappingProxyType(
-    {"GET": _plan_read, "HEAD": _plan_read, "PUT": _plan_upload, "DELETE": _plan_delete}
-)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:

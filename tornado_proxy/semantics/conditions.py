@@ -1,14 +1,42 @@
-"""Conditional requests (RFC 9110 13): the headers as one value, and one decision with three outcomes."""
+"""Conditional requests (RFC 9110 13): entity tags, dates, and the conditions on them with one decision.
+
+Entity tags (8.8.3) are kept as they are written: `"a"` is strong, `W/"a"` is weak. Dates (5.6.7) are written as
+IMF-fixdate; the two obsolete forms are read as well.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from enum import Enum
 
-from tornado_proxy.semantics.dates import parse_date
-from tornado_proxy.semantics.etags import ANY, is_etag, parse_etags, strong_match, weak_match
+# entity-tag = [ weak ] opaque-tag; an opaque-tag holds no control characters, spaces or quotes.
+_ETAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\U0010ffff]*"'
+_ONE = re.compile(_ETAG)
+_LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
+
+ANY = "*"
+"""What stands in a condition for whatever there is."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
+_TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
+
+_IMF_FIXDATE = re.compile(
+    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?P<day>[0-9]{{2}}) {_MONTH} (?P<year>[0-9]{{4}}) {_TIME} GMT"
+)
+_RFC_850 = re.compile(
+    rf"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?P<day>[0-9]{{2}})-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT"
+)
+_ASCTIME = re.compile(
+    rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} (?P<year>[0-9]{{4}})"
+)
+_FORMS = (_IMF_FIXDATE, _RFC_850, _ASCTIME)
+
+_LAST_SECOND = 59
 
 
 class Outcome(Enum):
@@ -37,7 +65,9 @@ class Conditions:
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Conditions:
         """The conditions of a request's headers (names in any case, values joined with `, `)."""
-        fields = {name.lower(): value for name, value in headers.items()}
+        fields = {name.lower(): value for name, value in headers.items() if name[:3].lower() == "if-"}
+        if not fields:
+            return UNCONDITIONAL
         if_match = parse_etags(fields.get("if-match", ""))
         if_none_match = parse_etags(fields.get("if-none-match", ""))
         return cls(
@@ -50,6 +80,8 @@ class Conditions:
 
     def decide(self, etag: str | None, last_modified: datetime | None) -> Outcome:
         """What they say of a representation, in the order of RFC 9110 13.2.2; ask only where there is one (13.2.1)."""
+        if self is UNCONDITIONAL:
+            return Outcome.PROCEED
         if not self._is_expected(etag, last_modified):
             return Outcome.PRECONDITION_FAILED
         return Outcome.PROCEED if self._is_news(etag, last_modified) else Outcome.NOT_MODIFIED
@@ -85,6 +117,9 @@ class Conditions:
         return _is_later(last_modified, self.if_modified_since)
 
 
+UNCONDITIONAL = Conditions()
+
+
 def _if_range(field: str | None) -> str | datetime | None:
     """The field's value; what is neither an ETag nor a date, and be it nothing, stays a text, which never holds."""
     if field is None:
@@ -104,3 +139,69 @@ def _names(members: tuple[str, ...], etag: str | None, *, weak: bool) -> bool:
 def _is_later(moment: datetime | None, than: datetime | None) -> bool:
     """Whether one is known to be after the other, in whole seconds, which is all that a header can say."""
     return moment is not None and than is not None and moment.replace(microsecond=0) > than
+
+
+def parse_etags(text: str) -> tuple[str, ...]:
+    """The entity tags of If-Match or If-None-Match, or `("*",)`; empty where the field has no members.
+
+    A field that is ill-formed is kept whole as its one member, which is no entity tag and therefore matches none:
+    a condition that cannot be understood must not be taken for one that is absent.
+    """
+    text = text.strip(" \t")
+    if text == ANY:
+        return (ANY,)
+    if _LIST.fullmatch(text):
+        return tuple(_ONE.findall(text))
+    return (text,)
+
+
+def is_etag(text: str) -> bool:
+    """Whether a text is one entity tag."""
+    return _ONE.fullmatch(text) is not None
+
+
+def is_weak(etag: str) -> bool:
+    """Whether an entity tag says that it tells representations apart by meaning only, not by bytes."""
+    return etag.startswith("W/")
+
+
+def opaque(etag: str) -> str:
+    """The entity tag without its weakness."""
+    return etag.removeprefix("W/")
+
+
+def strong_match(one: str, other: str) -> bool:
+    """Whether two are the same and neither is weak (RFC 9110 8.8.3.2)."""
+    return one == other and is_etag(one) and not is_weak(one)
+
+
+def weak_match(one: str, other: str) -> bool:
+    """Whether two have the same opaque tag (RFC 9110 8.8.3.2)."""
+    return opaque(one) == opaque(other) and is_etag(one)
+
+
+def parse_date(text: str, now: datetime | None = None) -> datetime | None:
+    """The moment that a header names, in UTC; None where it is not a valid date. `now` places a year of two digits."""
+    found = next((match for form in _FORMS if (match := form.fullmatch(text.strip(" \t")))), None)
+    if found is None:
+        return None
+    year, day, hour, minute, second = (int(found[name]) for name in ("year", "day", "hour", "minute", "second"))
+    if len(found["year"]) == 2:
+        year = _full_year(year, (now or datetime.now(UTC)).year)
+    try:
+        moment = datetime(year, _MONTHS.index(found["month"]) + 1, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return None
+    # The grammar has a second 60, for leap seconds; a datetime has not.
+    return moment.replace(second=min(second, _LAST_SECOND)) if second <= _LAST_SECOND + 1 else None
+
+
+def _full_year(short: int, this_year: int) -> int:
+    """The year of two digits: of this century, unless that were more than 50 years ahead (RFC 9110 5.6.7)."""
+    year = this_year - this_year % 100 + short
+    return year - 100 if year > this_year + 50 else year
+
+
+def format_date(moment: datetime) -> str:
+    """The header's value for a moment with a time zone, as IMF-fixdate."""
+    return format_datetime(moment.astimezone(UTC), usegmt=True)

@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import Conditions, Outcome
-from tornado_proxy.semantics.etags import ANY, is_etag, is_weak
+from tornado_proxy.semantics.conditions import ANY, Conditions, Outcome, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (

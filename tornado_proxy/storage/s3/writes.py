@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.etags import ANY
+from tornado_proxy.semantics.conditions import ANY, Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
 from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
