@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from fakes import OneObject, ScriptedBody
 from serving import generation, serve
 
@@ -116,3 +117,43 @@ async def test_two_servers_may_share_a_gateway():
         await server.shut_down(1)
     await made.retire()
     assert len(ports) == 2
+
+
+@pytest.mark.parametrize("target", ["/", "/%zz", "/a", "/?format=json"])
+async def test_tornado_says_nothing_of_itself(target):
+    """No answer names its server, and none but a file's has an ETag."""
+    async with serve({"a": b"x"}) as site:
+        answer = await site.get(target)
+    assert "server" not in answer.headers
+    assert ("etag" in answer.headers) == (target == "/a")
+
+
+async def test_head_has_the_objects_own_etag():
+    """HEAD shows the stored ETag, not a hash of nothing."""
+    async with serve({"a": b"x"}) as site:
+        get, head = await site.get("/a"), await site.request("HEAD", "/a")
+    assert head.headers["etag"] == get.headers["etag"] == '"9dd4e461268c8034f5c8564e155c67a6"'
+
+
+async def test_a_page_is_never_a_304_of_tornados():
+    """A condition on a listing's imagined ETag changes nothing."""
+    async with serve({"a": b"x"}) as site:
+        answer = await site.get("/", If_None_Match="*")
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PROPFIND"])
+async def test_a_body_is_announced_and_dropped(method):
+    """A method that takes no body may have one; the answer does not wait for it."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"{method} /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n".encode())
+        status, headers = await client.receive_head()
+    assert (status, headers["connection"]) == ({"POST": 405, "PROPFIND": 405}.get(method, 200), "close")
+
+
+async def test_a_connection_is_kept():
+    """After an answer without trouble the next request may follow."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        methods = ("GET", "HEAD", "POST", "DELETE", "GET", "OPTIONS")
+        statuses = [(await client.request(method, "/a")).status for method in methods]
+    assert statuses == [200, 200, 405, 204, 404, 405]

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tornado_proxy.gateway.body import Body
-from tornado_proxy.gateway.errors import BodyTimeout, Departed
+from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected
 
 
 async def _deliver(body: Body, *chunks: bytes) -> None:
@@ -84,10 +84,10 @@ def test_a_client_that_goes_away_breaks_the_body_off():
     async def story():
         body = Body(60, announced=True)
         await body.deliver(b"a")
-        body.break_off(Departed("gone"))
+        body.break_off(ClientDisconnected("gone"))
         first = await anext(body)
         for _ in range(2):
-            with pytest.raises(Departed):
+            with pytest.raises(ClientDisconnected):
                 await anext(body)
         return first
 
@@ -100,7 +100,7 @@ def test_a_complete_body_cannot_be_broken_off():
     async def story():
         body = Body(60, announced=True)
         body.end()
-        body.break_off(Departed("gone"))
+        body.break_off(ClientDisconnected("gone"))
         return [chunk async for chunk in body]
 
     assert asyncio.run(story()) == []
@@ -128,49 +128,6 @@ def test_what_is_discarded_holds_nobody_back():
         return body.received, body.wanted.is_set()
 
     assert asyncio.run(story()) == (3, True)
-
-
-def test_a_discarded_body_is_drained_to_its_end():
-    """Draining ends with the body."""
-
-    async def story():
-        body = Body(60, announced=True)
-        body.discard()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_deliver(body, b"a", b"b"))
-            await body.drained(60, 60)
-        return body.ended
-
-    assert asyncio.run(story())
-
-
-@pytest.mark.parametrize(("idle", "total"), [(0.01, 60), (60, 0.01)])
-def test_draining_is_bounded(idle, total):
-    """A client that sends nothing, or goes on for too long, is not waited for."""
-
-    async def story():
-        body = Body(60, announced=True)
-        body.discard()
-        await body.drained(idle, total)
-        return body.ended
-
-    assert not asyncio.run(story())
-
-
-def test_draining_goes_on_while_bytes_come():
-    """A client that still sends is waited for longer than the idle time."""
-
-    async def story():
-        body = Body(60, announced=True)
-        body.discard()
-        loop = asyncio.get_running_loop()
-        for step in range(1, 4):
-            loop.call_later(step * 0.02, lambda: setattr(body, "received", body.received + 1))
-        loop.call_later(0.08, body.end)
-        await body.drained(0.04, 60)
-        return body.ended
-
-    assert asyncio.run(story())
 
 
 def test_a_body_shows_its_state():

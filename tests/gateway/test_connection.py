@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 import pytest
+from fakes import OneObject, ScriptedBody
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import serve
@@ -32,8 +33,12 @@ MALFORMED = {
     "a length that is none": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
     "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",
     "an immense length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: {'9' * 5000}\r\n\r\n",
+    "a length twice": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\n",
     "two lengths": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
     "a length and chunks": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "lines without a carriage return": "GET / HTTP/1.1\nHost: files.test\n\n",
+    "chunks in HTTP/1.0": f"PUT / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n",
+    "two codings": f"PUT / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip, chunked\r\n\r\n",
     "an unknown coding": f"PUT / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip\r\n\r\n",
     "too many parameters": f"GET /?{'a&' * 1500} HTTP/1.1\r\n{HOST}\r\n",
 }
@@ -77,22 +82,22 @@ SECRET = {
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("a header with a space in its name", "a header's name"),
-        ("a null", "a header's value"),
-        ("a folded header", "second line"),
-        ("a header without a colon", "colon"),
-        ("no host", "no Host"),
-        ("two hosts", "more than one Host"),
-        ("a broken host", "the Host is none"),
-        ("no version", "request line"),
-        ("another version", "another version"),
-        ("too many parameters", "too many parameters"),
-        ("a length and chunks", "both a Content-Length"),
-        ("an unknown coding", "Transfer-Encoding"),
+        ("a header with a space in its name", "Invalid header token"),
+        ("a null", "Invalid header value char"),
+        ("a folded header", "Unexpected whitespace after header value"),
+        ("a header without a colon", "Invalid header token"),
+        ("no host", "Missing Host header"),
+        ("two hosts", "Multiple host headers not allowed"),
+        ("a broken host", "Invalid Host header"),
+        ("no version", "malformed request line"),
+        ("another version", "malformed request line"),
+        ("too many parameters", "Invalid query string"),
+        ("a length and chunks", "Transfer-Encoding can't be present with Content-Length"),
+        ("an unknown coding", "Request has invalid `Transfer-Encoding`"),
     ],
 )
 async def test_the_operator_learns_what_is_wrong_with_a_head(name, words):
-    """The reason says which part of a head is wrong, whatever words Tornado has for it."""
+    """The reason says which part of a head is wrong, without a word of the head itself."""
     async with serve({}) as site, site.connect() as client:
         await client.send(MALFORMED[name].encode("latin-1"))
         await client.receive()
@@ -169,11 +174,11 @@ async def test_a_slow_head_is_cut():
         "GET /a HTTP/1.0\r\n\r\n",
         "GET /a HTTP/1.1\r\nHost: \r\n\r\n",
         "GET /a HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
-        f"GET /a HTTP/1.1\r\n{HOST}Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        "GET /a HTTP/1.1\r\nHost: files.test\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
     ],
 )
 async def test_an_unusual_head_is_none_the_worse(head):
-    """Absolute addresses, an empty line before, HTTP/1.0, an empty Host and a repeated length are all right."""
+    """Absolute addresses, an empty line before, HTTP/1.0, an empty Host and an upgrade that is not made are all right."""
     async with serve({"a": b"x"}) as site, site.connect() as client:
         await client.send(head.encode())
         answer = await client.receive()
@@ -204,6 +209,116 @@ async def test_bytes_beyond_ascii_in_a_path_are_utf8():
         await client.send(f"GET /größe HTTP/1.1\r\n{HOST}\r\n".encode())
         answer = await client.receive()
     assert answer.body == b"x"
+
+
+async def test_a_head_that_asks_for_no_body_gets_none():
+    """A HEAD without a good Host is answered as any other, but without a body."""
+    async with serve({}) as site:
+        for host in ("", "Host: a b\r\n", "Host: a\r\nHost: b\r\n", "a b: c\r\n"):
+            async with site.connect() as client:
+                await client.send(f"HEAD / HTTP/1.1\r\n{host}\r\n".encode())
+                status, _ = await client.receive_head()
+                assert (status, await client.is_closed()) == (400, True)
+        assert [type(event) for event in site.events] == [Refused] * 4
+
+
+CHUNKED = f"HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_chunk_extensions_and_trailers_are_ignored():
+    """What a chunk or the end of a body may carry beside the bytes is legal and means nothing."""
+    body = '3;name=value;quoted="a;b"\r\nabc\r\n0;last\r\nExpires: never\r\n\r\n'
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        for method, status in (("GET", 200), ("DELETE", 204), ("GET", 404)):
+            await client.send(f"{method} /a {CHUNKED}{body}".encode())
+            answer = await client.receive()
+            assert (answer.status, answer.headers.get("connection")) == (status, None)
+
+
+@pytest.mark.parametrize(
+    "body", ["xyz\r\n", "3\r\nabcd\r\n0\r\n\r\n", "0\r\na b\r\n\r\n", "3 \r\nabc\r\n0\r\n\r\n", "f" * 20]
+)
+async def test_nothing_is_removed_before_the_request_is_whole(body):
+    """A DELETE whose body breaks is a 400 with our page, and the object stays."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"DELETE /a {CHUNKED}{body}".encode())
+        answer = await client.receive()
+        assert (answer.status, answer.headers["connection"], (await site.get("/a")).status) == (400, "close", 200)
+    assert answer.headers["x-request-id"] in answer.text
+
+
+async def test_a_removal_waits_for_its_body():
+    """A DELETE that announces a body is not done before that has come."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 3\r\n\r\nab".encode())
+        during = (await site.get("/a")).status
+        await client.send(b"c")
+        assert (during, (await client.receive()).status, (await site.get("/a")).status) == (200, 204, 404)
+
+
+async def test_nothing_is_written_into_an_answer():
+    """Chunks that break while a file is sent end the connection after the file, and leave its bytes alone."""
+    body = b"y" * 3_000_000
+    async with serve({"a": body}) as site, site.connect() as client:
+        await client.send(f"GET /a {CHUNKED}".encode())
+        status, _ = await client.receive_head()
+        await client.send(b"xyz\r\n")
+        assert (status, await client.reader.readexactly(len(body)), await client.is_closed()) == (200, body, True)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_a_client_that_ends_its_side_is_answered(method):
+    """A client may send its last request and end its side; it gets its answer."""
+    async with serve({"a": b"x"}) as site, site.connect() as client:
+        await client.send(f"{method} /a HTTP/1.1\r\n{HOST}\r\n".encode())
+        client.writer.write_eof()
+        answer = await client.receive(method)
+        assert (answer.status, await client.is_closed()) == (200, True)
+
+
+class _Waiting(OneObject):
+    """A store whose answer waits for a gate, and which notices when nobody waits any more."""
+
+    def __init__(self) -> None:
+        super().__init__(ScriptedBody([b"x"], 1))
+        self.gate, self.asked, self.dropped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def open(self, *arguments):
+        self.asked.set()
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.dropped.set()
+            raise
+        return self.body
+
+
+async def test_a_client_that_ends_its_side_is_waited_for():
+    """However long the store takes: what shows whether the client is still there does it no harm."""
+    store = _Waiting()
+    async with serve(store) as site, site.connect() as client:
+        await client.send(f"GET /a HTTP/1.1\r\n{HOST}\r\n".encode())
+        client.writer.write_eof()
+        await asyncio.sleep(0.8)
+        store.gate.set()
+        answer = await client.receive()
+    assert (answer.status, answer.body, store.dropped.is_set()) == (200, b"x", False)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("leave", ["close", "reset"])
+async def test_what_is_done_for_a_client_that_left_is_dropped(version, leave):
+    """A call to the store is cancelled within a second when its client closes or resets the connection."""
+    store = _Waiting()
+    async with serve(store) as site:
+        async with site.connect() as client:
+            await client.send(f"GET /a HTTP/{version}\r\n{HOST}\r\n".encode())
+            await store.asked.wait()
+            if leave == "reset":
+                client.abort()
+        await asyncio.wait_for(store.dropped.wait(), 1)
+        event = await site.told()
+    assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
 PIECES = st.one_of(

@@ -17,7 +17,7 @@ from tornado_proxy.routing.errors import RequestError, status_of
         (errors.FormTooLarge, 413),
         (errors.NotAForm, 415),
         (errors.HeadTooLarge, 431),
-        (errors.Departed, 499),
+        (errors.ClientDisconnected, 499),
     ],
 )
 def test_an_error_of_a_request_has_a_status(kind, status):

@@ -55,7 +55,7 @@ async def test_a_client_that_leaves_stops_the_store():
         event = await site.told()
     assert body.taken < GIB
     assert isinstance(event, Served)
-    assert (event.status, event.complete, event.reason) == (200, False, "the client went away")
+    assert (event.status, event.complete, event.reason) == (200, False, "the client closed the connection")
 
 
 async def test_a_client_that_takes_nothing_is_cut():

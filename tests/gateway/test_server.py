@@ -183,6 +183,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
     server = Server(_Broken(), Limits())
     server.listen(0, "127.0.0.1")
     _, writer = await asyncio.open_connection("127.0.0.1", server.ports[0])
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     while not caplog.messages:  # noqa: ASYNC110 - the product has no event for it
         await asyncio.sleep(0)
     writer.close()

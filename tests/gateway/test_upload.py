@@ -249,9 +249,9 @@ async def test_a_client_that_leaves_stores_nothing():
             client.abort()
         await store.over.wait()
         event = await site.told()
-    assert (store.ended, store.keys()) == (["Departed"], ())
+    assert (store.ended, store.keys()) == (["ClientDisconnected"], ())
     assert isinstance(event, Refused)
-    assert (event.status, event.reason) == (499, "the client went away")
+    assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
 async def test_a_client_that_stalls_is_not_waited_for():
@@ -265,7 +265,7 @@ async def test_a_client_that_stalls_is_not_waited_for():
 
 
 async def test_a_broken_chunk_stores_nothing():
-    """A body whose framing breaks is as good as a client that leaves."""
+    """A body whose framing breaks is a bad request, with a page, and ends the store's write."""
     store = Counting()
     async with serve(store) as site:
         async with site.connect() as client:
@@ -275,7 +275,7 @@ async def test_a_broken_chunk_stores_nothing():
             await client.send(b"xyz\r\n")
             assert (await client.receive_head())[0] == 400
         event = await site.told()
-    assert (store.ended, event.status) == (["Departed"], 499)
+    assert (store.ended, event.status) == (["MalformedMessage"], 400)
 
 
 @pytest.mark.parametrize("expectation", ["100-continue", "100-Continue"])

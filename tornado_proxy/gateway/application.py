@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from asyncio import Task
 from collections.abc import Awaitable, Callable
-from functools import partial
+from typing import NamedTuple
 
 from tornado.httputil import (
     HTTPConnection,
@@ -18,13 +18,12 @@ from tornado.httputil import (
     RequestStartLine,
     ResponseStartLine,
 )
-from tornado.web import Application, RequestHandler
 
 from tornado_proxy.gateway.body import Body
-from tornado_proxy.gateway.connection import Connection, malformed
+from tornado_proxy.gateway.connection import Connection
+from tornado_proxy.gateway.errors import ClientDisconnected, MalformedMessage
 from tornado_proxy.gateway.exchange import Exchange, Incoming
 from tornado_proxy.gateway.generation import Generation
-from tornado_proxy.gateway.objects import ObjectHandler
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.telemetry.events import Event, InFlight
@@ -32,9 +31,8 @@ from tornado_proxy.telemetry.events import Event, InFlight
 REQUEST_ID = "X-Request-Id"
 GENERATION = "X-Tornado-Proxy-Generation"
 
-# Tornado looks a handler's method up by its name, so one that it does not know takes the way of one that it does.
-_KNOWN_METHODS = frozenset(RequestHandler.SUPPORTED_METHODS)
-_ANY_KNOWN = "OPTIONS"
+# Whose bodies are read: an upload's for what it holds, a removal's because it waits for the request to be whole.
+_TAKING_BODIES = frozenset({"PUT", "DELETE"})
 
 
 class Gateway(HTTPServerConnectionDelegate):
@@ -49,7 +47,6 @@ class Gateway(HTTPServerConnectionDelegate):
         self._current = current
         self._emit = emit
         self._name_generation = name_generation
-        self._application = Application(log_function=lambda _handler: None)
         self._running: set[Task[None]] = set()
 
     def __repr__(self) -> str:
@@ -66,79 +63,90 @@ class Gateway(HTTPServerConnectionDelegate):
         request_conn: HTTPConnection,
     ) -> HTTPMessageDelegate:
         """A reader for one request; Tornado calls this when a connection is ready for it."""
-        return _Reader(self, request_conn)
+        assert isinstance(request_conn, Connection)
+        return _Request(self, request_conn)
 
     def on_close(self, server_conn: object) -> None:
         """Nothing is kept for a connection."""
 
-    def open(self, request: HTTPServerRequest, method: str, mistake: RequestError | None) -> HTTPMessageDelegate:
-        """What Tornado tells about a request's body from here on."""
-        begin = partial(self._begin, method=method, mistake=mistake)
-        settings = {"begin": begin, "limits": self._current().parts.settings.limits}
-        return self._application.get_handler_delegate(request, ObjectHandler, settings)
-
-    def _begin(self, handler: RequestHandler, body: Body, method: str, mistake: RequestError | None) -> Task[None]:
-        incoming = Incoming(secrets.token_hex(8), handler.request, method, body, mistake)
+    def begin(self, connection: Connection, request: HTTPServerRequest, mistake: RequestError | None) -> _Begun:
+        """Begin to answer a request."""
+        limits = self._current().parts.settings.limits
+        body = Body(limits.body_timeout, announced=_announces_body(request))
+        if request.method not in _TAKING_BODIES:
+            body.discard()
+        incoming = Incoming(secrets.token_hex(8), request, request.method or "", body, mistake)
         # Kept until it ends, whether or not its client stays to wait for it.
-        task = asyncio.create_task(self._answer(incoming, handler))  # noqa: TID251 - held by `_running`
+        task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
         self._running.add(task)
         task.add_done_callback(self._end)
         self._emit(InFlight(len(self._running)))
-        return task
+        return _Begun(incoming, task)
 
     def _end(self, task: Task[None]) -> None:
         self._running.discard(task)
         self._emit(InFlight(len(self._running)))
 
-    async def _answer(self, incoming: Incoming, handler: RequestHandler) -> None:
+    async def _answer(self, incoming: Incoming, connection: Connection) -> None:
         with self._current().pin() as generation:
             headers = [(REQUEST_ID, incoming.id)]
             if self._name_generation:
                 headers.append((GENERATION, str(generation.number)))
-            limits = generation.parts.settings.limits
-            reply = Reply(handler, incoming.body, tuple(headers), limits.send_timeout)
+            reply = Reply(connection, tuple(headers), is_head=connection.is_head)
             try:
                 await Exchange(incoming, reply, generation, self._emit).run()
             finally:
                 incoming.body.discard()
 
 
-class _Reader(HTTPMessageDelegate):
-    """Turns a head into a request, or into one that stands in for it, with what is wrong."""
+class _Begun(NamedTuple):
+    """A request that is being answered."""
 
-    def __init__(self, gateway: Gateway, connection: HTTPConnection) -> None:
+    incoming: Incoming
+    task: Task[None]
+
+
+class _Request(HTTPMessageDelegate):
+    """One request, as its connection delivers it."""
+
+    def __init__(self, gateway: Gateway, connection: Connection) -> None:
         self._gateway = gateway
         self._connection = connection
-        self._next = HTTPMessageDelegate()
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Awaitable[None] | None:
         assert isinstance(start_line, RequestStartLine)
-        self._next = self._delegate(start_line, headers)
-        return self._next.headers_received(start_line, headers)
-
-    def _delegate(self, start_line: RequestStartLine, headers: HTTPHeaders) -> HTTPMessageDelegate:
-        connection, method = self._connection, start_line.method
-        assert isinstance(connection, Connection)
-        if method not in _KNOWN_METHODS:
-            start_line = start_line._replace(method=_ANY_KNOWN)
+        connection = self._connection
+        mistake = connection.mistake
         try:
             request = HTTPServerRequest(connection=connection, start_line=start_line, headers=headers)
         except HTTPInputError as error:
+            # Tornado's words repeat what was sent, credentials too, behind a colon.
+            mistake = MalformedMessage(str(error).partition(":")[0])
             # The same headers without the one that may be wrong: what they say of the body still holds.
             headers.pop("Host", None)
-            connection.close_after_answer()
-            connection.mistake = malformed(error)
-            stand_in = RequestStartLine(_ANY_KNOWN, "/", "HTTP/1.0")
+            connection.wind_down()
+            stand_in = RequestStartLine(start_line.method, "/", "HTTP/1.0")
             request = HTTPServerRequest(connection=connection, start_line=stand_in, headers=headers)
-        return self._gateway.open(request, method, connection.mistake)
+        self._begun = self._gateway.begin(connection, request, mistake)
+        body = self._begun.incoming.body
+        return body.until_wanted() if body.outstanding and not body.wanted.is_set() else None
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
-        return self._next.data_received(chunk)
+        return self._begun.incoming.body.deliver(chunk)
 
     def finish(self) -> None:
-        self._next.finish()
+        self._begun.incoming.body.end()
 
     def on_connection_close(self) -> None:
-        self._next.on_connection_close()
+        mistake = self._connection.mistake or ClientDisconnected("the client closed the connection")
+        self._begun.incoming.body.break_off(mistake)
+        # An upload is ended by its body, so that what it began is cleared away; all else may be dropped anywhere.
+        if isinstance(mistake, ClientDisconnected) and self._begun.incoming.method != "PUT":
+            self._begun.task.cancel()
+
+
+def _announces_body(request: HTTPServerRequest) -> bool:
+    headers = request.headers
+    return "Transfer-Encoding" in headers or headers.get("Content-Length", "").strip("0") != ""

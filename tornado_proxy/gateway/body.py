@@ -41,6 +41,10 @@ class Body:
         """Whether bytes were announced that have not all arrived."""
         return self._announced and not self.ended
 
+    async def until_wanted(self) -> None:
+        """Wait until someone asks for it, or it is discarded."""
+        await self.wanted.wait()
+
     async def deliver(self, chunk: bytes) -> None:
         """Hand over a chunk; waits until there is room for it."""
         self.received += len(chunk)
@@ -67,19 +71,6 @@ class Body:
         self._chunk = None
         self._free.set()
         self.wanted.set()
-
-    async def drained(self, idle: float, total: float) -> None:
-        """Wait for the end of a discarded body, as long as bytes come, and not longer than `total` seconds."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + total
-        before = -1
-        while not self.ended and before < self.received and clock() < deadline:
-            before = self.received
-            try:
-                async with asyncio.timeout(min(idle, deadline - clock())):
-                    await self._ended.wait()
-            except TimeoutError:
-                continue
 
     def __aiter__(self) -> Body:
         return self

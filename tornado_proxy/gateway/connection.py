@@ -1,166 +1,394 @@
-"""One client's connection: Tornado's HTTP/1, but for what it would answer without us.
+"""One client's connection: bytes in and out, request by request, on Tornado's interfaces for delegates.
 
-Tornado writes a bare status line for a head that it cannot parse, and closes without a word when a head is too long.
-Here such a head is handed on with its mistake, to be answered, counted and logged as any other request. The private
-methods that this takes are pinned by tests.
+Tornado's own `HTTP1Connection` is not used: it answers a request that it cannot read by itself, even in the middle of
+another answer, closes when the client has only ended its side, refuses chunk extensions and trailers, and costs more
+than all else that a small file needs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-from dataclasses import dataclass
+import select
+from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from functools import lru_cache
+from time import time
 
-from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters, is_transfer_encoding_chunked
 from tornado.httputil import (
+    HTTPConnection,
     HTTPHeaders,
-    HTTPInputError,
+    HTTPMessageDelegate,
+    HTTPOutputError,
     HTTPServerConnectionDelegate,
     RequestStartLine,
-    parse_request_start_line,
+    ResponseStartLine,
 )
-from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, UnsatisfiableReadError
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.gateway.errors import HeadTooLarge, MalformedMessage
+from tornado_proxy.gateway.errors import ClientDisconnected
+from tornado_proxy.gateway.parser import RequestParser
 from tornado_proxy.routing.errors import RequestError
 
-# What stands in for a head with a mistake; the connection ends with its answer.
-_STAND_IN = "GET / HTTP/1.1"
-_STAND_IN_HEADERS = {"Host": "", "Connection": "close"}
+_LOG = logging.getLogger("tornado_proxy")
 
+# One for all connections: what is read into it is copied before anything else is read.
+_READ_BUFFER = memoryview(bytearray(64 * 1024))
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
-_NO_LIMIT = 2**63 - 1  # bytes; uploads are bounded as they arrive, by what their target allows
-_LENGTH = re.compile(r"([0-9]{1,18})(?:,[ \t]*\1)*")
+_MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
-# What Tornado says begins with the first of a pair; the second is told instead.
-_WORDS = (
-    ("Malformed HTTP request line", "the request line breaks the grammar of HTTP"),
-    ("Unexpected HTTP version", "the request is of another version of HTTP"),
-    ("Invalid header name", "a header's name holds a character that none may"),
-    ("Invalid header value", "a header's value holds a character that none may"),
-    ("header line cannot start with whitespace", "a header goes on in a second line"),
-    ("no colon in header line", "a header has no colon"),
-    ("Missing Host header", "there is no Host"),
-    ("Multiple host headers", "there is more than one Host"),
-    ("Invalid Host header", "the Host is none"),
-    ("Invalid query string", "the query has too many parameters"),
-    ("Message with both", "the body has both a Content-Length and a Transfer-Encoding"),
-    ("Unsupported Transfer-Encoding", "the Transfer-Encoding is not `chunked`"),
-)
-_ANY_OTHER = "the head breaks the grammar of HTTP"
+# What stands in for a head that cannot be read; the connection ends with its answer.
+_STAND_IN = RequestStartLine("GET", "/", "HTTP/1.1")
+
+_NEVER = float("inf")
+
+# A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
+_LINGER_IDLE = 5.0  # seconds
+_LINGER_TOTAL = 30.0  # seconds
+
+# A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
+_DEPARTURE_CHECK = 0.25  # seconds
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """Who is at the other end, in the words that Tornado's request asks its connection for."""
+class Connection(asyncio.BufferedProtocol, HTTPConnection):
+    """Serves requests one after the other, until one side closes; `delegate` is asked to start each.
 
-    remote_ip: str
-    protocol: str
+    `on_close` is called once, when the connection is closed.
+    """
 
-
-class Connection(HTTP1Connection):
-    """One request and its answer on a connection that may carry more."""
-
-    def __init__(self, stream: IOStream, peer: Peer, limits: Limits) -> None:
-        parameters = HTTP1ConnectionParameters(
-            max_header_size=max(_LONGEST_HEAD, limits.max_header_size),
-            header_timeout=limits.idle_timeout,
-            max_body_size=_NO_LIMIT,
-        )
-        super().__init__(stream, is_client=False, params=parameters, context=peer)
-        self.mistake: RequestError | None = None
-        self.started = False  # whether a head has arrived
-        self._limit = limits.max_header_size
-        self._is_last = False
-
-    def close_after_answer(self) -> None:
-        """Take no more requests: the answer says `Connection: close`, unless its head is under way already."""
-        self._is_last = True
-        self._disconnect_on_finish = True
-
-    def _can_keep_alive(self, start_line: RequestStartLine, headers: HTTPHeaders) -> bool:
-        # RFC 9110 7.6.1: `close` may be one option of several, where Tornado looks for it alone.
-        options = {option.strip().lower() for option in headers.get("Connection", "").split(",")}
-        return not self._is_last and "close" not in options and super()._can_keep_alive(start_line, headers)
-
-    def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
-        self.started = True
-        try:
-            return self._checked(data)
-        except RequestError as error:
-            self.mistake = error
-        except HTTPInputError as error:
-            self.mistake = malformed(error)
-        return _STAND_IN, HTTPHeaders(_STAND_IN_HEADERS)
-
-    def _checked(self, data: bytes) -> tuple[str, HTTPHeaders]:
-        if len(data) > self._limit:
-            raise HeadTooLarge(f"the head is longer than {self._limit} bytes")
-        start_line, headers = super()._parse_headers(data)
-        _settle_expectation(parse_request_start_line(start_line).version, headers)
-        # RFC 9112 6: Tornado looks at the framing only once the request has begun.
-        is_transfer_encoding_chunked(headers)
-        if "Content-Length" in headers and not _LENGTH.fullmatch(headers["Content-Length"]):
-            raise MalformedMessage("the Content-Length is no number")
-        return start_line, headers
-
-
-def malformed(error: HTTPInputError) -> MalformedMessage:
-    """What Tornado found wrong, in words of ours: its own repeat what was sent, credentials too."""
-    said = str(error)
-    return MalformedMessage(next((ours for theirs, ours in _WORDS if said.startswith(theirs)), _ANY_OTHER))
-
-
-def _settle_expectation(version: str, headers: HTTPHeaders) -> None:
-    """RFC 9110 10.1.1: HTTP/1.0 expects nothing, and else case does not count, where Tornado knows one case."""
-    if headers.get("Expect", "").lower() == "100-continue":
-        del headers["Expect"]
-        if version != "HTTP/1.0":
-            headers["Expect"] = "100-continue"
-
-
-class ServerConnection:
-    """A client's connection, served request by request until one side closes it."""
-
-    def __init__(self, stream: IOStream, address: object, limits: Limits) -> None:
-        self._stream = stream
+    def __init__(
+        self,
+        delegate: HTTPServerConnectionDelegate,
+        context: object,
+        limits: Limits,
+        on_close: Callable[[Connection], None],
+    ) -> None:
+        self.context = context  # who is at the other end, for Tornado's request
+        self.mistake: RequestError | None = None  # in the request under way
+        self._delegate = delegate
         self._limits = limits
-        self._peer = Peer(_ip(address), "https" if isinstance(stream, SSLIOStream) else "http")
-        self._closing = False
-        self._current = self._await_request()
+        self._on_close = on_close
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._searched = 0  # bytes of a head that hold no end of it
+        self._parser: RequestParser | None = None  # of a request that has not wholly arrived
+        self._request: HTTPMessageDelegate | None = None  # under way
+        self._taking: asyncio.Future[object] | None = None  # while the delegate takes what it was given
+        self._writable: asyncio.Future[None] = self._loop.create_future()
+        self._writable.set_result(None)
+        self._version = "HTTP/1.1"
+        self.is_head = False  # whether the answer under way has no body, as one to a HEAD
+        self._keep_alive = True
+        self._last = False
+        self._expects_continue = False
+        self._head_written = False
+        self._remaining = 0  # bytes of the answer's body
+        self._half_closed = False
+        self._probed = False  # whether a client that has ended its side was sent something
+        self._lingering = False
+        self._linger_until = 0.0
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
-    async def serve(self, delegate: HTTPServerConnectionDelegate) -> None:
-        """Serve requests; `delegate` is asked to start each."""
-        try:
-            while await self._current.read_response(delegate.start_request(self, self._current)):
-                if self._closing:
-                    break
-                self._current = self._await_request()
-                await asyncio.sleep(0)  # a client that pipelines must not keep the others waiting
-        except (StreamClosedError, UnsatisfiableReadError):
-            pass
-        finally:
-            self._stream.close()
+    def __repr__(self) -> str:
+        return f"<Connection {'busy' if self._request else 'idle'}>"
 
-    def _await_request(self) -> Connection:
-        return Connection(self._stream, self._peer, self._limits)
+    # What the server asks.
 
     def wind_down(self) -> None:
         """Serve one request more at most: the one under way, or one that is on its way."""
-        self._closing = True
-        self._current.close_after_answer()
+        self._last = True
 
     def close_if_idle(self) -> None:
         """Close at once, unless a request is under way."""
-        if not self._current.started:
-            self._stream.close()
+        if self._request is None:
+            self.close()
 
-    def cut(self) -> None:
+    def close(self) -> None:
         """Close at once, whatever is under way."""
-        self._stream.close()
+        if self._transport is not None:
+            self._transport.abort()
+        self._keep_alive = False
+        self._last = True
+
+    # What the transport calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for a request."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._set_deadline(self._limits.idle_timeout)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        """Where to read into."""
+        return _READ_BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what was read."""
+        if self._lingering:
+            self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
+            return
+        self._received += _READ_BUFFER[:nbytes]
+        self._advance()
+
+    def eof_received(self) -> bool:
+        """Keep a connection open whose client waits for an answer; close any other."""
+        if self._request is None or self._parser is not None or self._half_closed:
+            return self._half_closed and self._request is not None
+        self._half_closed = True
+        self._keep_alive = False
+        self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+        return True
+
+    def pause_writing(self) -> None:
+        """Have those who write wait, as long as the client takes something."""
+        self._writable = self._loop.create_future()
+        self._set_deadline(self._limits.send_timeout)
+
+    def resume_writing(self) -> None:
+        """Let those who write go on."""
+        if not self._writable.done():
+            self._writable.set_result(None)
+        if self._request is not None:
+            self._deadline = _NEVER
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Tell all who wait for the client."""
+        self._transport = None
+        if self._timer is not None:
+            self._timer.cancel()
+        self.mistake = self.mistake or ClientDisconnected("the client closed the connection")
+        if not self._writable.done():
+            self._writable = self._failed()
+        request, self._request = self._request, None
+        if request is not None:
+            request.on_connection_close()
+        self._on_close(self)
+
+    # Requests.
+
+    def _advance(self) -> None:
+        """Go as far as what was received allows."""
+        try:
+            while self._taking is None and self._transport is not None and self._step():
+                pass
+        except Exception:  # noqa: BLE001 - one connection's defect must not end the others
+            _LOG.exception("a connection met a defect")
+            self.close()
+
+    def _step(self) -> bool:
+        """Make one step; whether there may be another."""
+        if self._parser is not None:
+            return self._read_body(self._parser)
+        if self._request is None:
+            return self._read_head()
+        if len(self._received) > _MOST_AHEAD:
+            self._pause_reading()
+        return False
+
+    def _read_head(self) -> bool:
+        while self._received.startswith(b"\r\n"):
+            del self._received[:2]  # RFC 9112 2.2
+        found = _HEAD_END.search(self._received, max(0, self._searched - 3))
+        if found is None:
+            self._searched = len(self._received)
+            if self._searched > _LONGEST_HEAD:
+                self.close()
+            return False
+        head = bytes(self._received[: found.end()])
+        del self._received[: found.end()]
+        self._searched = 0
+        self._start_request(head)
+        return True
+
+    def _start_request(self, head: bytes) -> None:
+        self._deadline = _NEVER
+        self._head_written = False
+        self.mistake = None
+        parser = RequestParser()
+        try:
+            parser.read_head(head, self._limits.max_header_size)
+        except RequestError as error:
+            self.mistake = error
+            self._keep_alive = False
+            start_line, headers = _STAND_IN, HTTPHeaders(Host="")
+        else:
+            start_line, headers = parser.start_line, parser.headers
+            self._parser = parser
+            self._keep_alive = parser.keeps_alive
+            self._expects_continue = parser.expects_continue
+        # Known even where the rest of the head cannot be read.
+        self.is_head, self._version = parser.start_line.method == "HEAD", parser.start_line.version
+        self._request = self._delegate.start_request(self, self)
+        self._await(self._request.headers_received(start_line, headers))
+        if self.mistake is not None:
+            self._request.finish()
+
+    def _read_body(self, parser: RequestParser) -> bool:
+        """Hand on what was received of the body, and say when that was all."""
+        assert self._request is not None
+        if parser.complete:
+            self._parser = None
+            # What came behind a chunked body went through its parser. It was not answered, so it may be sent again.
+            self._keep_alive = self._keep_alive and not parser.surplus
+            self._request.finish()
+            return True
+        if self._expects_continue and not self._head_written:
+            self._expects_continue = False
+            self._send(_CONTINUE)
+        if not self._received:
+            return False
+        try:
+            piece = parser.read_body(self._received)
+        except RequestError as error:
+            self.mistake = error
+            self._keep_alive = False
+            self._parser = None
+            self._request.on_connection_close()
+            return False
+        if piece:
+            self._await(self._request.data_received(piece))
+        return True
+
+    def _await(self, taken: Awaitable[object] | None) -> None:
+        """Read no more until the delegate has taken what it was given."""
+        if taken is not None:
+            self._taking = asyncio.ensure_future(taken)
+            self._taking.add_done_callback(self._go_on)
+            self._pause_reading()
+
+    def _go_on(self, taken: asyncio.Future[object]) -> None:
+        self._taking = None
+        taken.result()
+        self._resume_reading()
+        self._advance()
+
+    def _look_for_departure(self) -> None:
+        """Close where a client that has ended its side is gone, which TCP shows once something was sent."""
+        if self._transport is None or self._request is None:
+            return
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        if poll.poll(0) or (self._version == "HTTP/1.0" and not self._head_written):
+            self.close()
+            return
+        if not self._probed and not self._head_written:
+            self._probed = True
+            self._send(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
+        self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
+
+    # Answers, as Tornado's HTTPConnection has them.
+
+    def write_headers(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders, chunk: bytes | None = None
+    ) -> asyncio.Future[None]:
+        """Write the head of an answer, which has a Content-Length unless it has no body, and the first piece of it."""
+        assert isinstance(start_line, ResponseStartLine)
+        has_body = not self.is_head and start_line.code not in (204, 304)
+        self._remaining = int(headers["Content-Length"]) if has_body else 0
+        incomplete = self._parser is not None and not self._parser.complete
+        self._keep_alive = self._keep_alive and not self._last and not incomplete
+        lines = [f"HTTP/1.1 {start_line.code} {start_line.reason}", f"Date: {_date(int(time()))}"]
+        lines += [f"{name}: {value}" for name, value in headers.get_all()]
+        if not self._keep_alive:
+            lines.append("Connection: close")
+        elif self._version == "HTTP/1.0":
+            lines.append("Connection: keep-alive")
+        head = "\r\n".join(lines)
+        if head.count("\n") + 1 != len(lines):
+            raise ValueError("a header of an answer has several lines")
+        self._head_written = True
+        return self._write(head.encode("latin-1") + b"\r\n\r\n", chunk if has_body and chunk else b"")
+
+    def write(self, chunk: bytes) -> asyncio.Future[None]:
+        """Write a piece of an answer's body; what is returned is done when the next may follow."""
+        return self._write(b"", chunk)
+
+    def finish(self) -> None:
+        """End an answer; raises HTTPOutputError where its body is shorter than was announced."""
+        if self._request is None:
+            return
+        if self._remaining:
+            raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
+        self._request = None
+        if self._keep_alive and (self._parser is None or not self._parser.surplus):
+            self._parser = None
+            self._set_deadline(self._limits.idle_timeout)
+            self._resume_reading()
+            if self._received:
+                # A client that pipelines must not keep the others waiting.
+                self._loop.call_soon(self._advance)
+        else:
+            self._end()
+
+    def _write(self, head: bytes, chunk: bytes) -> asyncio.Future[None]:
+        if len(chunk) > self._remaining:
+            raise HTTPOutputError("the body is longer than its Content-Length")
+        self._remaining -= len(chunk)
+        self._send(head + chunk if head else chunk)
+        return self._writable if self._transport is not None else self._failed()
+
+    def _send(self, data: bytes) -> None:
+        if self._transport is not None and data:
+            self._transport.write(data)
+
+    def _failed(self) -> asyncio.Future[None]:
+        failed: asyncio.Future[None] = self._loop.create_future()
+        failed.set_exception(self.mistake or ClientDisconnected("the client closed the connection"))
+        failed.exception()  # which need not be asked for
+        return failed
+
+    def _end(self) -> None:
+        """Close when the answer is sent, and when the client has sent what it had begun to."""
+        transport, unread = self._transport, self._parser is not None or self._received or self.mistake
+        self._parser = None
+        self._received.clear()
+        if transport is None:
+            return
+        self._set_deadline(self._limits.send_timeout)
+        if not unread or self._half_closed or not transport.can_write_eof():
+            transport.close()
+            return
+        transport.write_eof()
+        self._lingering = True
+        self._linger_until = self._loop.time() + _LINGER_TOTAL
+        self._set_deadline(_LINGER_IDLE)
+        self._resume_reading()
+
+    # Time and flow.
+
+    def _set_deadline(self, seconds: float) -> None:
+        """Have `_expire` called after a time; the timer is moved only where it would be late."""
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None or self._timer.when() > self._deadline:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(self._deadline, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        if self._deadline > self._loop.time():
+            if self._deadline != _NEVER:
+                self._timer = self._loop.call_at(self._deadline, self._expire)
+            return
+        if self._request is not None:
+            self.mistake = ClientDisconnected(f"the client took nothing for {self._limits.send_timeout:g} seconds")
+        self.close()
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
 
-def _ip(address: object) -> str:
-    """The IP address of a socket's peer; nothing for a Unix socket, whose peers have none."""
-    return str(address[0]) if isinstance(address, tuple) and address else ""
+@lru_cache(1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

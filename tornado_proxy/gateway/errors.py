@@ -7,7 +7,7 @@ RequestError (routing.errors)
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
 ├── FormTooLarge       what a form holds besides its file is more than the limit
 ├── BodyTimeout        no byte of the body came for too long
-└── Departed           the client went away, or takes nothing any more: nobody to answer
+└── ClientDisconnected the client closed the connection, or takes nothing any more
 """
 
 from __future__ import annotations
@@ -39,5 +39,5 @@ class BodyTimeout(RequestError):
     """A client that stopped sending its body."""
 
 
-class Departed(RequestError):
-    """A client that closed the connection, broke the framing of its body, or stopped taking the answer."""
+class ClientDisconnected(RequestError):
+    """A client that closed the connection, or stopped taking the answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado_proxy.auth.authenticator import Challenge
 from tornado_proxy.gateway.answer import Answer, page
 from tornado_proxy.gateway.body import Body
-from tornado_proxy.gateway.errors import Departed
+from tornado_proxy.gateway.errors import ClientDisconnected
 from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.perform import RequestContext, perform
@@ -26,7 +27,7 @@ from tornado_proxy.routing.request import read_request, shown_path
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
-_CLIENT_CLOSED = STATUSES["Departed"]
+_CLIENT_CLOSED = STATUSES["ClientDisconnected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Incoming:
 
     id: str
     request: HTTPServerRequest
-    method: str  # as sent; the request's own may stand in for one that Tornado does not know
+    method: str
     body: Body
     mistake: RequestError | None = None
     at: float = field(default_factory=time.time)
@@ -54,16 +55,21 @@ class Exchange:
         self._upload: UploadForm | None = None
 
     async def run(self) -> None:
-        """Answer the request and emit what became of it; raises nothing but cancellation."""
+        """Answer the request and emit what became of it; raises nothing."""
+        outcome: Outcome | None = None
+        failed: Exception | None
         try:
             outcome = await self._outcome()
-        except Exception as error:  # noqa: BLE001 - the client gets an answer and the operator a reason, whatever it is
-            outcome = self._refusal(error)
-        failed = await self._send(outcome)
-        if failed is not None and not self._reply.started and not isinstance(failed, Departed):
-            # Nothing was sent yet, so the failure can still be answered as one.
-            outcome = self._refusal(failed)
             failed = await self._send(outcome)
+            if failed is not None and not self._reply.started and not isinstance(failed, ClientDisconnected):
+                # Nothing was sent yet, so the failure can still be answered as one.
+                outcome = self._refusal(failed)
+                failed = await self._send(outcome)
+        except CancelledError:
+            # The gateway cancels what is done for a client that has left.
+            failed = self._reply.broken_by()
+            if outcome is None or not self._reply.started:
+                outcome = self._refusal(failed)
         broken = None
         if failed is not None:
             self._reply.cut()
@@ -71,6 +77,12 @@ class Exchange:
         self._emit(self._event(outcome, broken))
 
     async def _outcome(self) -> Outcome:
+        try:
+            return await self._performed()
+        except Exception as error:  # noqa: BLE001 - the client gets an answer and the operator a reason, whatever it is
+            return self._refusal(error)
+
+    async def _performed(self) -> Outcome:
         if self._incoming.mistake is not None:
             raise self._incoming.mistake
         decision = await self._decide()
@@ -78,6 +90,10 @@ class Exchange:
             (refused,) = decision.plan
             assert isinstance(refused, Refuse)
             return refusal_of(refused)
+        if decision.request.method == "DELETE":
+            # Nothing is removed before the request is whole.
+            async for _ in self._incoming.body:
+                pass
         parts, headers = self._generation.parts, self._incoming.request.headers
         store = self._generation.store(decision.match.site.target.name)
         context = RequestContext(decision.request, decision.match, store, parts.pages, headers, self._upload)

@@ -7,18 +7,26 @@ import logging
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from tornado.httputil import HTTPServerConnectionDelegate
-from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.gateway.connection import ServerConnection
+from tornado_proxy.gateway.connection import Connection
 
 _LOG = logging.getLogger("tornado_proxy")
 
 _LAST_CALL = 0.2  # seconds in which a request that is on its way to an idle connection may still arrive there
 _AT_ONCE = 128  # connections accepted before anything else gets its turn
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end, by the names that Tornado's request asks its connection's context for."""
+
+    remote_ip: str
+    protocol: str = "http"
 
 
 class Server:
@@ -34,7 +42,8 @@ class Server:
         self.limits = limits
         self._delegate = delegate
         self._listening: list[socket.socket] = []
-        self._connections: dict[ServerConnection, asyncio.Task[None]] = {}
+        self._connections: set[Connection] = set()
+        self._opening: set[asyncio.Task[object]] = set()
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -64,11 +73,11 @@ class Server:
         another process holds the sockets, and will accept them.
         """
         self._stop_listening(leave_queue=leave_queue)
-        self._each(ServerConnection.wind_down)
+        self._each(Connection.wind_down)
         await self._until_gone(min(_LAST_CALL, grace))
-        self._each(ServerConnection.close_if_idle)
+        self._each(Connection.close_if_idle)
         await self._until_gone(grace)
-        self._each(ServerConnection.cut)
+        self._each(Connection.close)
         await self._gone.wait()
 
     def _stop_listening(self, *, leave_queue: bool) -> None:
@@ -104,22 +113,22 @@ class Server:
         loop.call_later(self.pause, self._resume, listening)
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
-        connection = ServerConnection(IOStream(accepted), address, self.limits)
+        accepted.setblocking(False)
+        connection = Connection(self._delegate, Peer(_ip(address)), self.limits, self._end)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
-        task = asyncio.get_running_loop().create_task(connection.serve(self._delegate))
-        self._connections[connection] = task
+        self._connections.add(connection)
         self._gone.clear()
-        task.add_done_callback(lambda _: self._end(connection))
+        loop = asyncio.get_running_loop()
+        opening = loop.create_task(loop.connect_accepted_socket(lambda: connection, accepted))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
 
-    def _end(self, connection: ServerConnection) -> None:
-        task = self._connections.pop(connection)
+    def _end(self, connection: Connection) -> None:
+        self._connections.discard(connection)
         if not self._connections:
             self._gone.set()
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            _LOG.error("a connection met a defect", exc_info=error)
 
-    def _each(self, act: Callable[[ServerConnection], None]) -> None:
+    def _each(self, act: Callable[[Connection], None]) -> None:
         for connection in tuple(self._connections):
             act(connection)
 
@@ -127,3 +136,8 @@ class Server:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit):
                 await self._gone.wait()
+
+
+def _ip(address: object) -> str:
+    """The IP address of a socket's peer; nothing for a Unix socket, whose peers have none."""
+    return str(address[0]) if isinstance(address, tuple) and address else ""

@@ -44,7 +44,7 @@ STATUSES: Mapping[str, int] = MappingProxyType(
         "FormTooLarge": 413,
         "NotAForm": 415,
         "HeadTooLarge": 431,
-        "Departed": 499,  # nobody sees it; operators know it from nginx
+        "ClientDisconnected": 499,  # nobody sees it; operators know it from nginx
         # RewriteError: what the rules made of the key
         "RefusedResult": 400,  # the client chose what the template inserted
         "UserRequired": 403,

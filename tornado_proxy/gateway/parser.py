@@ -1,0 +1,133 @@
+"""A request as it arrives: llhttp reads the headers and the chunks, strictly; the request line is read here.
+
+llhttp knows a fixed list of methods, and has its own view of addresses and of HTTP/1.0. It is therefore given the line
+of a POST instead, whose body has no rules of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import httptools
+from tornado.httputil import HTTPHeaders, RequestStartLine
+
+from tornado_proxy.gateway.errors import HeadTooLarge, MalformedMessage
+
+# RFC 9112 3; which address is a good one, `routing.address` decides.
+_LINE = re.compile(
+    rb"(?P<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n"
+)
+_LINE_OF_POST = b"POST / HTTP/1.1\r\n"
+
+_MOST_HEADERS = 500
+_MOST_FRAMING = 128 * 1024  # bytes of chunk extensions or trailers without a byte of the body
+
+
+class RequestParser:
+    """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`."""
+
+    def __init__(self) -> None:
+        self.start_line = RequestStartLine("", "", "")
+        self.headers = HTTPHeaders()
+        self.complete = False
+        self.surplus = False  # whether bytes of another request followed a chunked body
+        self._pieces: list[bytes] = []
+        self._remaining: int | None = None  # bytes of a body whose length is announced; None where it is chunked
+        self._count = 0  # headers
+        self._in_body = False
+        self._framing = 0  # bytes since the last of the body
+        self._llhttp = httptools.HttpRequestParser(self)
+
+    @property
+    def keeps_alive(self) -> bool:
+        """Whether another request may follow on the connection (RFC 9112 9.3)."""
+        options = {option.strip().lower() for option in self.headers.get("Connection", "").split(",")}
+        return "close" not in options and (self.start_line.version != "HTTP/1.0" or "keep-alive" in options)
+
+    @property
+    def expects_continue(self) -> bool:
+        """Whether the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1)."""
+        return self.start_line.version != "HTTP/1.0" and self.headers.get("Expect", "").lower() == "100-continue"
+
+    def read_head(self, head: bytes, limit: int) -> None:
+        """Read the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
+        line = _LINE.match(head)
+        if line is None:
+            raise MalformedMessage("malformed request line")
+        version = "HTTP/1.0" if line["minor"] == b"0" else "HTTP/1.1"
+        self.start_line = RequestStartLine(line["method"].decode(), line["target"].decode("latin-1"), version)
+        if len(head) > limit:
+            raise HeadTooLarge(f"the head is longer than {limit} bytes")
+        self._execute(_LINE_OF_POST + head[line.end() :])
+        coding = self.headers.get("Transfer-Encoding")
+        if coding is not None:
+            if coding.lower() != "chunked":
+                raise MalformedMessage("unsupported Transfer-Encoding")
+            if version == "HTTP/1.0":
+                # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
+                raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
+        elif not self.complete:
+            self._remaining = int(self.headers["Content-Length"])
+
+    def read_body(self, received: bytearray) -> bytes:
+        """Take what belongs to the body from the front of what was received; raises `MalformedMessage`."""
+        if self._remaining is not None:
+            piece = bytes(received[: self._remaining])
+            del received[: len(piece)]
+            self._remaining -= len(piece)
+            self.complete = self._remaining == 0
+            return piece
+        self._execute(bytes(received))
+        self._framing += len(received)
+        received.clear()
+        piece = b"".join(self._pieces)
+        self._pieces.clear()
+        if piece:
+            self._framing = 0
+        elif self._framing > _MOST_FRAMING:
+            raise MalformedMessage("chunk extensions or trailers too long")
+        return piece
+
+    def _execute(self, data: bytes) -> None:
+        # An upgrade that is asked for is not made: the request counts as it stands (RFC 9110 7.8).
+        try:
+            with suppress(httptools.HttpParserUpgrade):
+                self._llhttp.feed_data(data)
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, HeadTooLarge):
+                raise error.__context__ from None
+            # What follows the end of a chunked body is not read here, and whatever is wrong with it does not count.
+            if not self.complete:
+                raise MalformedMessage(str(error)) from error
+
+    # What llhttp calls.
+
+    def on_message_begin(self) -> None:
+        """Notice another request behind this one."""
+        self.surplus = self.complete
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header; trailers are dropped, as RFC 9110 6.5.1 allows."""
+        if self._in_body or self.complete:
+            return
+        text, known = value.decode("latin-1").strip(" \t"), name.decode("latin-1")
+        if known not in self.headers:
+            self.headers[known] = text
+        else:
+            self.headers.add(known, text)
+        self._count += 1
+        if self._count > _MOST_HEADERS:
+            raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
+
+    def on_headers_complete(self) -> None:
+        """Take what follows for the body."""
+        self._in_body = True
+
+    def on_body(self, piece: bytes) -> None:
+        """Keep a piece of a chunk."""
+        self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        """Note the end."""
+        self.complete = True
