@@ -34,7 +34,7 @@ _LOADER = Loader()
 _CONNECTIONS_PER_THREAD = 4
 
 
-def make_client(bucket: Bucket, threads: int) -> S3Client:
+def make_client(bucket: Bucket, threads: int, session: Session | None = None) -> S3Client:
     """A client that so many threads use at once; raises `StorageError` where the configuration makes none.
 
     Credentials of boto3's own chain are looked for when a request needs them, not here: some come over the network.
@@ -42,13 +42,12 @@ def make_client(bucket: Bucket, threads: int) -> S3Client:
     doing = f"a client of bucket `{bucket.name}`"
     try:
         with translated(doing):
-            client = _session().client(
+            client = (session or make_session(bucket)).client(
                 "s3",
                 region_name=bucket.region,
                 endpoint_url=_endpoint(bucket),
                 use_ssl=not bucket.disable_ssl,
                 config=_config(bucket, threads),
-                **_explicit_credentials(bucket),
             )
     except ValueError as error:  # botocore's own for an endpoint that it cannot use
         raise UpstreamError(f"{doing}: {error}") from error
@@ -65,12 +64,17 @@ def ask(method: Callable[..., T], **parameters: object) -> T:
         raise UpstreamError(f"S3's answer cannot be parsed: {error}") from error
 
 
-def _session() -> Session:
+def make_session(bucket: Bucket) -> Session:
     """A session of its own: a new generation sees what has changed in the files that boto3 reads."""
     session = botocore.session.get_session()
     session.register_component("data_loader", _LOADER)
-    chain = session.get_component("credential_provider")
-    session.register_component("credential_provider", _LateChain(chain))
+    pair = bucket.credentials
+    if pair is None:
+        chain = session.get_component("credential_provider")
+        session.register_component("credential_provider", _LateChain(chain))
+    else:
+        token = pair.session_token.reveal() if pair.session_token else None
+        session.set_credentials(pair.access_key.reveal(), pair.secret_key.reveal(), token)
     return Session(botocore_session=session)
 
 
@@ -112,19 +116,6 @@ def _addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
     host = urlsplit(_endpoint(bucket) or "").hostname
     alone = host is not None and "." not in host
     return "path" if bucket.force_path_style or alone else "virtual"
-
-
-def _explicit_credentials(bucket: Bucket) -> dict[str, str]:
-    """The key pair of the configuration, if it has one."""
-    pair = bucket.credentials
-    if pair is None:
-        return {}
-    token = {"aws_session_token": pair.session_token.reveal()} if pair.session_token else {}
-    return {
-        "aws_access_key_id": pair.access_key.reveal(),
-        "aws_secret_access_key": pair.secret_key.reveal(),
-        **token,
-    }
 
 
 def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
