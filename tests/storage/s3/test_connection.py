@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hostile_s3 import hostile_s3, until
+from scripted_s3 import Reply, Then, an_object
+
+from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.s3.connection import LARGEST_HEAD, Connection
+
+REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
+MIB = 1024**2
+
+
+class Owner:
+    """What a connection reports to."""
+
+    def __init__(self) -> None:
+        self.free = 0
+        self.lost = 0
+
+    def give_back(self, connection: Connection) -> None:
+        """Count it."""
+        self.free += 1
+
+    def lose(self, connection: Connection) -> None:
+        """Count it."""
+        self.lost += 1
+
+
+async def connected(s3) -> tuple[Connection, Owner]:
+    owner = Owner()
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(lambda: Connection(owner, 5.0), "127.0.0.1", s3.port)
+    return connection, owner
+
+
+async def answered(s3, *, is_head_only: bool = False):
+    """The answer to one request on a new connection, read whole; what it raised; and the connection's owner."""
+    connection, owner = await connected(s3)
+    answer = connection.ask(REQUEST, is_head_only=is_head_only)
+    body, error = b"", None
+    try:
+        async with asyncio.timeout(5):
+            await answer.begin()
+            body = await answer.read_all(8 * MIB)
+    except (Unreachable, UpstreamError) as caught:
+        error = caught
+    answer.drop()
+    await until(lambda: owner.free + owner.lost > 0)
+    connection.abort()
+    return answer, body, error, owner
+
+
+def http(head: str, body: bytes = b"", then: Then = Then.GO_ON) -> Reply:
+    return Reply(head.replace("\n", "\r\n").encode() + b"\r\n\r\n" + body, then)
+
+
+async def test_an_answer_is_read():
+    """Status, headers in lower case and body are there, and the connection is free again."""
+    async with hostile_s3(an_object(b"abc")) as s3:
+        answer, body, _, owner = await answered(s3)
+    assert (answer.status, answer.headers[b"etag"], body, answer.is_whole) == (200, b'"1"', b"abc", True)
+    assert (owner.free, owner.lost) == (1, 1)  # lost at last, when the test closed it
+
+
+async def test_a_name_that_comes_twice_has_both_values():
+    """Values of one name are one list (RFC 9110 5.3): nothing is dropped unseen."""
+    async with hostile_s3(http("HTTP/1.1 200 OK\nX-A: 1\nContent-Length: 0\nx-a: 2")) as s3:
+        answer, *_ = await answered(s3)
+    assert answer.headers[b"x-a"] == b"1, 2"
+
+
+@pytest.mark.parametrize(
+    ("given", "body"),
+    [
+        (
+            http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX: y\r\n\r\n"),
+            b"abcde",
+        ),
+        (
+            http("HTTP/1.1 100 Continue\n\nHTTP/1.1 103 Hints\nLink: a\n\nHTTP/1.1 200 OK\nContent-Length: 1", b"a"),
+            b"a",
+        ),
+        (http("HTTP/1.0 200 OK\nConnection: keep-alive\nContent-Length: 1", b"a"), b"a"),
+        (http("HTTP/1.1 204 No Content"), b""),
+        (http("HTTP/1.1 304 Not Modified\nContent-Length: 5"), b""),
+        (http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB)), bytes(MIB)),
+    ],
+    ids=["chunked", "interim", "1.0 kept", "204", "304", "large"],
+)
+async def test_answers_after_which_the_connection_is_free(given, body):
+    """However the end of a body is told, it is found, and the connection takes another request."""
+    async with hostile_s3(given, an_object(b"next")) as s3:
+        connection, owner = await connected(s3)
+        for expected in (body, b"next"):
+            answer = connection.ask(REQUEST, is_head_only=False)
+            await answer.begin()
+            assert await answer.read_all(2 * MIB) == expected
+        assert (owner.free, owner.lost) == (2, 0)
+        connection.abort()
+
+
+@pytest.mark.parametrize("length", ["5", "0"])
+async def test_a_head_has_no_body(length):
+    """The answer to a HEAD ends with its head, whatever it says of a body; the next answer is another's."""
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {length}"), an_object(b"next")) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=True)
+        await answer.begin()
+        assert (answer.is_whole, await answer.read_all(1)) == (True, b"")
+        answer = connection.ask(REQUEST, is_head_only=False)
+        await answer.begin()
+        assert await answer.read_all(10) == b"next"
+        connection.abort()
+    assert owner.free == 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        http("HTTP/1.1 200 OK\nContent-Length: 3\nConnection: close", b"abc"),
+        http("HTTP/1.0 200 OK\nContent-Length: 3", b"abc"),
+        http("HTTP/1.1 200 OK\nContent-Length: 3", b"abcd"),
+        http("HTTP/1.1 200 OK\nContent-Length: 3", b"abcHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
+        http("HTTP/1.1 200 OK\nContent-Length: 3", b"abc", Then.CLOSE),
+        http("HTTP/1.0 200 OK", b"abc", Then.CLOSE),
+        http("HTTP/1.1 200 OK", b"abc", Then.CLOSE),
+    ],
+    ids=["close", "1.0", "long", "two answers", "hung up", "1.0 without length", "without length"],
+)
+async def test_answers_that_are_the_last(given):
+    """A whole answer on a connection that is closed, or says more than was asked for, is whole and the last."""
+    async with hostile_s3(given) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        await answer.begin()
+        assert await answer.read_all(10) == b"abc"
+        await until(lambda: owner.lost == 1)
+
+
+async def test_a_long_body_does_not_become_the_next_answer():
+    """What follows a large body of a known length is not passed on, and ends the connection."""
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB) + b"more")) as s3:
+        _, body, error, owner = await answered(s3)
+    assert (len(body), error, owner.lost) == (MIB, None, 1)
+
+
+async def test_a_long_answer_to_a_head_is_the_last():
+    """A body after the head of a HEAD's answer would be taken for the next answer."""
+    async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 3", b"abc")) as s3:
+        answer, body, error, owner = await answered(s3, is_head_only=True)
+    assert (answer.status, body, error, owner.lost) == (200, b"", None, 1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Reply(b"nonsense\r\n\r\n"),
+        Reply(b"\0" * 100),
+        http("HTTP/2 200 OK\nContent-Length: 0"),
+        http("HTTP/1.1 20 OK\nContent-Length: 0"),
+        http("HTTP/1.1 101 Switching Protocols\nUpgrade: x\nConnection: upgrade"),
+        http("HTTP/1.1 200 OK\nContent-Length: 3\nContent-Length: 4", b"abcd"),
+        http("HTTP/1.1 200 OK\nContent-Length: 3\nTransfer-Encoding: chunked", b"3\r\nabc\r\n0\r\n\r\n"),
+        http("HTTP/1.1 200 OK\nContent-Length: -3", b"abc"),
+        http("HTTP/1.1 200 OK\nContent-Length: 99999999999999999999999", b"abc"),
+        http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"zz\r\nabc"),
+        http("HTTP/1.1 200 OK\nX y: z\nContent-Length: 0"),
+        http(f"HTTP/1.1 200 OK\nX: {'y' * (LARGEST_HEAD + 1)}\nContent-Length: 0"),
+        http("HTTP/1.1 200 OK" + f"\nX: {'y' * 1000}" * 70 + "\nContent-Length: 0"),
+        Reply(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 400_000),
+        Reply(b"HTTP/1.1 103 Hints\r\nLink: a\r\n\r\n" * 20_000),
+    ],
+    ids=[
+        "garbage", "zeros", "2", "status", "upgrade", "two lengths", "two framings", "negative", "huge", "chunk", "name",
+        "one header", "many headers", "endless header", "endless hints",
+    ],
+)  # fmt: skip
+async def test_what_is_no_http_is_an_error(given):
+    """An answer that cannot be understood in one way only is an error, and its connection is closed."""
+    async with hostile_s3(given) as s3:
+        *_, error, owner = await answered(s3)
+    assert (type(error), owner.free, owner.lost) == (UpstreamError, 0, 1)
+
+
+WHOLE = [
+    an_object(b"0123456789" * 20),
+    http("HTTP/1.1 200 OK\nTransfer-Encoding: chunked", b"64\r\n" + b"x" * 100 + b"\r\n0\r\n\r\n"),
+]
+
+
+@pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET])
+@pytest.mark.parametrize("given", WHOLE, ids=["length", "chunked"])
+async def test_a_break_at_each_offset_is_an_error(given, then):
+    """Wherever an answer breaks off, it is not taken for a whole one."""
+    data = given.data
+    async with hostile_s3(lambda number: Reply(data[:number], then)) as s3:
+        for offset in range(len(data)):
+            answer, _, error, owner = await answered(s3)
+            assert isinstance(error, Unreachable), offset
+            assert (answer.is_whole, owner.free, owner.lost) == (False, 0, 1), offset
+
+
+async def test_bytes_one_by_one_are_an_answer():
+    """However an answer is cut on its way, it is the same."""
+    data = an_object(b"0123456789").data
+
+    async def serve(_, writer):
+        for byte in data:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    connection, _ = await connected(type("At", (), {"port": server.sockets[0].getsockname()[1]}))
+    answer = connection.ask(REQUEST, is_head_only=False)
+    await answer.begin()
+    assert (answer.headers[b"content-length"], await answer.read_all(10)) == (b"10", b"0123456789")
+    server.close()
+
+
+async def test_what_was_not_asked_for_closes_the_connection():
+    """Bytes on an idle connection would be the answer to another's request."""
+    async with hostile_s3(an_object(b"x")) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        await answer.begin()
+        for writer in s3.open:
+            writer.write(an_object(b"evil").data)
+        await until(lambda: owner.lost == 1)
+
+
+async def test_a_slow_reader_slows_s3_down():
+    """No more than a little is in memory of a body that nobody reads on, and all of it comes once somebody does."""
+    size = 64 * MIB
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {size}", bytes(size))) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        await answer.begin()
+        for _ in range(200):
+            await asyncio.sleep(0)
+        held = len(answer.peek())
+        got = 0
+        while chunk := await answer.read():
+            got += len(chunk)
+        assert (held < MIB, got, owner.free) == (True, size, 1)
+        connection.abort()
+
+
+async def test_no_chunk_is_large():
+    """A chunk is what one read of the socket gave: 256 KiB at most."""
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {4 * MIB}", bytes(4 * MIB))) as s3:
+        connection, _ = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        sizes = []
+        while chunk := await answer.read():
+            sizes.append(len(chunk))
+        connection.abort()
+    assert max(sizes) <= 256 * 1024
+
+
+async def test_a_reader_that_is_cancelled_closes_the_connection():
+    """Nobody waits for the beginning of an answer any more: nothing is left open."""
+    async with hostile_s3(Reply(b"", Then.SILENCE)) as s3:
+        connection, owner = await connected(s3)
+        waiting = asyncio.ensure_future(connection.ask(REQUEST, is_head_only=False).begin())
+        await until(lambda: len(s3.requests) == 1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert owner.lost == 1
+        await until(lambda: not s3.open)
+
+
+async def test_an_answer_that_is_failed_from_outside_raises():
+    """A deadline that has passed ends the answer with its error, after what had come."""
+    async with hostile_s3(http("HTTP/1.1 200 OK\nContent-Length: 10", b"abc")) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        assert await answer.read() == b"abc"
+        connection.fail(TimedOut("too late"))
+        with pytest.raises(TimedOut):
+            await answer.read()
+        assert owner.lost == 1
+
+
+async def test_a_body_that_is_too_large_is_dropped():
+    """A document of more bytes than it may have is not read to its end."""
+    async with hostile_s3(http(f"HTTP/1.1 200 OK\nContent-Length: {MIB}", bytes(MIB))) as s3:
+        connection, owner = await connected(s3)
+        answer = connection.ask(REQUEST, is_head_only=False)
+        with pytest.raises(UpstreamError, match="more than 1000 bytes"):
+            await answer.read_all(1000)
+        assert owner.lost == 1
+
+
+async def test_a_connection_says_whether_it_is_in_use():
+    """The `repr` is short and has no address."""
+    async with hostile_s3(an_object(b"x")) as s3:
+        connection, _ = await connected(s3)
+        assert repr(connection) == "<Connection idle>"
+        connection.ask(REQUEST, is_head_only=False)
+        assert repr(connection) == "<Connection busy>"
+        connection.abort()

@@ -1,0 +1,206 @@
+"""The connections to one endpoint: kept open, shared, and no more than so many."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from dataclasses import dataclass
+from ssl import SSLContext
+from typing import cast
+
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
+from tornado_proxy.storage.s3.connection import Answer, Connection
+
+# S3s close a connection that was idle for 5 to 60 seconds; one that a network forgets meanwhile would only time out.
+_IDLE_LIMIT = 60.0
+
+# How often deadlines are looked at, as a part of the shortest time-out: none is late by more than that.
+_SWEEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a pool; times in seconds, of which `read_timeout` is the longest silence, and the longest wait."""
+
+    connections: int = 512
+    waiting: int = 1024
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+
+
+class Pool:
+    """Connections to a host and port, over TLS if there is a context; of the event loop that uses it first.
+
+    Beyond the limit of connections requests wait in order, and beyond the limit of those they are refused. No request
+    has a timer of its own: one sweep looks at the deadlines of all.
+    """
+
+    def __init__(self, host: str, port: int, tls: SSLContext | None, limits: Limits) -> None:
+        self._address = (host, port)
+        self._tls = tls
+        self._limits = limits
+        self._idle: dict[Connection, float] = {}  # and since when, the longest first
+        self._busy: set[Connection] = set()
+        self._connecting = 0
+        self._waiting: deque[tuple[float, asyncio.Future[Connection | None]]] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
+
+    async def request(self, data: bytes, *, is_head_only: bool = False) -> Answer:
+        """Send a request without a body, and wait for the beginning of its answer.
+
+        Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is no HTTP. A
+        connection that S3 had closed meanwhile is replaced unseen, by a new one.
+        """
+        answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+        try:
+            await answer.begin()
+        except Unreachable:
+            if not answer.is_unseen:
+                raise
+            # All that are idle may be closed: they are not tried in turn.
+            self._close_idle()
+            answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
+            await answer.begin()
+        return answer
+
+    def close(self) -> None:
+        """Close what is idle, and everything else when its answer has been received."""
+        self._is_closed = True
+        self._close_idle()
+        while self._waiting:
+            _, waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(Unreachable("the connections to S3 are closed"))
+
+    # The connections' side
+
+    def give_back(self, connection: Connection) -> None:
+        """Hand a connection to whoever waits for one, or keep it."""
+        waiter = self._next_waiter()
+        if waiter is not None:
+            waiter.set_result(connection)
+            return
+        self._busy.discard(connection)
+        if self._is_closed:
+            connection.abort()
+        else:
+            self._idle[connection] = asyncio.get_running_loop().time()
+
+    def lose(self, connection: Connection) -> None:
+        """Forget a connection; whoever waits may open another."""
+        if self._idle.pop(connection, None) is None and connection in self._busy:
+            self._busy.remove(connection)
+            self._free_place()
+
+    # Acquiring
+
+    async def _acquire(self) -> Connection:
+        """A connection that nobody else has."""
+        if self._is_closed:
+            raise Unreachable("the connections to S3 are closed")
+        if self._idle:
+            connection, _ = self._idle.popitem()
+            self._busy.add(connection)
+            return connection
+        if len(self._busy) + self._connecting >= self._limits.connections:
+            waited = await self._wait()
+            if waited is not None:
+                return waited
+        else:
+            self._connecting += 1
+        return await self._connect()
+
+    async def _wait(self) -> Connection | None:
+        """Wait for a connection that another gives back, or for a place to open one (None, counted already)."""
+        if len(self._waiting) >= self._limits.waiting:
+            raise Busy(f"{len(self._waiting)} requests wait for a connection to S3 already")
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Connection | None] = loop.create_future()
+        entry = (loop.time() + self._limits.read_timeout, waiter)
+        self._waiting.append(entry)
+        try:
+            return await waiter
+        except BaseException:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                # It was given something in the very turn in which it was cancelled.
+                connection = waiter.result()
+                if connection is None:
+                    self._connecting -= 1
+                    self._free_place()
+                else:
+                    self.give_back(connection)
+            elif entry in self._waiting:
+                self._waiting.remove(entry)
+            raise
+
+    async def _connect(self) -> Connection:
+        """Open a connection, for which a place is counted."""
+        loop = asyncio.get_running_loop()
+        host, port = self._address
+        made = None
+        try:
+            async with asyncio.timeout(self._limits.connect_timeout):
+                transport, made = await loop.create_connection(
+                    lambda: Connection(self, self._limits.read_timeout),
+                    host,
+                    port,
+                    ssl=self._tls,
+                    server_hostname=host if self._tls else None,
+                )
+        except TimeoutError as error:
+            raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
+        except (OSError, UnicodeError) as error:
+            raise Unreachable(f"no connection to {host}:{port}: {error}") from error
+        finally:
+            self._connecting -= 1
+            if made is None:
+                self._free_place()
+        cast("socket.socket", transport.get_extra_info("socket")).setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._busy.add(made)
+        if self._sweep is None:
+            self._sweep_later(loop)
+        return made
+
+    def _free_place(self) -> None:
+        """Let the next who waits open a connection."""
+        waiter = self._next_waiter()
+        if waiter is not None:
+            self._connecting += 1
+            waiter.set_result(None)
+
+    def _next_waiter(self) -> asyncio.Future[Connection | None] | None:
+        while self._waiting:
+            _, waiter = self._waiting.popleft()
+            if not waiter.done():
+                return waiter
+        return None
+
+    # Time
+
+    def _sweep_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._sweep = loop.call_later(min(self._limits.read_timeout / _SWEEPS, 1.0), self._sweep_now, loop)
+
+    def _sweep_now(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End everything that has lasted too long."""
+        now = loop.time()
+        silence = self._limits.read_timeout
+        for connection in [each for each in self._busy if each.deadline <= now]:
+            connection.fail(TimedOut(f"S3 sent nothing for {silence:g} seconds"))
+        while self._waiting and self._waiting[0][0] <= now:
+            _, waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(Busy(f"no connection to S3 was free for {silence:g} seconds"))
+        for connection in [each for each, since in self._idle.items() if since <= now - _IDLE_LIMIT]:
+            connection.abort()
+        self._sweep = None
+        if self._idle or self._busy or self._waiting:
+            self._sweep_later(loop)
+
+    def _close_idle(self) -> None:
+        for connection in [*self._idle]:
+            connection.abort()
