@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from coroutines import run
 from real_s3 import Endpoint
 
+from tornado_proxy.config.model import S3Pool
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.s3 import S3Store
@@ -67,13 +68,13 @@ class Bucketful:
 
 
 @contextmanager
-def a_bucket(endpoint: Endpoint, threads: int = 8) -> Iterator[Bucketful]:
+def a_bucket(endpoint: Endpoint, reads: Literal["loop", "executor"] = "loop") -> Iterator[Bucketful]:
     """A new bucket of an S3."""
     name = f"bucket-{next(_NUMBERS)}"
-    store = S3Store(endpoint.bucket(name), threads)
+    store = S3Store(endpoint.bucket(name), S3Pool(8, reads))
     endpoint.client.create_bucket(Bucket=name)
     yield Bucketful(name, store, endpoint.client)
-    asyncio.run(store.close())
+    run(store.close())
 
 
 def in_memory() -> World:
@@ -98,9 +99,10 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
 
 
 @asynccontextmanager
-async def store_at(url: str, **settings: Any) -> AsyncIterator[S3Store]:
+async def store_at(url: str, reads: Literal["loop", "executor"] = "loop", **settings: Any) -> AsyncIterator[S3Store]:
     """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
-    store = S3Store(Endpoint(url).bucket("bucket", **{"connect_timeout": 1.0, "read_timeout": 0.5} | settings), 4)
+    impatient = {"connect_timeout": 1.0, "read_timeout": 0.5}
+    store = S3Store(Endpoint(url).bucket("bucket", **impatient | settings), S3Pool(4, reads))
     try:
         yield store
     finally:

@@ -48,9 +48,23 @@ def moto_bucket(moto: real_s3.Endpoint) -> Iterator[Bucketful]:
 
 
 @pytest.fixture(scope="session")
+def moto_executor_bucket(moto: real_s3.Endpoint) -> Iterator[Bucketful]:
+    """A bucket of moto's that is read through boto3."""
+    with a_bucket(moto, "executor") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
 def radosgw_bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
     """A bucket of Ceph's."""
     with a_bucket(radosgw) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def radosgw_executor_bucket(radosgw: real_s3.Endpoint) -> Iterator[Bucketful]:
+    """A bucket of Ceph's that is read through boto3."""
+    with a_bucket(radosgw, "executor") as made:
         yield made
 
 
@@ -61,7 +75,10 @@ def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
     moto_bucket.empty()
 
 
-@pytest.fixture(params=["memory", "measured", "moto", pytest.param("radosgw", marks=pytest.mark.integration)])
+_INTEGRATION = [pytest.param(name, marks=pytest.mark.integration) for name in ("radosgw", "radosgw_executor")]
+
+
+@pytest.fixture(params=["memory", "measured", "moto", "moto_executor", *_INTEGRATION])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Each store there is, empty."""
     if request.param in ("memory", "measured"):
@@ -70,7 +87,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
         yield replace(made, store=measured) if request.param == "measured" else made
         return
     made = request.getfixturevalue(f"{request.param}_bucket")
-    yield World(request.param, made.store, made.add)
+    yield World(request.param.removesuffix("_executor"), made.store, made.add)
     made.empty()
 
 

@@ -292,10 +292,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class S3Pool:
-    """The executor of a target's blocking calls to S3."""
+    """How the bucket of a target is called."""
 
     threads: Annotated[int, Bounds(1, 1024)] = option(
-        "How many calls run at once for a target; each has a thread and a connection.", default=32
+        "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
+    )
+    reads: Literal["loop", "executor"] = option(
+        "Whether objects are read on the event loop, or by boto3 in the threads.", default="loop"
+    )
+    connections: Annotated[int, Bounds(1, 65_536)] = option(
+        "The most connections on which the event loop reads for a target; further requests wait.", default=512
     )
 
 

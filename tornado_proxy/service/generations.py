@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tornado_proxy.auth.basic import basic_authenticators
 from tornado_proxy.auth.verifier import Verifier
-from tornado_proxy.config.model import Bucket, Settings, Target
+from tornado_proxy.config.model import Bucket, S3Pool, Settings, Target
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.render import Pages
@@ -46,7 +46,7 @@ class Unbuildable(Exception):
 class GenerationBuilder:
     """Builds the parts of generations from what all generations of a process share."""
 
-    s3_threads: int
+    s3: S3Pool
     verifier: Verifier
     pages: Pages
     emit: Callable[[Event], None]
@@ -54,7 +54,7 @@ class GenerationBuilder:
     @classmethod
     def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
-        return cls(settings.s3.threads, Verifier(), Pages(), emit)
+        return cls(settings.s3, Verifier(), Pages(), emit)
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
@@ -85,7 +85,7 @@ class GenerationBuilder:
         return stores
 
     def _store(self, target: Target) -> Shared[Store]:
-        return Shared(MeasuredStore(S3Store(target.bucket, self.s3_threads), target.name, self.emit))
+        return Shared(MeasuredStore(S3Store(target.bucket, self.s3), target.name, self.emit))
 
 
 class GenerationHolder:

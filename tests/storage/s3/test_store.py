@@ -7,6 +7,7 @@ import threading
 import urllib.request
 from base64 import b64encode
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from endless_s3 import endless_s3
@@ -44,33 +45,39 @@ OPERATIONS = {
 }
 
 
+@pytest.fixture(params=["loop", "executor"])
+def read_at(request):
+    """`store_at`, for each way in which objects are read."""
+    return partial(store_at, reads=request.param)
+
+
 # What goes wrong on the way
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_a_closed_port_is_unreachable(operation):
+async def test_a_closed_port_is_unreachable(read_at, operation):
     """Whatever is asked of an S3 that is not there, it is unreachable."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        async with store_at(f"http://127.0.0.1:{unused.getsockname()[1]}") as store:
+        async with read_at(f"http://127.0.0.1:{unused.getsockname()[1]}") as store:
             with pytest.raises(Unreachable):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_an_s3_that_never_answers_times_out(operation):
+async def test_an_s3_that_never_answers_times_out(read_at, operation):
     """An S3 that takes the request and says nothing is given up in time."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        async with store_at(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
+        async with read_at(f"http://127.0.0.1:{silent.getsockname()[1]}", read_timeout=0.2) as store:
             with pytest.raises(TimedOut):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_an_s3_that_hangs_up_is_unreachable(operation):
+async def test_an_s3_that_hangs_up_is_unreachable(read_at, operation):
     """A connection that ends without an answer is an unreachable S3."""
     with scripted_s3(ending(reply(200), Then.CLOSE, after=0)) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(Unreachable):
                 await OPERATIONS[operation](store)
 
@@ -80,48 +87,48 @@ async def test_an_s3_that_hangs_up_is_unreachable(operation):
     ("status", "code", "error"),
     [(403, "AccessDenied", AccessDenied), (503, "SlowDown", Busy), (500, "InternalError", UpstreamError)],
 )
-async def test_errors_of_s3_are_ours(operation, status, code, error):
+async def test_errors_of_s3_are_ours(read_at, operation, status, code, error):
     """Whatever is asked, S3's refusal is one of our errors."""
     answer = reply(status) if operation == "head" else an_error(status, code)
     with scripted_s3(answer) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(error):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", ["open", "list", "put", "put in parts", "remove"])
-async def test_a_missing_bucket_is_told_from_a_missing_object(operation):
+async def test_a_missing_bucket_is_told_from_a_missing_object(read_at, operation):
     """S3 says which of the two it is; only a HEAD cannot."""
     with scripted_s3(an_error(404, "NoSuchBucket")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(BucketMissing):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("answer", [reply(200, b"no markup"), reply(500, b"<html>")])
-async def test_an_answer_that_is_no_s3s_is_an_error(answer):
+async def test_an_answer_that_is_no_s3s_is_an_error(read_at, answer):
     """Something else than S3 behind the endpoint is an error of ours."""
     with scripted_s3(answer) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.list("a/")
 
 
 @pytest.mark.parametrize("operation", ["open", "head"])
-async def test_an_answer_without_a_length_is_an_error(operation):
+async def test_an_answer_without_a_length_is_an_error(read_at, operation):
     """An object whose size is not told cannot be served."""
     with scripted_s3(ending(reply(200), Then.CLOSE, after=len("HTTP/1.1 200 Whatever\r\n"))) as s3:
         s3.replies[0] = replace(s3.replies[0], data=s3.replies[0].data + b"\r\n")
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("told", ["bytes */10", "nonsense", "bytes 0-9/*"])
-async def test_a_part_that_is_not_told_is_an_error(told):
+async def test_a_part_that_is_not_told_is_an_error(read_at, told):
     """A part that does not say which bytes of how many it is cannot be served."""
     with scripted_s3(replace(an_object(b"0123"), data=an_object(b"0123", Content_Range=told).data)) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.open("a", ANY, ByteRange(0, 3))
 
@@ -144,19 +151,19 @@ def raw(*lines: str, body: bytes = b"") -> Reply:
         Reply(b"HTTP/1.1 two hundred\r\n\r\n", Then.CLOSE),
     ],
 )
-async def test_a_senseless_head_of_an_answer_is_an_error(operation, answer):
+async def test_a_senseless_head_of_an_answer_is_an_error(read_at, operation, answer):
     """Lengths and dates that are none are an error of S3's, not a defect of ours."""
     with scripted_s3(*[answer] * 3) as s3:
-        async with store_at(s3.url, max_attempts=1) as store:
+        async with read_at(s3.url, max_attempts=1) as store:
             with pytest.raises((UpstreamError, Unreachable)):
                 await OPERATIONS[operation](store)
 
 
 @pytest.mark.parametrize("operation", ["open", "head"])
-async def test_a_date_at_the_end_of_time_is_left_out(operation):
+async def test_a_date_at_the_end_of_time_is_left_out(read_at, operation):
     """An object whose date has no UTC is served without it."""
     with scripted_s3(raw("Content-Length: 0", "Last-Modified: Fri, 31 Dec 9999 23:59:59 -0500")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             found = await OPERATIONS[operation](store)
             assert (found if operation == "head" else found.info).last_modified is None
 
@@ -174,37 +181,37 @@ async def test_a_date_at_the_end_of_time_is_left_out(operation):
         "<IsTruncated>true</IsTruncated>",
     ],
 )
-async def test_a_senseless_listing_is_an_error(content):
+async def test_a_senseless_listing_is_an_error(read_at, content):
     """Entries without a name, numbers and dates that are none: an error of S3's, not a defect of ours."""
     answer = reply(200, f"<ListBucketResult>{content}</ListBucketResult>".encode())
     with scripted_s3(answer) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(UpstreamError):
                 await store.list("a/")
 
 
-async def test_more_bytes_than_the_part_has_are_an_error():
+async def test_more_bytes_than_the_part_has_are_an_error(read_at):
     """A 206 whose range is shorter than its body is never passed on."""
     sent = (
         "HTTP/1.1 206 OK\r\nContent-Range: bytes 0-3/10\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n0\r\n\r\n"
     )
     with scripted_s3(Reply(sent.encode())) as s3:
-        async with store_at(s3.url) as store:
-            with pytest.raises(UpstreamError, match="more than the 4 bytes"):
+        async with read_at(s3.url) as store:
+            with pytest.raises(UpstreamError):
                 await store.open("a", ANY, ByteRange(0, 3))
 
 
-async def test_a_busy_s3_is_asked_again():
+async def test_a_busy_s3_is_asked_again(read_at):
     """As many attempts are made as the configuration says, one after the other."""
     with scripted_s3(reply(503), reply(503), an_object(b"x")) as s3:
-        async with store_at(s3.url, max_attempts=3) as store:
+        async with read_at(s3.url, max_attempts=3) as store:
             assert await body_of(store, "a") == b"x"
 
 
-async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed():
+async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
     """An S3 that says 404 of a removed object, as some do, has removed it."""
     with scripted_s3(an_error(404, "NoSuchKey")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             await store.remove("a")
     assert s3.requests[0].startswith("DELETE /bucket/a ")
 
@@ -213,10 +220,10 @@ async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed():
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.SILENCE])
-async def test_a_body_that_breaks_off_raises(then):
+async def test_a_body_that_breaks_off_raises(read_at, then):
     """A body that ends before its length raises after what came, however it ends."""
     with scripted_s3(ending(an_object(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
-        async with store_at(s3.url, read_timeout=0.3) as store:
+        async with read_at(s3.url, read_timeout=0.3) as store:
             opened, got = await store.open("a", ANY), []
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await _read(opened, got)
@@ -225,10 +232,10 @@ async def test_a_body_that_breaks_off_raises(then):
 
 
 @pytest.mark.parametrize("then", [Then.CLOSE, Then.RESET, Then.SILENCE])
-async def test_a_body_that_breaks_off_early_fails_to_open(then):
+async def test_a_body_that_breaks_off_early_fails_to_open(read_at, then):
     """A body that ends within its first chunk is an error before anything was promised to a client."""
     with scripted_s3(ending(an_object(bytes(1000)), then, after=500)) as s3:
-        async with store_at(s3.url, read_timeout=0.3) as store:
+        async with read_at(s3.url, read_timeout=0.3) as store:
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await store.open("a", ANY)
 
@@ -239,19 +246,19 @@ async def _read(opened, lengths):
         lengths.append(len(chunk))
 
 
-async def test_a_body_read_whole_gives_its_connection_back():
+async def test_a_body_read_whole_gives_its_connection_back(read_at):
     """Requests one after the other use one connection."""
     with scripted_s3(*[an_object(bytes(2 * CHUNK))] * 3, an_object(b"")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             for size in (2 * CHUNK, 2 * CHUNK, 2 * CHUNK, 0):
                 assert len(await body_of(store, "a")) == size
     assert len(s3.connections) == 1
 
 
-async def test_a_body_closed_early_drops_its_connection():
+async def test_a_body_closed_early_drops_its_connection(read_at):
     """What a client does not want is not read to its end: the connection is closed at once."""
     with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), an_object(b"x")) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
+        async with read_at(s3.url, read_timeout=20) as store:
             opened = await store.open("a", ANY)
             await anext(opened.chunks())
             await opened.close()
@@ -260,11 +267,11 @@ async def test_a_body_closed_early_drops_its_connection():
     assert len(s3.connections) == 2
 
 
-async def test_a_get_that_is_cancelled_drops_its_connection():
+async def test_a_get_that_is_cancelled_drops_its_connection(read_at):
     """An answer that comes when nobody waits for it any more is let go of."""
     gate = threading.Event()
     with scripted_s3(replace(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=3 * CHUNK), gate=gate)) as s3:
-        async with store_at(s3.url, read_timeout=20) as store:
+        async with read_at(s3.url, read_timeout=20) as store:
             opening = asyncio.ensure_future(store.open("a", ANY))
             await s3.is_asked()
             opening.cancel()
@@ -274,15 +281,13 @@ async def test_a_get_that_is_cancelled_drops_its_connection():
             await s3.is_left()
 
 
-async def test_a_reader_that_is_cancelled_drops_its_connection():
-    """A body is closed by the thread that is reading it, once it has done."""
+async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
+    """A body whose reader goes away while it waits is closed, at once or by the thread that is reading it."""
     with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
-        async with store_at(s3.url, read_timeout=0.3) as store:
-            opened = await store.open("a", ANY)
-            chunks = opened.chunks()
-            await anext(chunks)
-            reading = asyncio.ensure_future(anext(chunks))
-            await asyncio.sleep(0)
+        async with read_at(s3.url, read_timeout=1) as store:
+            opened, got = await store.open("a", ANY), []
+            reading = asyncio.ensure_future(_read(opened, got))
+            await asyncio.sleep(0.2)
             reading.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await reading
@@ -293,58 +298,58 @@ async def test_a_reader_that_is_cancelled_drops_its_connection():
 # Conditions
 
 
-async def test_a_get_is_pinned_to_what_was_decided_on():
+async def test_a_get_is_pinned_to_what_was_decided_on(read_at):
     """After a HEAD has decided, the GET asks for that very representation."""
     with scripted_s3(an_object(b"", Content_Length="3"), an_object(b"abc")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             assert await body_of(store, "a", NEWS) == b"abc"
     assert (s3.requests[0].split()[0], s3.requests[1].split()[0]) == ("HEAD", "GET")
     assert s3.header(1, "If-Match") == '"1"'
 
 
-async def test_an_object_that_changes_meanwhile_is_decided_on_again():
+async def test_an_object_that_changes_meanwhile_is_decided_on_again(read_at):
     """A GET that comes too late is decided anew, once."""
     head, late = an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")
     with scripted_s3(head, late, an_object(b"", '"2"', Content_Length="3"), an_object(b"new", '"2"')) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             assert await body_of(store, "a", NEWS) == b"new"
     assert s3.header(3, "If-Match") == '"2"'
 
 
-async def test_an_object_that_never_stays_is_busy():
+async def test_an_object_that_never_stays_is_busy(read_at):
     """An object that changes between every look and the GET is not looked at for ever."""
     with scripted_s3(*[an_object(b"", Content_Length="3"), an_error(412, "PreconditionFailed")] * 2) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(Busy):
                 await store.open("a", NEWS)
 
 
-async def test_an_if_match_is_left_to_s3():
+async def test_an_if_match_is_left_to_s3(read_at):
     """One strong ETag costs one call: S3 decides."""
     with scripted_s3(an_error(412, "PreconditionFailed")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             with pytest.raises(PreconditionFailed):
                 await store.open("a", Conditions(if_match=('"x"',)))
     assert (len(s3.requests), s3.header(0, "If-Match")) == (1, '"x"')
 
 
-async def test_if_range_costs_one_call_while_it_holds():
+async def test_if_range_costs_one_call_while_it_holds(read_at):
     """A download that is resumed asks for the part and the ETag at once."""
     part = replace(an_object(b""), data=an_object(b"01", Content_Range="bytes 0-1/10").data.replace(b" 200 ", b" 206 "))
     with scripted_s3(part) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             opened = await store.open("a", Conditions(if_range='"1"'), ByteRange(0, 1))
             await opened.close()
     assert (opened.info.size, s3.header(0, "If-Match"), s3.header(0, "Range")) == (10, '"1"', "bytes=0-1")
 
 
 @pytest.mark.parametrize("etag", ['W/"1"', None])
-async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(etag):
+async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(read_at, etag):
     """Without a strong ETag there is nothing that the GET could ask for."""
     head = an_object(b"", Content_Length="3") if etag is None else an_object(b"", etag, Content_Length="3")
     head = head if etag else replace(head, data=head.data.replace(b'ETag: "1"\r\n', b""))
     with scripted_s3(head, an_object(b"abc")) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             assert await body_of(store, "a", NEWS) == b"abc"
     assert s3.header(1, "If-Match") is None
 
@@ -352,14 +357,14 @@ async def test_a_get_is_not_pinned_to_what_cannot_be_told_apart(etag):
 # Listings
 
 
-async def test_a_directory_that_s3_tells_twice_is_listed_once():
+async def test_a_directory_that_s3_tells_twice_is_listed_once(read_at):
     """An S3 that begins a page with the directory that ended the last one does not repeat it."""
     listed = (
         "<CommonPrefixes><Prefix>d/a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>d/b/</Prefix></CommonPrefixes>"
     )
     answer = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>"
     with scripted_s3(reply(200, answer.encode()), reply(200, answer.encode())) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             first = await store.list("d/", None, 1)
             second = await store.list("d/", first.next_token, 1)
     assert [entry.name for page in (first, second) for entry in page.entries] == ["a/", "b/"]
@@ -369,11 +374,11 @@ async def test_a_directory_that_s3_tells_twice_is_listed_once():
 # Headers
 
 
-async def test_a_header_in_utf_8_is_read_as_such():
+async def test_a_header_in_utf_8_is_read_as_such(read_at):
     """A file's name that another program stored in a header comes as it was meant."""
     disposition = 'attachment; filename="é日.txt"'
     with scripted_s3(an_object(b"x", Content_Disposition=disposition)) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             opened = await store.open("a", ANY)
             await opened.close()
     assert opened.info.content_disposition == disposition
@@ -392,12 +397,12 @@ async def test_checksums_are_told_and_not_verified(bucket):
     assert (await bucket.store.head("a", ANY)).checksums == expected
 
 
-async def test_a_wrong_checksum_is_the_clients_to_find():
+async def test_a_wrong_checksum_is_the_clients_to_find(read_at):
     """A body that does not fit its checksum passes as it came."""
     wrong = b64encode(bytes(4)).decode()
     answer = an_object(b"abc", x_amz_checksum_crc32=wrong, x_amz_checksum_type="FULL_OBJECT")
     with scripted_s3(answer) as s3:
-        async with store_at(s3.url) as store:
+        async with read_at(s3.url) as store:
             opened = await store.open("a", ANY)
             assert [chunk async for chunk in opened.chunks()] == [b"abc"]
             await opened.close()

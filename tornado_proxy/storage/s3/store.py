@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, S3Pool
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
-from tornado_proxy.storage.s3.client import make_client
-from tornado_proxy.storage.s3.reads import Reader
+from tornado_proxy.storage.s3.client import make_client, make_session
+from tornado_proxy.storage.s3.loop_reads import loop_reads
+from tornado_proxy.storage.s3.reads import ReadCalls, Reader
 from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.s3.writes import Writer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, Write
 
 
 class S3Store:
-    """A bucket of S3, asked through boto3 in threads of its own: one that hangs holds up no other."""
+    """A bucket of S3: read on the event loop or through boto3, written through boto3.
 
-    def __init__(self, bucket: Bucket, threads: int) -> None:
+    It has threads and connections of its own: a bucket that hangs holds up no other.
+    """
+
+    def __init__(self, bucket: Bucket, pool: S3Pool) -> None:
         self._bucket = bucket
-        self._client = make_client(bucket, threads)
-        self._threads = Threads(threads)
-        self._reader = Reader(Boto3Reads(bucket, self._client, self._threads))
+        session = make_session(bucket)
+        self._client = make_client(bucket, pool.threads, session)
+        self._threads = Threads(pool.threads)
+        on_loop = loop_reads(bucket, session, self._client, pool.connections) if pool.reads == "loop" else None
+        calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, self._threads)
+        self._reader = Reader(calls)
         self._writer = Writer(bucket, self._client, self._threads, self._reader.head)
 
     def __repr__(self) -> str:

@@ -1,0 +1,285 @@
+"""Reads of a bucket on the event loop: signed and sent here, with what boto3 knows of keys and endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from boto3.session import Session
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.semantics.dates import parse_date
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
+from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
+from tornado_proxy.storage.s3.client import make_client
+from tornado_proxy.storage.s3.connection import Answer
+from tornado_proxy.storage.s3.documents import ErrorDocument, read_error, read_listing
+from tornado_proxy.storage.s3.endpoint import Endpoint, find_endpoint, tls_context
+from tornado_proxy.storage.s3.failures import from_answer
+from tornado_proxy.storage.s3.info import ListAnswer
+from tornado_proxy.storage.s3.keys import Keys
+from tornado_proxy.storage.s3.pool import Limits, Pool
+from tornado_proxy.storage.s3.signature import KeyPair, encode_path, encode_query, sign
+from tornado_proxy.storage.store import ObjectInfo
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+# 1,000 keys of 1,024 bytes, percent-encoded, and what is said of each.
+_LARGEST_LISTING = 8 * 1024**2
+_LARGEST_ERROR = 64 * 1024
+
+# Checksums are told only to those who ask.
+_CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
+
+_LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
+
+# Statuses after which the same request may go well (S3 API, "Error best practices").
+_TRANSIENT = frozenset({408, 500, 502, 503, 504})
+_THROTTLED = frozenset({429, 503})
+
+# Seconds: the first wait is up to this, each further one up to twice as long.
+_PAUSE = 0.05
+_PAUSE_IF_THROTTLED = 0.5
+_LONGEST_PAUSE = 10.0
+
+# S3 refuses a signature that is a quarter of an hour off; a HEAD is refused without saying why.
+_LARGEST_SKEW = 900.0
+
+# A HEAD's 400 has no code.
+_WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "")
+
+# A region becomes part of a host's name.
+_REGION = re.compile(r"[a-z0-9-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request as far as it does not depend on the moment, the keys and the place of the bucket."""
+
+    doing: str
+    method: str = "GET"
+    key: str | None = None  # None: the bucket itself
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class LoopObject:
+    """An object that S3 has begun to send; close it, whatever happened."""
+
+    __slots__ = ("_answer", "content_range", "info")
+
+    def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: Answer) -> None:
+        self.info = info
+        self.content_range = part
+        self._answer = answer
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece as the socket gave them; raises `StorageError` where it breaks off."""
+        while chunk := await self._answer.read():
+            yield chunk
+
+    async def close(self) -> None:
+        """Drop the connection if the body has not come whole; otherwise it has been given back already."""
+        self._answer.drop()
+
+
+class LoopReads:
+    """The calls that reads are made of, made on the event loop over connections that are kept open.
+
+    An S3 that names another region is asked there, once for a request and from then on; one whose clock differs is
+    signed for by its own clock. What fails before anything was passed on is tried again, as often as the bucket's
+    configuration says, after a random pause.
+    """
+
+    def __init__(self, bucket: Bucket, keys: Keys, endpoint: Endpoint, limits: Limits) -> None:
+        self._bucket = bucket
+        self._keys = keys
+        self._endpoint = endpoint
+        self._limits = limits
+        self._pool = _pool(endpoint, limits)
+        self._skew = 0.0
+
+    async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
+        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        headers = [_CHECKSUMS]
+        if part is not None:
+            headers.append(("range", part.to_header()))
+        if if_match is not None:
+            headers.append(("if-match", if_match))
+        request = _Request("GetObject", key=key, headers=tuple(headers))
+        answer = await self._send(request)
+        try:
+            return self._opened(request, answer, part)
+        except ValueError as error:
+            answer.drop()
+            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+        except StorageError:
+            answer.drop()
+            raise
+
+    async def head(self, key: str) -> ObjectInfo:
+        """Send a HeadObject."""
+        request = _Request("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
+        answer = await self._send(request)
+        try:
+            return object_info(answer.headers, content_length(answer.headers))
+        except ValueError as error:
+            raise UpstreamError(f"{self._doing(request)}: {error}") from error
+
+    async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
+        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
+        wanted = {"list-type": "2", "encoding-type": "url", "prefix": prefix, "delimiter": "/", "max-keys": str(limit)}
+        if after:
+            wanted["start-after"] = after
+        if continuation:
+            wanted["continuation-token"] = continuation
+        request = _Request("ListObjectsV2", query=encode_query(wanted))
+        answer = await self._send(request)
+        document = await answer.read_all(_LARGEST_LISTING)
+        try:
+            return read_listing(document)
+        except ValueError as error:
+            told = read_error(document)
+            raise self._failure(request, answer, told if told.code else replace(told, message=str(error))) from error
+
+    async def close(self) -> None:
+        """Let go of the connections; an object that is still open may be read to its end."""
+        self._pool.close()
+
+    def _opened(self, request: _Request, answer: Answer, asked: ByteRange | None) -> LoopObject:
+        """The object that an answer begins to send; raises ValueError for one that contradicts itself."""
+        length = content_length(answer.headers)
+        part = content_range(answer.status, answer.headers, asked)
+        info = object_info(answer.headers, length if part is None else part.size or 0)
+        if info.etag is None and info.last_modified is None and (told := read_error(answer.peek())).code:
+            raise self._failure(request, answer, told)
+        return LoopObject(info, part, answer)
+
+    async def _send(self, request: _Request) -> Answer:
+        """Send a request until it is answered with success, or for the last time; raises `StorageError`."""
+        mended: set[str] = set()
+        attempts = 1
+        while True:
+            asked, pause = self._endpoint, _PAUSE
+            try:
+                answer = await self._send_once(request)
+                if answer.status in (200, 206):
+                    return answer
+                told = await _read_failure(answer)
+                if await self._mend(request, answer, told, asked, mended):
+                    continue
+                error = self._failure(request, answer, told)
+                is_final = answer.status not in _TRANSIENT | _THROTTLED
+                pause = _PAUSE_IF_THROTTLED if answer.status in _THROTTLED else _PAUSE
+            except (Unreachable, TimedOut) as caught:
+                error, is_final = type(caught)(f"{self._doing(request)}: {caught}"), False
+            if is_final or attempts >= self._bucket.max_attempts:
+                raise error
+            # The whole range from 0 on, so that those who failed together do not come back together.
+            await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), _LONGEST_PAUSE)))  # noqa: S311 - no secret
+            attempts += 1
+
+    async def _send_once(self, request: _Request) -> Answer:
+        pair = self._keys.at_hand() or await self._keys.ask()
+        return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
+
+    def _signed(self, request: _Request, pair: KeyPair) -> bytes:
+        """The request as it is sent."""
+        endpoint = self._endpoint
+        path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
+        headers = sign(
+            (request.method, path, request.query),
+            (("host", endpoint.authority), *request.headers),
+            endpoint.scope,
+            pair,
+            time.time() + self._skew,
+        )
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        target = f"{path}?{request.query}" if request.query else path
+        return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
+
+    async def _mend(
+        self, request: _Request, answer: Answer, told: ErrorDocument, asked: Endpoint, mended: set[str]
+    ) -> bool:
+        """Whether a refused request can be sent in another way: to another region, by another clock, with new keys."""
+        before = len(mended)
+        region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or told.region
+        is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and told.code in _WRONG_REGION)
+        if is_elsewhere and _REGION.fullmatch(region):
+            mended.add("region")
+            if self._endpoint is asked and region != asked.scope.region:
+                await self._go_to(region, asked)
+        if self._clock_differs(request, answer, told):
+            mended.add("clock")
+        if told.code == "ExpiredToken":
+            self._keys.distrust()
+            mended.add("keys")
+        return len(mended) > before
+
+    async def _go_to(self, region: str, asked: Endpoint) -> None:
+        """Ask the bucket in another region from now on."""
+        endpoint = await asyncio.to_thread(_endpoint_in, region, self._bucket)
+        if endpoint is not None and self._endpoint is asked:
+            self._pool.close()
+            self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
+
+    def _clock_differs(self, request: _Request, answer: Answer, told: ErrorDocument) -> bool:
+        """Whether S3's clock is the reason of a refusal; it is then the one to sign by."""
+        date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
+        if answer.status != 403 or date is None:
+            return False
+        skew = date.timestamp() - time.time()
+        is_far = request.method == "HEAD" and abs(skew - self._skew) > _LARGEST_SKEW
+        if told.code == "RequestTimeTooSkewed" or is_far:
+            self._skew = skew
+            return True
+        return False
+
+    def _failure(self, request: _Request, answer: Answer, told: ErrorDocument) -> StorageError:
+        request_id = told.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
+        message = f"{told.message} (request {request_id})"
+        return from_answer(self._doing(request), answer.status, told.code or str(answer.status), message)
+
+    def _doing(self, request: _Request) -> str:
+        of = "" if request.key is None else f" of `{request.key}`"
+        return f"{request.doing}{of} in `{self._bucket.name}`"
+
+
+def loop_reads(bucket: Bucket, session: Session, client: S3Client, connections: int) -> LoopReads | None:
+    """The reads on the loop of a bucket, by what its client found; None where only boto3 can make them."""
+    endpoint = find_endpoint(client, bucket.name)
+    credentials = session.get_credentials()
+    if endpoint is None or credentials is None:
+        return None
+    limits = Limits(
+        connections, 2 * connections, connect_timeout=bucket.connect_timeout, read_timeout=bucket.read_timeout
+    )
+    return LoopReads(bucket, Keys(credentials), endpoint, limits)
+
+
+def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
+    """Where a bucket is if it is in a region."""
+    client = make_client(replace(bucket, region=region), 1)
+    try:
+        return find_endpoint(client, bucket.name)
+    finally:
+        client.close()
+
+
+def _pool(endpoint: Endpoint, limits: Limits) -> Pool:
+    return Pool(endpoint.host, endpoint.port, tls_context() if endpoint.is_tls else None, limits)
+
+
+async def _read_failure(answer: Answer) -> ErrorDocument:
+    """What S3 says of a failure; its status will do where that is more than an error has to say, or breaks off."""
+    try:
+        return read_error(await answer.read_all(_LARGEST_ERROR))
+    except StorageError:
+        return ErrorDocument()
