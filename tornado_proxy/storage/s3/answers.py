@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from tornado_proxy.semantics.dates import parse_date
+from tornado_proxy.semantics.conditions import parse_date
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.store import ObjectInfo
