@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.filled
 
 # Each of these is covered whole, by its own tests alone.
-PURE := semantics templates lang rules config routing
+PURE := goregex semantics templates lang rules config routing
 
 .PHONY: help demo test check integration transcripts tables clean
 .DEFAULT_GOAL := help

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from jinja2.sandbox import SandboxedEnvironment
 
-from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates import jinja, plain
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 

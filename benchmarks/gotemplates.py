@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import jinja2
 
-from tornado_proxy.rules.go_templates import compile_go_template
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates import jinja
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError
+from tornado_proxy.templates.golang import compile_template
 
 CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
 DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))
@@ -58,7 +59,7 @@ def microseconds(call: Callable[[], object], rounds: int) -> float:
 
 def compare(name: str, go: str, other: str, rounds: int) -> None:
     """One line: a template and its twin in Jinja2."""
-    template = compile_go_template(go, CAPTURES.names, 2)
+    template = compile_template(go, CAPTURES.names, 2)
     bounded = jinja.compile_template(other, CAPTURES.names, 2)
     bare = jinja2.Environment(autoescape=False).from_string(other)
     names = {"user": DATA.user, "key": DATA.key, "groups": {"folder": "docs", "file": "Report 2024.txt"}}
@@ -73,7 +74,7 @@ def compare(name: str, go: str, other: str, rounds: int) -> None:
 
 def hostile(text: str) -> float:
     """Milliseconds until a template is cut off."""
-    template = compile_go_template(text, {}, 0)
+    template = compile_template(text, {}, 0)
     data = TargetKeyRewriteData("/" + "é" * 511)
 
     def render() -> None:
@@ -94,7 +95,7 @@ def main() -> None:
     worst = max(map(hostile, HOSTILE))
     print(f"{'cut off after':20}{worst:8.1f} ms at most, of {len(HOSTILE)} hostile templates")
     texts = iter(f"/{number}/{{{{ .User.Username }}}}/{{{{ .Groups.file }}}}{{{{ .Key }}}}" for number in range(10**9))
-    loading = microseconds(lambda: compile_go_template(next(texts), CAPTURES.names, 2), max(rounds // 10, 1))
+    loading = microseconds(lambda: compile_template(next(texts), CAPTURES.names, 2), max(rounds // 10, 1))
     print(f"{'loading':20}{loading:8.1f} µs a template of three actions that other rules have too")
 
 

@@ -11,7 +11,6 @@ from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import TEMPLATE_OF_TEXT, Program
-from tornado_proxy.templates.golang.regex import compile_re2
 from tornado_proxy.templates.golang.sprig.all import functions
 from tornado_proxy.templates.golang.sprig.refused import REFUSED
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -23,7 +22,7 @@ from tornado_proxy.templates.golang.vocabulary import Vocabulary
 GO = Vocabulary(STANDARD)
 """What text/template has by itself."""
 
-HELM = Vocabulary({**STANDARD, **functions(compile_re2), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
+HELM = Vocabulary({**STANDARD, **functions(), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
 """The same with sprig's functions and those that Helm adds, as the recorded answers have them."""
 
 GENEROUS = Limits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)

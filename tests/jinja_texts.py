@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.jinja import compile_template
 
 CAPTURES = Captures(("/a/b", "b", None, "x"), {"rest": 1, "none": 2, "items": 3})

@@ -8,7 +8,7 @@ from rule_texts import document
 
 from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, PutAction, Target
 from tornado_proxy.routing.mounts import Site, sites
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.tools.request_log import LoggedRequest, RequestLog, open_log, read_log
 

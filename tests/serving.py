@@ -28,7 +28,7 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Event, InFlight

@@ -16,9 +16,9 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.verdict import evaluate
+from tornado_proxy.rules.testing import evaluate
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "grammar").glob("*.md"), *(ROOT / "docs").rglob("*.md")])

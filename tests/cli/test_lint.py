@@ -34,9 +34,9 @@ SPARED = (
     *("difflib", "tomllib", "xml", "asyncio"),
     *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
     *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.layout", "tornado_proxy.lang.recovery"),
-    *("tornado_proxy.lint.automata.progress", "tornado_proxy.lint.fixing"),
+    *("tornado_proxy.lint.fixing"),
     *("tornado_proxy.lint.reporters.as_json", "tornado_proxy.lint.reporters.concise"),
-    *("tornado_proxy.templates.golang", "tornado_proxy.templates.jinja", "tornado_proxy.rules.go_templates"),
+    *("tornado_proxy.templates.golang", "tornado_proxy.templates.jinja"),
 )
 
 

@@ -37,5 +37,5 @@ def test_every_code_is_explained():
 
 def test_a_page_says_what_a_mistake_is():
     """The sentence, and whether it is the rules' or the configuration's."""
-    assert page("bad-source").startswith("bad-source (rules)\n\nA source that is no regular expression")
+    assert page("bad-source").startswith("bad-source (rules)\n\nA source that is not a regular expression")
     assert page("open-writes").startswith("open-writes (configuration)\n\nAnyone may upload or remove.")

@@ -11,7 +11,7 @@ from tornado_proxy.gateway.errors import NotAForm
 from tornado_proxy.gateway.failures import Refusal, refusal, refusal_of
 from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.storage import errors
 
 RETRY = (("Retry-After", "2"),)

@@ -1,5 +1,7 @@
 import pytest
 
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.syntax import Alternation, Text
 from tornado_proxy.lint.anchors import (
     bare,
     edge_part,
@@ -9,8 +11,6 @@ from tornado_proxy.lint.anchors import (
     starts_anchored,
     takes_anything,
 )
-from tornado_proxy.lint.automata.parser import parse
-from tornado_proxy.lint.automata.syntax import Alternation, Text
 
 
 @pytest.mark.parametrize(
@@ -33,22 +33,22 @@ from tornado_proxy.lint.automata.syntax import Alternation, Text
 )
 def test_both_ends_are_read_off_the_tree(source, start, end):
     """An end is anchored if every match must touch it."""
-    tree = parse(source)
+    tree = parse(source).tree
     assert (starts_anchored(tree), ends_anchored(tree)) == (start, end)
 
 
 def test_the_part_at_the_edge():
     """Groups are opened; what reads nothing is passed over."""
-    first = edge_part(parse("^(?:(a)b)"), last=False)
+    first = edge_part(parse("^(?:(a)b)").tree, last=False)
     assert isinstance(first, Text)
     assert first.characters == "a"
-    assert isinstance(edge_part(parse("(?:a|b)$"), last=True), Alternation)
+    assert isinstance(edge_part(parse("(?:a|b)$").tree, last=True), Alternation)
 
 
 @pytest.mark.parametrize("source", ["", "^", "^$", "(?i)", "(?:^)"])
 def test_nothing_at_the_edge(source):
     """A source that reads no character has no part at its edges."""
-    assert edge_part(parse(source), last=False) is None
+    assert edge_part(parse(source).tree, last=False) is None
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_nothing_at_the_edge(source):
 )
 def test_what_takes_anything(source, anything):
     """Only a repeated dot does."""
-    assert takes_anything(edge_part(parse(source), last=False)) is anything
+    assert takes_anything(edge_part(parse(source).tree, last=False)) is anything
 
 
 def test_parentheses_are_taken_off():
     """What a part holds is the same, however many groups are around it."""
-    assert isinstance(bare(parse("((?:a|b))")), Alternation)
+    assert isinstance(bare(parse("((?:a|b))").tree), Alternation)
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_parentheses_are_taken_off():
 )
 def test_ends_that_are_not_spoken_of(source, start, end):
     """An end is open if it is not anchored and its part does not seem to mean that."""
-    assert (open_start(parse(source)), open_end(parse(source))) == (start, end)
+    assert (open_start(parse(source).tree), open_end(parse(source).tree)) == (start, end)

@@ -18,7 +18,7 @@ from tornado_proxy.lint.fixing import applicable, edited, fix_all
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules, RuleFile, compile_rule_files
 
 slow = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)

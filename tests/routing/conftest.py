@@ -8,15 +8,14 @@ import pytest
 
 from tornado_proxy.config.model import Actions, BasicUser, Bucket, DeleteAction, Mount, PutAction, Resource, Target
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.patterns import compile_pattern
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.templates.data import User
 from tornado_proxy.templates.plain import compile_template

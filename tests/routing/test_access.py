@@ -2,9 +2,9 @@ import pytest
 
 from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import parse_request_path
-from tornado_proxy.rules.patterns import compile_pattern
 
 ANN = BasicUser("ann", Secret("value", "secret"))
 BEN = BasicUser("ben", Secret("value", "secret"))

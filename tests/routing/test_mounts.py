@@ -3,11 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket, Mount, Resource, Target
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.mounts import Mounts, Site, host_expression, sites, target_data
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.templates.data import TargetData
 
 

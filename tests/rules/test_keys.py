@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection, path_objection, segment_objection
+from tornado_proxy.goregex.alphabet import LONGEST, is_real
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, host_objection, objection, path_objection, segment_objection
 
 
 @pytest.mark.parametrize(
@@ -73,3 +74,38 @@ def test_no_segment_of_dots_passes(parts):
 def test_a_name_is_one_segment(name, objection):
     """What names a file or a user stands in a key as one segment, whole."""
     assert segment_objection(name) == objection
+
+
+@pytest.mark.parametrize("host", ["", "www.example.com", "WWW.example.com:8080", "[::1]:80", "192.0.2.1", "a_b", "%41"])
+def test_what_a_host_header_may_hold_is_a_host(host):
+    """With its port, or as an address."""
+    assert host_objection(host) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "objection"),
+    [
+        ("a/b", "contains `/`"),
+        ("http://a", "contains `/`"),
+        ("a b", "contains ` `"),
+        ("a,b", "contains `,`"),
+        ("100%", "contains `%`"),
+        ("ä.example", "contains `ä`"),
+        ("a\n", "contains a control character"),
+    ],
+)
+def test_what_the_service_refuses_is_none(host, objection):
+    """The reason is a fact that a sentence can end with."""
+    assert host_objection(host) == objection
+
+
+@given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
+def test_proofs_know_the_same_keys(text):
+    """What proofs take for a real key is what rules let through, where it starts with a slash."""
+    assert is_real(text) == (text.startswith("/") and objection(text) is None)
+
+
+@pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST - 1), True), ("/" + "a" * LONGEST, False)])
+def test_proofs_know_the_longest_key(text, real):
+    """The greatest length is the same for proofs and for rules."""
+    assert ((objection(text) is None), is_real(text)) == (real, real)

@@ -44,8 +44,8 @@ def test_a_mistake_is_an_exception_that_shows_every_place():
         "rules/site.rules:2:12",
         "rules/site.rules:3:12",
     ]
-    assert "the group is never closed" in str(caught.value)
-    assert "the class is never closed" in str(caught.value)
+    assert "unclosed group" in str(caught.value)
+    assert "unclosed class" in str(caught.value)
 
 
 def test_files_are_sorted_by_the_bytes_of_their_relative_paths():

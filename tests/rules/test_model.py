@@ -1,13 +1,53 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rule_sites import rule_sets
 from rule_texts import document
 
-from tornado_proxy.rules.compiler import compile_documents
-from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequired
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.keys import objection
-from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.rules.model import RefusedResult, RewriteError, RuleSet, TemplateFailed, UserRequired
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
+
+REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RefusedResult("the result is empty", REWRITE, ""),
+        UserRequired("the template reads `user.name`, but nobody is signed in", REWRITE),
+        TemplateFailed("division by zero", REWRITE),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_names_the_rewrite_that_it_happened_in(error):
+    """Whoever logs it can say which rule failed, and why."""
+    assert isinstance(error, RewriteError)
+    assert error.rewrite.label == "home"
+    assert str(error)
+
+
+def test_a_refused_result_can_be_shown():
+    """The text that is no key is kept for explanations."""
+    assert RefusedResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
+
+
+def _rewrites(statement):
+    return rule_sets(f"target site {{ {statement} }}")["site"].rewrites
+
+
+@pytest.mark.parametrize(("name", "label"), [("press", "press"), ("", "#1")])
+def test_a_rewrite_is_called_by_its_name_or_its_number(name, label):
+    """Logs, metrics and explain show it so."""
+    (rewrite,) = _rewrites(f'rewrite {name} `^/a$` -> "/b"')
+    assert (rewrite.number, rewrite.label) == (1, label)
+
+
+def test_a_rewrite_knows_its_place():
+    """From `rewrite` to the end of its template."""
+    (rewrite,) = _rewrites('rewrite `^/a$` -> "/b"')
+    assert rewrite.span.text == 'rewrite `^/a$` -> "/b"'
 
 
 def rule_set(statements):

@@ -7,8 +7,8 @@ import pytest
 
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
-from tornado_proxy.rules.compiler import compile_documents
-from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]

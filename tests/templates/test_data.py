@@ -1,6 +1,7 @@
 import pytest
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 
 
 def test_what_is_not_told_of_a_request_is_empty():

@@ -6,7 +6,8 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.plain import compile_template
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/expand.json").read_text(encoding="utf-8"))["vectors"]

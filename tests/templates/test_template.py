@@ -1,7 +1,8 @@
 import pytest
 
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates import golang, jinja, plain
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.template import Template
 
 CAPTURES = Captures(("/a/b", "b", None), {"rest": 1, "none": 2})

@@ -24,7 +24,7 @@ from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.routing.trace import trace
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templates.data import User
 from tornado_proxy.tools.explain import NearMiss, in_words, near_miss, to_json, to_text

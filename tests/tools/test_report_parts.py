@@ -1,6 +1,6 @@
 from rule_sites import rule_sets
 
-from tornado_proxy.templates.data import Captures
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.tools.report_parts import counted, group_rows, groups_json, rewrite_json, section
 
 

@@ -11,10 +11,8 @@ from tornado_proxy.cli.progress import progress
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import host_name
-from tornado_proxy.rules.hosts import host_objection
-from tornado_proxy.rules.keys import segment_objection
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.keys import host_objection, segment_objection
+from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.templates.data import User
 from tornado_proxy.tools.request_log import RequestLog, UnreadableLog, open_log, read_log
 from tornado_proxy.tools.simulator import RequestDefaults

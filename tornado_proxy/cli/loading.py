@@ -25,9 +25,9 @@ from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.routing.mounts import Site, sites
+from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.targets import unknown_targets
 from tornado_proxy.rules.testing import METHODS
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

@@ -14,7 +14,7 @@ _RULES: Mapping[str, str] = {
     "control-character": "A character that nobody can see, outside of strings.",
     "not-utf-8": "A file in another encoding.",
     "too-many-mistakes": "After 1000 mistakes the rest of the file is not read.",
-    "bad-source": "A source that is no regular expression in Go's syntax.",
+    "bad-source": "A source that is not a regular expression in Go's syntax.",
     "bad-template": "A template that is none of its dialect, or names what does not exist.",
     "bad-test": "A test of a request that no client can make, or that the service refuses before it asks any rule.",
     "duplicate-name": "Two rewrites of a target have one name; a note shows the first.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tornado_proxy.lint.automata.syntax import (
+from tornado_proxy.goregex.syntax import (
     Alternation,
     AnyCharacter,
     Assertion,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 _LONGEST = 80
 

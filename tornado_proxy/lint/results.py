@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from tornado_proxy.goregex.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.rules.patterns import Pattern
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.references import group_number
 from tornado_proxy.templates.trimming import trimmed
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.language import Language, language
+from tornado_proxy.goregex.proofs import Example, Reach, reachability
+from tornado_proxy.goregex.syntax import Node
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
-from tornado_proxy.lint.automata import Budget, Example, Language, Reach, language, reachability
-from tornado_proxy.lint.automata.syntax import Node
-from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.loading import LoadedRules
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.rules.verdict import TestOutcome, evaluate
+from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet
+from tornado_proxy.rules.testing import TestOutcome, evaluate
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
 
 if TYPE_CHECKING:

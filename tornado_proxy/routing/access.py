@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.rules.matching import FirstMatch
-from tornado_proxy.rules.patterns import Pattern, compile_pattern
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 

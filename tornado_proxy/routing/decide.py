@@ -17,10 +17,8 @@ from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, plan_early, plan_object
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.errors import RewriteError
 from tornado_proxy.rules.keys import Key
-from tornado_proxy.rules.model import Rewritten
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)

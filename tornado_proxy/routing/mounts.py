@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tornado_proxy.config.model import Target
+from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.keys import Key
-from tornado_proxy.rules.matching import FirstMatch
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.templates.data import TargetData
 
 _ANY_HOST = ""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tornado_proxy.config.model import Resource
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.routing.access import Guard
 from tornado_proxy.routing.decide import Decision
 from tornado_proxy.routing.errors import KeyTooLong, status_of
 from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
-from tornado_proxy.rules.errors import RefusedResult
 from tornado_proxy.rules.keys import Key
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templates.data import Captures
+from tornado_proxy.rules.model import RefusedResult, Rewrite
 
 
 class RuleOutcome(Enum):

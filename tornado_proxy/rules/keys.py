@@ -1,4 +1,4 @@
-"""What a key is, and what no key may be: one check for requested paths and for the results of rewrites."""
+"""What a key and a host may be: one check for requested paths and for the results of rewrites."""
 
 from __future__ import annotations
 
@@ -44,3 +44,16 @@ def segment_objection(name: str) -> str | None:
     if not name:
         return "is empty"
     return "contains a `/`" if "/" in name else path_objection(name)
+
+
+# RFC 3986 3.2.2, with the port and an address's brackets, and without the comma, which parts two headers in one.
+# Compiled when it is first asked for: few rule files have a test that names a host.
+_STRANGE = r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+;=:\[\]%-]"
+
+
+def host_objection(text: str) -> str | None:
+    """Why a text cannot be a host, as a fact without a full stop; None where it can."""
+    found = re.search(_STRANGE, text)
+    if found is None:
+        return None
+    return f"contains `{found[0]}`" if found[0].isprintable() else "contains a control character"

@@ -17,7 +17,7 @@ from tornado_proxy.lang.files import read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 
 LARGEST = 64 * 1024 * 1024

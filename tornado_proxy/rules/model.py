@@ -1,18 +1,70 @@
-"""The compiled form of rule files: rewrites, rule sets and their tests, all frozen."""
+"""The compiled form of rule files: rewrites, rule sets and their tests, all frozen, and how a rewrite may fail.
+
+RewriteError
+├── RefusedResult      the result is no key: a dot segment, a control character, too long, empty   → 400
+├── UserRequired       the template reads from the user where nobody is signed in                  → 403
+└── TemplateFailed     any other failure of the template                                           → 500
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 
+from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.tree import TestStatement, Verdict
-from tornado_proxy.rules.errors import RefusedResult, TemplateFailed, UserRequired
+from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.rules.keys import Key, objection
-from tornado_proxy.rules.matching import FirstMatch
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError, RenderError
+from tornado_proxy.templates.template import Template
+
+
+class RewriteError(Exception):
+    """A key that could not be rewritten; names the rewrite, and says why."""
+
+    def __init__(self, message: str, rewrite: Rewrite) -> None:
+        super().__init__(message)
+        self.rewrite = rewrite
+
+
+class RefusedResult(RewriteError):
+    """The template's result cannot be a key; `result` is the text that was refused."""
+
+    def __init__(self, message: str, rewrite: Rewrite, result: str) -> None:
+        super().__init__(message, rewrite)
+        self.result = result
+
+
+class UserRequired(RewriteError):
+    """The template reads from the user where nobody is signed in."""
+
+
+class TemplateFailed(RewriteError):
+    """The template failed: an undefined name, a limit, an error that it raised itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """An ordered pair of source pattern and target template; `number` counts from 1 within its target."""
+
+    number: int
+    name: str | None
+    pattern: Pattern
+    dialect: Dialect
+    template: Template
+    statement: RewriteStatement = field(repr=False, compare=False)
+
+    @property
+    def span(self) -> Span:
+        """Its place in the rule file."""
+        return self.statement.span
+
+    @property
+    def label(self) -> str:
+        """What logs, metrics and explain call it: its name, or its number."""
+        return self.name or f"#{self.number}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
-"""`test` statements become rule tests: a request's key and data, and what must become of the key."""
+"""Rule tests: compiled from `test` statements, and evaluated against the rules of their target."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verdict
-from tornado_proxy.rules.hosts import host_objection
-from tornado_proxy.rules.keys import Key, objection, segment_objection
-from tornado_proxy.rules.model import RuleTest
-from tornado_proxy.templates.data import User
+from tornado_proxy.rules.keys import Key, host_objection, objection, segment_objection
+from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten, RuleSet, RuleTest
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 
 METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that act on objects; a test may name one of them."""
@@ -100,3 +100,39 @@ def _user(clauses: RequestClauses) -> User | None:
     listed = clauses.user_groups.value if clauses.user_groups else ""
     groups = tuple(group for each in listed.split(",") if (group := each.strip()))
     return User(clauses.user.value, "HEADER", clauses.email.value if clauses.email else "", groups)
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """A rule test and what became of its key: rewritten or left as it is, or else why there is none."""
+
+    __test__ = False  # the name is the language's, not pytest's
+
+    test: RuleTest
+    got: Rewritten | RewriteError
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """The rewrite that took the key; None where none matched."""
+        return self.got.rewrite
+
+    @property
+    def passed(self) -> bool:
+        """Whether what became of the key is what the test expects."""
+        if isinstance(self.got, RewriteError):
+            return self.test.expected is Verdict.ERROR
+        if self.test.expected is Verdict.UNCHANGED:
+            return self.got.rewrite is None
+        return self.got.key == self.test.expected
+
+
+def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
+    """Ask the rules of a target what its test asks; what a configuration says of the target is unknown without one."""
+    known = target or TargetData(name=rule_set.target)
+    # Templates see the whole path of a request; the key is what lies below the mount.
+    mount = known.mount_paths[0].removesuffix("/") if known.mount_paths else ""
+    request = RequestData(method=test.method, host=test.host, path=mount + test.key, headers=test.headers)
+    try:
+        return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, known)))
+    except RewriteError as error:
+        return TestOutcome(test, error)

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from tornado_proxy.config.model import Actions, Settings, Target
 from tornado_proxy.config.options import options_of
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.sources import CompiledSet
 
 SHOWN = 5

@@ -18,9 +18,9 @@ from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.targets import unknown_targets
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 EMPTIED_AFTER = 50  # readings that must agree after a file became empty: an editor may be about to write it

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-
-_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +56,3 @@ class TargetKeyRewriteData:
     user: User | None = None
     request: RequestData = field(default_factory=RequestData)
     target: TargetData = field(default_factory=TargetData)
-
-
-@dataclass(frozen=True, slots=True)
-class Captures:
-    """What a source's groups took of a key: `groups[0]` is the whole match, None a group that took no part.
-
-    `names` maps each group's name to its number; where a name stands twice, Go takes the first that took part.
-    """
-
-    groups: tuple[str | None, ...]
-    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
 
 
 class Template(Protocol):

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.errors import RequestError
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.tools.report_parts import counted, rewrite_json
 from tornado_proxy.tools.request_log import LoggedRequest, RequestLog
 from tornado_proxy.tools.simulator import SimulatedAnswer, Simulator, in_portions

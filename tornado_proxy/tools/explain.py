@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, assert_never
 
+from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.lint.automata import language
-from tornado_proxy.lint.automata.progress import longest_matching_part
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, ReadForm, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.templates.data import Captures
+from tornado_proxy.rules.model import Rewrite
 
 Rows = Sequence[Sequence[str]]
 

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tornado_proxy.goregex.matching import Captures, Pattern
 from tornado_proxy.lang.columns import width
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.layout import group_lines
 from tornado_proxy.lang.tree import Verdict
-from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.model import RuleSet, RuleTest
-from tornado_proxy.rules.patterns import Pattern
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.rules.verdict import TestOutcome, evaluate
-from tornado_proxy.templates.data import Captures, TargetData
+from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
+from tornado_proxy.rules.testing import TestOutcome, evaluate
+from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1

@@ -6,8 +6,8 @@ from go_programs import user_of
 
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.rules.compiler import compile_documents
-from tornado_proxy.rules.errors import RewriteError
+from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
 
 ROOT = Path(__file__).parents[3]

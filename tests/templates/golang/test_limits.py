@@ -5,7 +5,8 @@ from contextlib import suppress
 import pytest
 from go_programs import HELM, budget, json_value
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import Program

@@ -8,16 +8,15 @@ from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.regex import (
     LARGEST_MEMORY,
     USUAL_MEMORY,
-    Re2Expression,
     captures,
-    compile_re2,
+    compile_regex,
     keeping,
     matches,
 )
 
 
 def _found(pattern, text, most=-1):
-    return [text[slice(*spans[0])] for spans in matches(compile_re2(pattern, USUAL_MEMORY), text, budget(), most)]
+    return [text[slice(*spans[0])] for spans in matches(compile_regex(pattern, USUAL_MEMORY), text, budget(), most)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_so_many_matches_as_are_wanted(most, found):
 
 def test_groups_of_a_match_are_texts():
     """One that took no part is none; of namesakes the first that did counts."""
-    expression = Re2Expression("(?P<x>a)|(?P<y>b)|(?P<x>c)", USUAL_MEMORY, [("x", 1), ("y", 2), ("x", 3)])
+    expression = compile_regex("(?P<x>a)|(?P<y>b)|(?P<x>c)", USUAL_MEMORY)
     first, second = matches(expression, b"ac", budget())
     assert captures(expression, b"ac", first).groups == ("a", "a", None, None)
     assert captures(expression, b"ac", first).names == {"x": 1, "y": 2}
@@ -58,32 +57,32 @@ def test_groups_of_a_match_are_texts():
 
 def test_groups_keep_bytes_that_are_no_utf8():
     """As Python writes such bytes in texts."""
-    expression = compile_re2("(.)(x)?", USUAL_MEMORY)
+    expression = compile_regex("(.)(x)?", USUAL_MEMORY)
     (spans,) = matches(expression, b"\xff", budget())
     assert captures(expression, b"\xff", spans).groups == ("\udcff", "\udcff", None)
 
 
 def test_what_is_no_expression_says_why():
-    """In RE2's words."""
-    with pytest.raises(ValueError, match="missing"):
-        compile_re2("(", USUAL_MEMORY)
+    """In the words for sources."""
+    with pytest.raises(ValueError, match="unclosed group"):
+        compile_regex("(", USUAL_MEMORY)
 
 
 def test_a_large_expression_gets_the_memory_that_it_needs():
     """But not without end; that is a limit, and no mistake in it."""
-    assert compile_re2(r"\pL{300}", LARGEST_MEMORY).spans(b"a" * 300, 0) == [(0, 300)]
+    assert compile_regex(r"\pL{300}", LARGEST_MEMORY).spans(b"a" * 300, 0) == [(0, 300)]
     with pytest.raises(LimitError, match="more than 16 MiB"):
-        compile_re2(r"\pL{1000}", LARGEST_MEMORY)
+        compile_regex(r"\pL{1000}", LARGEST_MEMORY)
     with pytest.raises(LimitError, match="more than 2 MiB"):
-        compile_re2(r"\pL{300}", USUAL_MEMORY)
+        compile_regex(r"\pL{300}", USUAL_MEMORY)
 
 
 def test_large_expressions_cost_more_steps():
     """A search may follow all instructions of one at each byte."""
     left = budget(steps=1000)
-    list(matches(compile_re2("a", USUAL_MEMORY), b"b" * 31, left))
+    list(matches(compile_regex("a", USUAL_MEMORY), b"b" * 31, left))
     assert left.left == 999
-    list(matches(compile_re2("(?:a?){32}", USUAL_MEMORY), b"b" * 31, left))
+    list(matches(compile_regex("(?:a?){32}", USUAL_MEMORY), b"b" * 31, left))
     assert left.left < 960
 
 
@@ -102,16 +101,21 @@ def test_expressions_used_lately_are_kept_as_far_as_memory_goes():
     compiled = []
 
     @keeping
-    def compile_regex(text, _memory):
+    def compile_weighing(text, _memory):
         compiled.append(text)
         return _Weighing(int(text) << 20)
 
     for text in ("50", "60", "50", "61", "50", "60", "999", "999"):
-        compile_regex(text, USUAL_MEMORY)
+        compile_weighing(text, USUAL_MEMORY)
     assert compiled == ["50", "60", "61", "60", "999", "999"]
+
+
+def test_an_expression_is_compiled_once():
+    """Templates and requests share what is kept."""
+    assert compile_regex("a+", USUAL_MEMORY) is compile_regex("a+", USUAL_MEMORY)
 
 
 def test_searching_is_work():
     """Each search may look at all that is left."""
     with pytest.raises(LimitError):
-        list(matches(compile_re2("a", USUAL_MEMORY), b"a" * 100, budget(steps=50)))
+        list(matches(compile_regex("a", USUAL_MEMORY), b"a" * 100, budget(steps=50)))

@@ -1,9 +1,9 @@
 import pytest
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang import GoTemplate, compile_template
-from tornado_proxy.templates.golang.regex import Re2Expression
 
 CAPTURES = Captures(("/home/a.txt", "a.txt"), {"rest": 1})
 ANN = TargetKeyRewriteData("/home/a.txt", User("ann"))
@@ -95,16 +95,17 @@ def test_what_fails_for_a_request_says_why(text, error, message):
     assert str(caught.value) == message
 
 
-def test_expressions_in_templates_may_be_read_otherwise():
-    """By whoever knows where Go and RE2 differ."""
-    asked = []
-
-    def read(pattern, memory):
-        asked.append(pattern)
-        return Re2Expression("a", memory)
-
-    template = compile_template('{{ regexFind "whatever" .Key }}', {}, 0, read)
-    assert (template.render(CAPTURES, NOBODY), asked) == ("a", ["whatever"])
+@pytest.mark.parametrize(
+    ("template", "key"),
+    [
+        ('{{ regexFind "\\\\p{Greek}" .Key }}', "α"),
+        ('{{ regexFind "\\\\p{Letter}+" .Key }}', "Kαx"),
+        ('{{ regexReplaceAll "(?P<a>x)|(?P<a>K)" .Key "<$a>" }}', "/<K>α<x>"),
+    ],
+)
+def test_expressions_in_templates_are_read_as_sources_are(template, key):
+    """Go's names of classes are known, and two groups may have one name."""
+    assert _compiled(template).render(Captures(("/k",)), TargetKeyRewriteData("/Kαx")) == key
 
 
 def test_a_failure_on_purpose_is_no_mistake():

@@ -1,7 +1,8 @@
 import pytest
 from go_programs import HELM, budget, request_root, user_of
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError, RenderError
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import is_nil, is_true, type_name

@@ -1,7 +1,8 @@
 import pytest
 from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import MissingUserError, RenderError
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS, Groups, Headers, Nobody, Pairs, variables
 

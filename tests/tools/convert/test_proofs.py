@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.lint.automata import language
-from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.tools.convert.proofs import Captures, disjoint, never_begins, never_found, quoted
 
 

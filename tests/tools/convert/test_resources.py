@@ -7,9 +7,9 @@ from conversions import target
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.tools.convert.report import Outcome
 from tornado_proxy.tools.convert.resources import apart, glob_here
 

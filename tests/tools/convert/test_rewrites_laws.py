@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.keys import object_key
-from tornado_proxy.rules.errors import RefusedResult
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.patterns import PatternError, compile_pattern
+from tornado_proxy.rules.model import RefusedResult
 from tornado_proxy.templates import golang, plain
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import TemplateMistake

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.rules.patterns import PatternError
+from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
 
 HERE = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.lint.automata import language
+from tornado_proxy.goregex.language import language
 from tornado_proxy.tools.lsp.wording import outline, phrase
 
 

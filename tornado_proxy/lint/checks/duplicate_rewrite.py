@@ -38,7 +38,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import named
 from tornado_proxy.lint.rewording import comments_of, removed
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

@@ -39,8 +39,8 @@ from tornado_proxy.lang.writing import string_text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import named, shown
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.verdict import TestOutcome
+from tornado_proxy.rules.model import RewriteError
+from tornado_proxy.rules.testing import TestOutcome
 
 NAME = check_name(__name__)
 CATEGORY = Category.TESTS

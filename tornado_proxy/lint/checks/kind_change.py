@@ -31,10 +31,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.proofs import Example, overlap
+from tornado_proxy.goregex.syntax import Alternation, Node, Text
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.anchors import edge_part, ends_anchored, open_end
-from tornado_proxy.lint.automata import Budget, Example, language, overlap
-from tornado_proxy.lint.automata.syntax import Alternation, Node, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.results import head, is_address, tail

@@ -40,13 +40,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.automata import Budget, Example, language, overlap
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.errors import RewriteError, UserRequired
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
 from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData
 
 if TYPE_CHECKING:

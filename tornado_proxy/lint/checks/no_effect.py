@@ -30,15 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.language import Language
+from tornado_proxy.goregex.proofs import Neighbours, NoKey, overlap
+from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_anything
-from tornado_proxy.lint.automata import Budget, Language, NoKey, overlap
-from tornado_proxy.lint.automata.pairs import Neighbours
-from tornado_proxy.lint.automata.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.references import group_number
 
 NAME = check_name(__name__)

@@ -34,7 +34,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import constant
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.keys import objection, path_objection
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

@@ -40,7 +40,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import head, is_address
 from tornado_proxy.lint.rewording import inserted, reworded
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.trimming import GO_SPACES
 
 NAME = check_name(__name__)

@@ -35,17 +35,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tornado_proxy.goregex.language import guess
+from tornado_proxy.goregex.proofs import NoKey
+from tornado_proxy.goregex.syntax import Alternation, Node
 from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
 from tornado_proxy.lint.anchors import open_end, open_start
-from tornado_proxy.lint.automata import NoKey
-from tornado_proxy.lint.automata.guess import guess
-from tornado_proxy.lint.automata.syntax import Alternation, Node
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

@@ -34,13 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tornado_proxy.goregex.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lint.anchors import edge_part
-from tornado_proxy.lint.automata.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

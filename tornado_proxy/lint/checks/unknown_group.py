@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tornado_proxy.goregex.matching import Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.lint.check import Category, check_name
@@ -43,8 +44,7 @@ from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.slips import Slip, reference, slips
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.patterns import Pattern
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.targets import unknown_targets
+from tornado_proxy.rules.compile import unknown_targets
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

@@ -34,14 +34,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.proofs import Example, NoKey, shortest_key
 from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Literal
-from tornado_proxy.lint.automata import Budget, Example, NoKey, language, shortest_key
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted, reworded
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

@@ -35,16 +35,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.anchors import bare
-from tornado_proxy.lint.automata.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.results import has_group
 from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.slips import slips
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.rewrite import Rewrite
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.references import group_number
 
 NAME = check_name(__name__)

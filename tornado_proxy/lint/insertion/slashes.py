@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tornado_proxy.lint.anchors import bare, ends_anchored, starts_anchored
-from tornado_proxy.lint.automata import language
-from tornado_proxy.lint.automata.classes import holds, readable
-from tornado_proxy.lint.automata.syntax import (
+from tornado_proxy.goregex.alphabet import readable
+from tornado_proxy.goregex.codepoints import contains
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.syntax import (
     AnyCharacter,
     Assertion,
     AssertionKind,
@@ -18,6 +18,7 @@ from tornado_proxy.lint.automata.syntax import (
     UnicodeClass,
     walk,
 )
+from tornado_proxy.lint.anchors import bare, ends_anchored, starts_anchored
 
 _LINES = (AssertionKind.LINE_START, AssertionKind.LINE_END)
 
@@ -32,7 +33,7 @@ def matches_every_slash(expression: str) -> bool:
         case Text():
             return node.characters == "/"
         case BracketClass() | PerlClass() | UnicodeClass() | AnyCharacter():
-            return holds(readable(node), "/")
+            return contains(readable(node), ord("/"))
         case _:
             return False
 
@@ -57,6 +58,6 @@ def _reads_slash(node: Node | Member) -> bool:
         case Text():
             return "/" in node.characters
         case BracketClass() | PerlClass() | UnicodeClass() | AnyCharacter():
-            return holds(readable(node), "/")
+            return contains(readable(node), ord("/"))
         case _:
             return False

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
-
-from tornado_proxy.templates.data import Captures
+from tornado_proxy.goregex.engine import ProgramRefused, ProgramTooLarge, compile_program, is_within, leftmost
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.printer import print_program
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.text import go_string
-from tornado_proxy.templates.searching import is_within, leftmost
 
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
@@ -26,64 +27,42 @@ _KEPT = 128 << 20
 """Bytes for all the expressions that are kept compiled: sixty usual ones, or seven large ones."""
 
 
-class Expression(Protocol):
-    """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take."""
+class Expression:
+    """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take.
 
-    size: int
-    memory: int
+    Raises ValueError for a text that Go refuses, `LimitError` for one that takes more than so many bytes.
+    """
 
-    @property
-    def names(self) -> Sequence[tuple[str, int]]:
-        """Each named group with its number, in order; a name may stand twice."""
-        ...
+    def __init__(self, text: str, memory: int) -> None:
+        try:
+            parsed = parse(text)
+            program = print_program(parsed.tree).encode()
+            self._compiled, taken = _compiled(program, memory)
+        except (PatternError, ProgramRefused) as error:
+            raise ValueError(str(error)) from None
+        self.memory = taken + 2 * len(program)
+        self.size: int = self._compiled.programsize
+        self._sees_within = rb"\B" in program
+        self._groups = range(len(parsed.names) + 1)
+        self.names: Sequence[tuple[str, int]] = [(name, i) for i, name in enumerate(parsed.names, start=1) if name]
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
         """The groups of the leftmost match from an offset on, the whole match first; None where there is none."""
-        ...
-
-
-CompileRegex: TypeAlias = Callable[[str, int], Expression]
-"""Makes an expression of a text in Go's syntax, of so many bytes at most; raises ValueError where Go refuses it."""
-
-
-class Re2Expression:
-    """An expression that RE2 finds; `program` is what RE2 reads, which is Go's syntax but for rare constructs.
-
-    RE2 knows the first of two groups of one name only: who has read the expression may give all `names`.
-    """
-
-    def __init__(self, program: str, memory: int, names: Sequence[tuple[str, int]] | None = None) -> None:
-        self._compiled, memory = _compiled(program.encode(), memory)
-        self.size: int = self._compiled.programsize
-        self.memory = memory + 2 * len(program)
-        self._sees_within = r"\B" in program
-        first = [(name.decode(), number) for name, number in self._compiled.groupindex.items()]
-        self.names: Sequence[tuple[str, int]] = first if names is None else names
-
-    def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
-        """The groups of the leftmost match from an offset on."""
         match = leftmost(self._compiled, text, start, sees_within=self._sees_within)
-        return None if match is None else [match.span(number) for number in range(self._compiled.groups + 1)]
+        return None if match is None else [match.span(number) for number in self._groups]
 
 
 def _compiled(program: bytes, memory: int) -> tuple[Any, int]:
     """RE2's form of a program, and the bytes that it may take: the usual ones where they are enough."""
-    options = re2.Options()
-    options.log_errors = False
-    for options.max_mem in sorted({USUAL_MEMORY, memory}):
+    for most in sorted({USUAL_MEMORY, memory}):
         try:
-            compiled = re2.compile(program, options)
-        except re2.error as error:
-            message = error.args[0].decode(errors="replace")
-            if "too large" not in message:
-                raise ValueError(message) from None
-        else:
-            re2.purge()  # it would keep more than a hundred, whatever memory they take
-            return compiled, options.max_mem
+            return compile_program(program, [most]), most
+        except ProgramTooLarge:
+            continue
     raise LimitError(f"an expression of the template takes more than {memory >> 20} MiB")
 
 
-def keeping(compile_regex: CompileRegex) -> CompileRegex:
+def keeping(compile_regex: Callable[[str, int], Expression]) -> Callable[[str, int], Expression]:
     """The same, but what was compiled lately is kept: in templates, expressions are nearly always constants."""
     kept: dict[tuple[str, int], Expression] = {}
 
@@ -98,9 +77,9 @@ def keeping(compile_regex: CompileRegex) -> CompileRegex:
 
 
 @keeping
-def compile_re2(pattern: str, memory: int) -> Expression:
-    """The expression as RE2 itself reads it."""
-    return Re2Expression(pattern, memory)
+def compile_regex(text: str, memory: int) -> Expression:
+    """The expression of a text in Go's syntax, of at most so many bytes; raises ValueError where Go refuses it."""
+    return Expression(text, memory)
 
 
 def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1) -> Iterator[Sequence[Span]]:

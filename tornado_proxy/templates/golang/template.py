@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.checks import Known, check
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.regex import CompileRegex, compile_re2
 from tornado_proxy.templates.golang.sprig import all as sprig
 from tornado_proxy.templates.golang.sprig.refused import REFUSED, TEMPLATE_OF_TEXT
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -52,21 +52,18 @@ class GoTemplate:
         return trimmed(text)
 
 
-@lru_cache(maxsize=8)
-def vocabulary(compile_regex: CompileRegex = compile_re2) -> Vocabulary:
+@cache
+def vocabulary() -> Vocabulary:
     """The functions that rules may call."""
-    return Vocabulary({**STANDARD, **sprig.functions(compile_regex)}, {**REFUSED, **TEMPLATE_OF_TEXT})
+    return Vocabulary({**STANDARD, **sprig.functions()}, {**REFUSED, **TEMPLATE_OF_TEXT})
 
 
-def compile_template(
-    text: str, names: Mapping[str, int], group_count: int, compile_regex: CompileRegex = compile_re2
-) -> GoTemplate:
+def compile_template(text: str, names: Mapping[str, int], group_count: int) -> GoTemplate:
     """The template of a text, for a source with these groups; raises `TemplateMistake`.
 
-    What is sure to fail once it runs is a mistake here, though Go finds it when it runs. `compile_regex` reads the
-    expressions that the template itself matches with.
+    What is sure to fail once it runs is a mistake here, though Go finds it when it runs.
     """
-    program = Program(text, vocabulary(compile_regex))
+    program = Program(text, vocabulary())
     known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
     for failure in program.certain_failures:
         raise TemplateMistake(failure.message, failure.start, failure.end)

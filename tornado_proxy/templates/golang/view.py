@@ -8,7 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Generic, NoReturn, TypeVar
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function

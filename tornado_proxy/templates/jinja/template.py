@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import jinja2
 from jinja2 import nodes
 
-from tornado_proxy.templates.data import Captures, TargetKeyRewriteData
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja.budget import KEY, Budget
 from tornado_proxy.templates.jinja.environment import KeyEnvironment

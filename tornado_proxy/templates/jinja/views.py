@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from tornado_proxy.templates.data import Captures, RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.goregex.matching import Captures
+from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.references import group_number
 

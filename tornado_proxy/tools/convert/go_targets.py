@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 
-from tornado_proxy.rules.patterns import compile_pattern
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template
 from tornado_proxy.templates.golang.nodes import (

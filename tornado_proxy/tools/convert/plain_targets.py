@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.rules.expressions.reader import read_expression
+from tornado_proxy.goregex.parser import parse
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
 from tornado_proxy.templates.references import group_number
@@ -92,7 +92,7 @@ def _check(text: str, source: Here) -> None:
 
 
 def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Iterator[Piece]:
-    groups = read_expression(source.text).names
+    groups = parse(source.text).names
     captures = Captures(source.text)
     at = 0
     for name, start, end in references:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from tornado_proxy.lint.automata import Language, NoKey, difference, language, overlap, shortest_key
-from tornado_proxy.lint.automata.syntax import Alternation, Assertion, Group, Node, Repeat, Sequence, children, walk
+from tornado_proxy.goregex.language import Language, language
+from tornado_proxy.goregex.proofs import NoKey, difference, overlap, shortest_key
+from tornado_proxy.goregex.syntax import Alternation, Assertion, Group, Node, Repeat, Sequence, children, walk
 
 _EMPTY_SEGMENT = language("//")
 

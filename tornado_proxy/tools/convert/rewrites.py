@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.language import Language, language
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.automata import Language, language
-from tornado_proxy.rules.patterns import PatternError, compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here

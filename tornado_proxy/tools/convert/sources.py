@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import assert_never
 
-from tornado_proxy.lint.automata import language
-from tornado_proxy.lint.automata.syntax import (
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import (
     Alternation,
     AnyCharacter,
     AnyOf,
@@ -31,7 +32,6 @@ from tornado_proxy.lint.automata.syntax import (
     walk,
 )
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.rules.patterns import compile_pattern
 from tornado_proxy.tools.convert.proofs import never_begins, never_found
 
 _STARTS = (AssertionKind.TEXT_START, AssertionKind.LINE_START)

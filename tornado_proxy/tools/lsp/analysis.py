@@ -15,10 +15,10 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
-from tornado_proxy.rules.compiler import compile_documents
+from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.rules.verdict import TestOutcome
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.testing import TestOutcome
 from tornado_proxy.tools.lsp.workspace import Sources
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.syntax import Group, Node, walk
 from tornado_proxy.lang.tree import RewriteStatement
-from tornado_proxy.lint.automata import language
-from tornado_proxy.lint.automata.syntax import Group, Node, walk
-from tornado_proxy.rules.expressions.errors import PatternError
-from tornado_proxy.rules.expressions.reader import read_expression
 
 # Of an expression that is not finished, what is sure to be a group.
 _NAMED = re.compile(r"\(\?P?<(\w+)>")
@@ -17,8 +17,7 @@ _NAMED = re.compile(r"\(\?P?<(\w+)>")
 
 def tree_of(statement: RewriteStatement) -> Node | None:
     """The tree of a rewrite's source; None where it has a mistake, or is too deep."""
-    source = statement.source.value
-    return language(source).tree if _names(source) is not None else None
+    return language(statement.source.value).tree
 
 
 def group_of(statement: RewriteStatement, name: str) -> Group | None:
@@ -40,6 +39,6 @@ def group_names(source: str) -> Sequence[str]:
 
 def _names(source: str) -> Sequence[str] | None:
     try:
-        return read_expression(source).names
+        return parse(source).names
     except PatternError:
         return None

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.syntax import Node
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.anchors import ends_anchored, starts_anchored
-from tornado_proxy.lint.automata import language
-from tornado_proxy.lint.automata.syntax import Node
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.rules.errors import RewriteError
-from tornado_proxy.rules.rewrite import Rewrite
-from tornado_proxy.rules.verdict import TestOutcome
+from tornado_proxy.rules.model import Rewrite, RewriteError
+from tornado_proxy.rules.testing import TestOutcome
 from tornado_proxy.tools.lsp.analysis import Analysis
 from tornado_proxy.tools.lsp.groups import group_of, tree_of
 from tornado_proxy.tools.lsp.lenses import verdict_on

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tornado_proxy.lint.automata.syntax import (
+from tornado_proxy.goregex.syntax import (
     Alternation,
     AnyCharacter,
     AnyOf,
@@ -26,7 +26,7 @@ from tornado_proxy.lint.automata.syntax import (
     Text,
     UnicodeClass,
 )
-from tornado_proxy.lint.automata.syntax import Sequence as Concatenation
+from tornado_proxy.goregex.syntax import Sequence as Concatenation
 from tornado_proxy.tools.lsp.markdown import code
 
 _ASSERTIONS: Mapping[AssertionKind, str] = {

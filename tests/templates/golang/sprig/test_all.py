@@ -2,7 +2,6 @@ import re
 
 from go_programs import HELM
 
-from tornado_proxy.templates.golang.regex import compile_re2
 from tornado_proxy.templates.golang.sprig.all import functions
 from tornado_proxy.templates.golang.sprig.lists import FUNCTIONS as LISTS
 from tornado_proxy.templates.golang.sprig.refused import REFUSED
@@ -31,7 +30,7 @@ urlJoin urlParse uuidv4 values without wrap wrapWith
 
 def test_every_function_of_sprig_is_there_or_refused():
     """None is forgotten, and none is made up but Helm's `include`."""
-    assert set(functions(compile_re2)) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include"}
+    assert set(functions()) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include"}
 
 
 def test_sprig_s_slice_takes_the_place_of_go_s():

@@ -53,7 +53,7 @@ def test_expressions_find_replace_and_split(call, result):
 )
 def test_what_is_no_expression_fails(call):
     """Only `regexMatch` takes it for one that is not found."""
-    assert "is no regular expression" in failure(f"{{{{ {call} }}}}")
+    assert "is not a regular expression" in failure(f"{{{{ {call} }}}}")
 
 
 def test_a_constant_expression_may_be_larger_than_one_that_is_made():

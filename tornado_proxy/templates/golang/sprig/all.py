@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tornado_proxy.templates.golang.calling import Function
-from tornado_proxy.templates.golang.regex import CompileRegex
 from tornado_proxy.templates.golang.specials import INCLUDE
 from tornado_proxy.templates.golang.sprig import (
     casting,
@@ -41,15 +40,16 @@ _TOPICS = (
     maths,
     paths,
     reflection,
+    regexes,
     texts,
     versions,
     words,
 )
 
 
-def functions(compile_regex: CompileRegex) -> Mapping[str, Function]:
+def functions() -> Mapping[str, Function]:
     """The functions by name; `include` among them, which Helm adds."""
-    table: dict[str, Function] = {"include": INCLUDE, **regexes.functions(compile_regex)}
+    table: dict[str, Function] = {"include": INCLUDE}
     for topic in _TOPICS:
         table.update(topic.FUNCTIONS)
     return table

@@ -1,0 +1,112 @@
+import pytest
+
+from tornado_proxy.goregex.alphabet import (
+    TRUTHS,
+    everyday,
+    gaps,
+    is_real,
+    letters,
+    readable,
+    readable_cases,
+)
+from tornado_proxy.goregex.codepoints import WORD, complement, difference, listed, union
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.syntax import AssertionKind as Kind
+
+
+@pytest.mark.parametrize(
+    ("text", "real"),
+    [
+        ("/", True),
+        ("/a/.b/...", True),
+        ("", False),
+        ("a", False),
+        ("/a/./b", False),
+        ("/..", False),
+        ("/a\n", False),
+        ("/\ud800", False),
+        ("/" + "é" * 512, True),
+        ("/" + "é" * 512 + "a", False),
+    ],
+)
+def test_a_real_key_is_what_rules_let_through(text, real):
+    """It starts with a slash, has no dot segments and nothing that cannot be shown, and at most 1,025 bytes."""
+    assert is_real(text) is real
+
+
+@pytest.mark.parametrize(
+    ("text", "holding"),
+    [
+        ("", [{Kind.TEXT_START, Kind.TEXT_END, Kind.NO_WORD_BOUNDARY}]),
+        ("a", [{Kind.TEXT_START, Kind.WORD_BOUNDARY}, {Kind.TEXT_END, Kind.WORD_BOUNDARY}]),
+        (
+            "/a_é",
+            [
+                {Kind.TEXT_START, Kind.NO_WORD_BOUNDARY},
+                {Kind.WORD_BOUNDARY},
+                {Kind.NO_WORD_BOUNDARY},
+                {Kind.WORD_BOUNDARY},
+                {Kind.TEXT_END, Kind.NO_WORD_BOUNDARY},
+            ],
+        ),
+    ],
+)
+def test_each_gap_holds_what_its_sides_say(text, holding):
+    """A gap begins or ends the text, and lies on the edge of a word or does not; words are ASCII."""
+    assert [held for held, _ in gaps(text)] == [sum(TRUTHS[kind] for kind in kinds) for kinds in holding]
+
+
+def test_a_key_is_one_line():
+    """A line begins and ends where the text does, since no key holds a line end."""
+    assert (TRUTHS[Kind.LINE_START], TRUTHS[Kind.LINE_END]) == (TRUTHS[Kind.TEXT_START], TRUTHS[Kind.TEXT_END])
+
+
+def test_each_gap_comes_with_the_character_after_it():
+    """The last gap has none."""
+    assert [character for _, character in gaps("/ab")] == ["/", "a", "b", ""]
+
+
+def test_letters_are_what_the_sets_tell_apart():
+    """There is a letter for each combination of sets, and for what stands in none; slash and dot are always apart."""
+    found = letters((listed("abc"), listed("cd")), words=False)
+    assert {letter.character: letter.sets for letter in found} == {"a": 1, "c": 3, "d": 2, "e": 0, "/": 0, ".": 0}
+
+
+def test_everyday_characters_stand_for_their_letter():
+    """A letter is shown by a small letter, a digit, or whatever else comes first in a key."""
+    found = letters((listed("\u03b1\u03b2"), listed("~#")), words=False)
+    assert [letter.character for letter in found] == ["a", "/", ".", "~", "\u03b1"]
+
+
+def test_letters_know_their_size_in_bytes():
+    """What counts against the longest key is UTF-8."""
+    found = letters((listed("é"), listed("\U0001f600")), words=False)
+    assert {letter.character: letter.size for letter in found if letter.sets} == {"é": 2, "\U0001f600": 4}
+
+
+def test_characters_that_no_key_holds_are_in_no_letter():
+    """A set of control characters and surrogates has none."""
+    assert all(not letter.sets for letter in letters((((0, 0x1F), (0x80, 0x9F), (0xD800, 0xDFFF)),), words=False))
+
+
+def test_word_characters_are_apart_where_that_matters():
+    """Letters are on one side of a word's edge each."""
+    assert len({letter.side for letter in letters((), words=True)}) == 2
+    assert len({letter.side for letter in letters((), words=False)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("ranges", "character"),
+    [((), None), (listed("Zz9"), "z"), (complement(WORD), "-"), (listed("\u4e00\u4e01"), "\u4e00")],
+)
+def test_the_everyday_character_of_a_set_is_the_first_that_comes_to_mind(ranges, character):
+    """An empty set has none, an exotic one its first."""
+    assert everyday(ranges) == character
+
+
+def test_what_a_key_cannot_hold_is_left_out():
+    """No position of an automaton reads a control character or a surrogate."""
+    assert readable(parse("[^a]").tree) == difference(
+        complement(((0x61, 0x61),)), union(((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF)))
+    )
+    assert readable_cases("\n", folded=False) == ()

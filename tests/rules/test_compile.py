@@ -1,0 +1,183 @@
+import subprocess
+import sys
+
+import pytest
+from rule_texts import document
+
+from tornado_proxy.lang.diagnostic import Safety
+from tornado_proxy.lang.parser import parse
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.rules.compile import compile_documents, unknown_targets
+
+
+def _compiled(*texts):
+    return compile_documents([document(text) for text in texts])
+
+
+def _diagnostic(statements):
+    (diagnostic,) = _compiled(f"target site {{\n{statements}\n}}").diagnostics
+    return diagnostic
+
+
+def test_blocks_of_one_target_add_up_in_order():
+    """Files add to a target in their order, blocks in theirs; numbers go on."""
+    compiled = _compiled(
+        'target a { rewrite `1` -> "/1" } target b { rewrite `2` -> "/2" }',
+        'target a { rewrite `3` -> "/3" test "/1" -> "/1" }',
+    )
+    assert list(compiled.rule_sets) == ["a", "b"]
+    assert [rewrite.pattern.text for rewrite in compiled.rule_sets["a"].rewrites] == ["1", "3"]
+    assert [rewrite.number for rewrite in compiled.rule_sets["a"].rewrites] == [1, 2]
+    assert len(compiled.rule_sets["a"].tests) == 1
+
+
+def test_an_empty_block_is_a_target_without_rules():
+    """It changes no key."""
+    assert _compiled("target a {}").rule_sets["a"].rewrites == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "template", "result"),
+    [
+        ("", "`/x/$1`", "/x/a"),
+        ("jinja", "`/x/{{ groups[1] }}`", "/x/a"),
+        ("go", "`/x/{{ .Key }}`", "/x//a"),
+    ],
+)
+def test_each_dialect_has_its_templates(dialect, template, result):
+    """A template is read in the dialect that stands before it."""
+    rules = _compiled(f"target a {{ rewrite `^/(.*)$` -> {dialect} {template} }}").rule_sets["a"]
+    assert rules.rewrite("/a").key == result
+
+
+def test_two_rewrites_of_a_target_cannot_have_one_name():
+    """The second is told, with a note at the first; both keep working for whoever shows them."""
+    diagnostic = _diagnostic('rewrite home `a` -> "/a"\nrewrite "home" `b` -> "/b"')
+    assert (diagnostic.code, diagnostic.message, diagnostic.place) == (
+        "duplicate-name",
+        "`site` has two rewrites named `home`",
+        "site.rules:3:9",
+    )
+    (note,) = diagnostic.notes
+    assert note.span is not None
+    assert (note.message, note.span.place) == ("the first is here", "site.rules:2:9")
+
+
+def test_names_of_different_targets_do_not_meet():
+    """A name is unique within its target only."""
+    assert _compiled('target a { rewrite n `1` -> "/" } target b { rewrite n `1` -> "/" }').diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "text", "message", "help"),
+    [
+        (
+            r"`^/(a`",
+            "site.rules:2:12",
+            "(",
+            "unclosed group",
+            r"write `)` where it ends, or `\(` for a parenthesis",
+        ),
+        (
+            r'"^/\\d(?=x)"',
+            "site.rules:2:15",
+            "(?=",
+            "unsupported look-ahead `(?=`",
+            "match what stands there too, or give the exceptions a rewrite of their own above this one",
+        ),
+        (r'"\u00e9\\q"', "site.rules:2:16", r"\\q", r"invalid escape `\q`", None),
+    ],
+)
+def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text, message, help):
+    """The caret stands where the expression goes wrong, through the escapes of the string that holds it."""
+    diagnostic = _diagnostic(f'rewrite {source} -> "/"')
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.message, diagnostic.place) == ("bad-source", message, place)
+    assert diagnostic.span.text == text
+    if help is not None:
+        assert diagnostic.help == help
+
+
+@pytest.mark.parametrize(
+    ("template", "place", "text", "message"),
+    [
+        ("jinja `/{{ usr.name }}`", "site.rules:2:26", "usr", "there is no variable named `usr`"),
+        (r'jinja "/\u00e9{{ groups.y }}"', "site.rules:2:32", "groups.y", "the source has no group `y`"),
+    ],
+)
+def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, text, message):
+    """As with sources, the place is that in the file."""
+    diagnostic = _diagnostic(f"rewrite `(?P<x>a)` -> {template}".replace(" (", "("))
+    assert diagnostic.span is not None
+    assert (diagnostic.code, diagnostic.message, diagnostic.span.text) == ("bad-template", message, text)
+    assert diagnostic.span.first.line == 2
+
+
+def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
+    """The numbers of the others are those that their author counts."""
+    rules = _compiled('target a { rewrite `(` -> "/" rewrite `a` -> jinja "{{" rewrite `b` -> "/" }')
+    assert [rewrite.label for rewrite in rules.rule_sets["a"].rewrites] == ["#3"]
+    assert len(rules.diagnostics) == 2
+
+
+def test_a_test_with_a_mistake_is_left_out():
+    """Every mistake of it is told."""
+    compiled = _compiled('target a { test "x" -> "y" test "/x" -> error }')
+    assert len(compiled.rule_sets["a"].tests) == 1
+    assert [diagnostic.code for diagnostic in compiled.diagnostics] == ["bad-test", "bad-test"]
+
+
+def test_dialects_that_no_file_uses_are_not_imported():
+    """Jinja2 and the Go templates cost a start nothing where rules are plain."""
+    program = "import sys, tornado_proxy.rules.compile; print(sorted({'jinja2', 'lark'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "jinja2" not in result.stdout
+
+
+def test_what_is_known_is_not_compiled_again():
+    """A rewrite of the same source, dialect and template has the pattern and the template that it had."""
+    before = _compiled('target a { rewrite `1` -> "/1" rewrite `2` -> "/2" }').rule_sets
+    texts = 'target a { rewrite `0` -> "/0" rewrite new `1` -> "/1" rewrite `2` -> jinja "/2" }'
+    after = compile_documents([document(texts)], before).rule_sets["a"].rewrites
+    assert after[1].pattern is before["a"].rewrites[0].pattern
+    assert after[1].template is before["a"].rewrites[0].template
+    assert (after[1].name, after[1].number) == ("new", 2)
+    assert after[2].dialect is not before["a"].rewrites[1].dialect
+
+
+def test_what_is_known_changes_nothing():
+    """With and without what is known, the same text is the same rule set with the same mistakes."""
+    before = _compiled('target a { rewrite `^/1$` -> "/1" rewrite `^/2$` -> "/2" }').rule_sets
+    text = (
+        'target a { rewrite `^/2$` -> "/2" rewrite `(` -> "/x" rewrite `^/1$` -> "/1" } target b { rewrite `.` -> "/" }'
+    )
+    assert compile_documents([document(text)], before) == _compiled(text)
+
+
+def _unknown(text, *names):
+    return list(unknown_targets([parse(SourceFile("site.rules", text)).document], names))
+
+
+def test_known_targets_are_in_order():
+    """A block whose target the configuration names needs no comment."""
+    assert _unknown("target site {}", "site", "team") == []
+
+
+def test_misspelt_target_is_told_with_what_was_meant():
+    """A name close to a target's comes with that name, and with a fix that writes it."""
+    (found,) = _unknown("target sit {}", "site", "team")
+    assert (found.code, found.span.text, found.help) == ("unknown-target", "sit", "did you mean `site`?")
+    assert [(fix.edits[0].text, fix.safety) for fix in found.fixes] == [("site", Safety.UNSAFE)]
+
+
+def test_name_that_needs_quotes_gets_them():
+    """The fix writes a name as the language needs it."""
+    (found,) = _unknown("target annsfiles {}", "ann's files")
+    assert found.fixes[0].edits[0].text == '"ann\'s files"'
+
+
+def test_strange_target_is_told_where_targets_are_named():
+    """A name like no target's comes with the place where targets are named, and without a fix."""
+    (found,) = _unknown("target shop {}", "site")
+    assert found.help == "name it in `targets` of the configuration"
+    assert found.fixes == ()

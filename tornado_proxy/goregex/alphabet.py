@@ -1,0 +1,196 @@
+"""What proofs read: real keys, character by character, with the gaps between characters where assertions look.
+
+A real key is one that `rules.keys.objection` lets through and that starts with `/`. A *letter* stands for all
+characters that the expressions of a proof cannot tell apart. Roles, places, sides and truths are plain integers: they
+are parts of states, and members of an `Enum` are slow to hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from operator import itemgetter
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import NamedTuple
+
+from tornado_proxy.goregex.classes import cases, characters
+from tornado_proxy.goregex.codepoints import WORD, Ranges, complement, contains, difference, listed
+from tornado_proxy.goregex.syntax import AnyOf, AssertionKind
+
+LONGEST = 1025
+"""The most bytes of UTF-8 in a key, its leading slash included."""
+
+REFUSED: Ranges = ((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF))
+"""What no key may hold: control characters and surrogates."""
+
+HELD = complement(REFUSED)
+"""What a key may hold."""
+
+SLASH, DOT, OTHER, NEVER = range(4)
+"""What a character is to the segments of a key."""
+
+START, SEGMENT, ONE_DOT, TWO_DOTS, WITHIN, NOWHERE = range(6)
+"""Where in its segments a key has been read up to: before its leading slash, at the start of a segment, in one that is
+`.` or `..` so far, in any other, or where no real key leads."""
+
+FOLLOWING = (
+    (SEGMENT, NOWHERE, NOWHERE, NOWHERE),
+    (SEGMENT, ONE_DOT, WITHIN, NOWHERE),
+    (NOWHERE, TWO_DOTS, WITHIN, NOWHERE),
+    (NOWHERE, WITHIN, WITHIN, NOWHERE),
+    (SEGMENT, WITHIN, WITHIN, NOWHERE),
+    (NOWHERE, NOWHERE, NOWHERE, NOWHERE),
+)
+"""By place, and by the role of the next character: the place after it."""
+
+_ROLES = {"/": SLASH, ".": DOT}
+
+ENDS = frozenset({SEGMENT, WITHIN})
+"""Where a real key may end."""
+
+
+@lru_cache(maxsize=4096)
+def role(character: str) -> int:
+    """What a character is to the segments of a key."""
+    if character in _ROLES:
+        return _ROLES[character]
+    return NEVER if contains(REFUSED, ord(character)) else OTHER
+
+
+def led(text: str) -> int:
+    """Where a text leads from the beginning of a key."""
+    place = START
+    for character in text:
+        place = FOLLOWING[place][role(character)]
+    return place
+
+
+def is_real(text: str) -> bool:
+    """Whether a text is a real key."""
+    return led(text) in ENDS and len(text.encode()) <= LONGEST
+
+
+@lru_cache(maxsize=4096)
+def readable(node: AnyOf) -> Ranges:
+    """The characters that a node matches, of those that a key may hold."""
+    return difference(characters(node), REFUSED)
+
+
+@lru_cache(maxsize=4096)
+def readable_cases(character: str, *, folded: bool) -> Ranges:
+    """The characters that a literal character matches, of those that a key may hold."""
+    return difference(cases(character, folded=folded), REFUSED)
+
+
+EDGE, BLANK, LETTER = range(3)
+"""What stands on one side of a gap: nothing, any other character, or one of `\\w`."""
+
+TRUTHS = {
+    AssertionKind.TEXT_START: 1,
+    AssertionKind.LINE_START: 1,  # a key holds no line end, so its one line is the text
+    AssertionKind.TEXT_END: 2,
+    AssertionKind.LINE_END: 2,
+    AssertionKind.WORD_BOUNDARY: 4,
+    AssertionKind.NO_WORD_BOUNDARY: 8,
+}
+"""A bit for each assertion: truths are an integer made of those that hold in a gap."""
+
+BOUNDARIES = TRUTHS[AssertionKind.WORD_BOUNDARY] | TRUTHS[AssertionKind.NO_WORD_BOUNDARY]
+"""The assertions that ask whether a character is one of `\\w`."""
+
+
+def _truths(before: int, after: int) -> int:
+    apart = (before == LETTER) != (after == LETTER)
+    boundary = AssertionKind.WORD_BOUNDARY if apart else AssertionKind.NO_WORD_BOUNDARY
+    start = TRUTHS[AssertionKind.TEXT_START] if before == EDGE else 0
+    end = TRUTHS[AssertionKind.TEXT_END] if after == EDGE else 0
+    return start | end | TRUTHS[boundary]
+
+
+HOLDING = tuple(tuple(_truths(before, after) for after in range(3)) for before in range(3))
+"""By the sides before and after a gap: what holds in it."""
+
+
+@lru_cache(maxsize=4096)
+def side(character: str) -> int:
+    """What a character is to the gaps beside it."""
+    return LETTER if contains(WORD, ord(character)) else BLANK
+
+
+def gaps(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """The gaps of a text from left to right, from an offset on: what holds there, and the character after, if any."""
+    before = side(text[start - 1]) if start else EDGE
+    for character in text[start:]:
+        after = side(character)
+        yield HOLDING[before][after], character
+        before = after
+    yield HOLDING[before][EDGE], ""
+
+
+# What people write into a key, best first: examples are made of these where they can be.
+_EVERYDAY = ascii_lowercase + digits + ascii_uppercase + "-_/.~+,=@:!$&'()*;% #?[]{}|^`\"<>\\"
+_RARE = len(_EVERYDAY)
+_RANKS = [_EVERYDAY.index(each) if each in _EVERYDAY else _RARE + ord(each) for each in map(chr, range(128))]
+_BASE = (HELD, listed("/"), listed("."))
+
+
+class Letter(NamedTuple):
+    """All characters that are in the same sets; `sets` has a bit for each set, `size` is in bytes of UTF-8."""
+
+    character: str
+    sets: int
+    size: int
+    role: int
+    side: int
+
+
+def everyday(ranges: Ranges) -> str | None:
+    """The character of a set that people are most likely to write; None where it is empty."""
+    return _ranked(min(_rank(first, last) for first, last in ranges)) if ranges else None
+
+
+@lru_cache(maxsize=1024)
+def letters(sets: tuple[Ranges, ...], *, words: bool) -> tuple[Letter, ...]:
+    """The letters of an alphabet, everyday ones first; `words`: whether word characters are to be told from others."""
+    borders, members = _stretches([*sets, *_BASE, *((WORD,) if words else ())])
+    real = 1 << len(sets)
+    best: dict[int, int] = {}  # the least rank of those in the same sets
+    for (border, following), signature in zip(pairwise(borders), members, strict=False):
+        if signature & real:
+            rank = _rank(border, following - 1)
+            best[signature] = min(rank, best.get(signature, rank))
+    return tuple(
+        _letter(_ranked(rank), signature & (real - 1), words=words)
+        for signature, rank in sorted(best.items(), key=itemgetter(1))
+    )
+
+
+def _rank(first: int, last: int) -> int:
+    """The place in a line of all characters, those that people write into a key first, of the first in a range."""
+    return min(_RANKS[first : last + 1], default=_RARE + first)
+
+
+def _ranked(rank: int) -> str:
+    """The character of a rank."""
+    return _EVERYDAY[rank] if rank < _RARE else chr(rank - _RARE)
+
+
+def _letter(character: str, sets: int, *, words: bool) -> Letter:
+    return Letter(character, sets, len(character.encode()), role(character), side(character) if words else BLANK)
+
+
+def _stretches(sets: Iterable[Ranges]) -> tuple[list[int], list[int]]:
+    """Where membership changes along all code points, and in which sets the code points from there on are."""
+    changes: dict[int, int] = {0: 0}
+    for index, each in enumerate(sets):
+        for first, last in each:
+            changes[first] = changes.get(first, 0) ^ 1 << index
+            changes[last + 1] = changes.get(last + 1, 0) ^ 1 << index
+    borders = sorted(changes)
+    members = []
+    now = 0
+    for border in borders:
+        now ^= changes[border]
+        members.append(now)
+    return borders, members

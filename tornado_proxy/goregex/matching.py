@@ -1,0 +1,227 @@
+"""Patterns matched by RE2 in linear time, one alone or the first of a list.
+
+All patterns of a list together are one automaton, an `re2.Set`, that reads the key once and says which of them match,
+at the same cost for ten patterns and ten thousand. Patterns whose programs are too large for one set are spread over
+several, asked in order; where a set cannot be built, or runs out of memory while it reads, its patterns are tried one
+by one, with the same answer.
+
+Several threads may use a pattern or a set at once; RE2 releases the interpreter's lock while it reads, and takes one of
+its own only to add a state to the automaton.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+from tornado_proxy.goregex.engine import MEMORY, ProgramRefused, compile_program, leftmost, options
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.printer import print_program
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_SET_MEMORY = 128 << 20
+"""Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""
+
+# Far less than what fits: some 2,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
+# about 20 ms, which requests hardly notice; and each set more costs a key a microsecond.
+_SET_INSTRUCTIONS = 80_000
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """The text that each group of an expression matched: `groups[0]` is the whole match, None a group that did not.
+
+    `names` maps each group's name to its number; where two groups have one name, Go takes the first that matched.
+    """
+
+    groups: tuple[str | None, ...]
+    names: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled expression; `names` maps group names to numbers, `group_count` leaves out the whole match.
+
+    `program` is what RE2 reads instead of the text. Threads may share a pattern.
+    """
+
+    text: str
+    names: Mapping[str, int] = field(compare=False, repr=False)
+    group_count: int = field(compare=False, repr=False)
+    program: bytes = field(compare=False, repr=False)
+    _compiled: Any = field(compare=False, repr=False)
+    _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
+    _sees_within: bool = field(compare=False, repr=False)
+    _numbers: range = field(compare=False, repr=False)
+
+    @property
+    def program_size(self) -> int:
+        """The number of RE2's instructions."""
+        size: int = self._compiled.programsize
+        return size
+
+    def search(self, key: str) -> Captures | None:
+        """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
+        try:
+            found = leftmost(self._compiled, key.encode(), sees_within=self._sees_within)
+        except UnicodeEncodeError:
+            return self._search_ill_formed(key)
+        if found is None:
+            return None
+        groups = tuple([text if text is None else text.decode() for text in map(found.__getitem__, self._numbers)])
+        return Captures(groups, self._names_of(groups))
+
+    def _search_ill_formed(self, key: str) -> Captures | None:
+        """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
+        read = encoded(key)
+        found = leftmost(self._compiled, read, sees_within=self._sees_within)
+        if found is None:
+            return None
+        spans = map(found.span, self._numbers)
+        groups = tuple(
+            None if start < 0 else key[len(read[:start].decode()) : len(read[:end].decode())] for start, end in spans
+        )
+        return Captures(groups, self._names_of(groups))
+
+    def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
+        """The group number of each name; of groups that share a name, the first that matched (Go's Regexp.Expand)."""
+        if not self._namesakes:
+            return self.names
+        taking_part = {
+            name: next((number for number in numbers if groups[number] is not None), numbers[0])
+            for name, numbers in self._namesakes
+        }
+        return {**self.names, **taking_part}
+
+
+def encoded(key: str) -> bytes:
+    """The UTF-8 of a text, U+FFFD for what is not valid Unicode."""
+    try:
+        return key.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", key).encode()
+
+
+def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
+    """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
+    expression = parse(text)
+    program = print_program(expression.tree).encode()
+    try:
+        compiled = compile_program(program, memory)
+    except ProgramRefused as error:
+        cure = "lower its counts, or split it into several rewrites"
+        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), cure) from error
+    numbers: dict[str, tuple[int, ...]] = {}
+    for number, name in enumerate(expression.names, start=1):
+        if name:
+            numbers[name] = (*numbers.get(name, ()), number)
+    names = MappingProxyType({name: each[0] for name, each in numbers.items()})
+    namesakes = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
+    return Pattern(
+        text=text,
+        names=names,
+        group_count=len(expression.names),
+        program=program,
+        _compiled=compiled,
+        _namesakes=namesakes,
+        _sees_within=rb"\B" in program,
+        _numbers=range(len(expression.names) + 1),
+    )
+
+
+class FirstMatch:
+    """The first of its patterns that matches a key; frozen once made.
+
+    Where one that is `known` has a portion of the same patterns, that is taken over.
+    """
+
+    __slots__ = ("_portions",)
+
+    def __init__(
+        self,
+        patterns: Sequence[Pattern],
+        memory: int = _SET_MEMORY,
+        instructions: int = _SET_INSTRUCTIONS,
+        *,
+        known: FirstMatch | None = None,
+    ) -> None:
+        made = {each.place: each for each in known._portions} if known else {}  # noqa: SLF001 - another of its kind
+        self._portions: tuple[_Portion, ...] = tuple(
+            made.get((start, tuple(part))) or _Portion(start, part, memory)
+            for start, part in _spread(patterns, instructions)
+        )
+
+    def find(self, key: str) -> tuple[int, Captures] | None:
+        """The index of the first pattern that matches, and its captures; None where none does."""
+        for portion in self._portions:
+            found = portion.find(key)
+            if found is not None:
+                return found
+        return None
+
+
+def _spread(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, Sequence[Pattern]]]:
+    """The list in parts whose programs fit a set, each with the index of its first."""
+    start = size = 0
+    for index, pattern in enumerate(patterns):
+        size += pattern.program_size
+        if size > instructions and index > start:
+            yield start, patterns[start:index]
+            start, size = index, pattern.program_size
+    if start < len(patterns):
+        yield start, patterns[start:]
+
+
+class _Portion:
+    """Neighbours in the list, found through one set; a single pattern needs none."""
+
+    __slots__ = ("_patterns", "_set", "_start")
+
+    def __init__(self, start: int, patterns: Sequence[Pattern], memory: int) -> None:
+        self._start = start
+        self._patterns = tuple(patterns)
+        self._set = _build_set(self._patterns, memory) if len(self._patterns) > 1 else None
+
+    @property
+    def place(self) -> tuple[int, tuple[Pattern, ...]]:
+        """Where in the list it stands, and what stands there."""
+        return self._start, self._patterns
+
+    def find(self, key: str) -> tuple[int, Captures] | None:
+        for index in self._candidates(key):
+            captures = self._patterns[index].search(key)
+            if captures is not None:
+                return self._start + index, captures
+        return None
+
+    def _candidates(self, key: str) -> Iterable[int]:
+        r"""The patterns that may match, in order; what the set names does match, all but a few with `\B`."""
+        everyone = range(len(self._patterns))
+        if self._set is None:
+            return everyone
+        matching: list[int] | None = self._set.Match(encoded(key))
+        if not matching:
+            # Not even the last pattern, which matches every key: the set has run out of memory.
+            return everyone
+        matching.sort()
+        return matching[:-1]
+
+
+def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
+    """A set of the patterns and, as the last, of one that matches every key; None where they need more memory."""
+    built = re2.Set.SearchSet(options(memory))
+    for pattern in patterns:
+        built.Add(pattern.program)
+    built.Add(b"")
+    try:
+        built.Compile()
+    except re2.error:
+        return None
+    return built

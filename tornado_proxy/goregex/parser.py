@@ -1,0 +1,324 @@
+r"""From the text of an expression to its tree: one pass that accepts and refuses what Go's parser does.
+
+Groups are kept on a stack of their own, so that no depth of a text exhausts Python's. Operators apply to the operand
+before them, even where flags or an empty `\Q\E` stand between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.limits import check_limits
+from tornado_proxy.goregex.syntax import (
+    Alternation,
+    AnyCharacter,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    Character,
+    CharacterRange,
+    Extent,
+    FlagChange,
+    Group,
+    Member,
+    Node,
+    PerlClass,
+    PosixClass,
+    Repeat,
+    Sequence,
+    Text,
+    UnicodeClass,
+)
+from tornado_proxy.goregex.tokens import (
+    Count,
+    Opening,
+    read_count,
+    read_escape,
+    read_opening,
+    read_posix_class,
+    read_unicode_class,
+)
+
+_PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPEATS = {"*": Count(0, None), "+": Count(1, None), "?": Count(0, 1)}
+_ESCAPED_ASSERTIONS = {
+    "A": AssertionKind.TEXT_START,
+    "z": AssertionKind.TEXT_END,
+    "b": AssertionKind.WORD_BOUNDARY,
+    "B": AssertionKind.NO_WORD_BOUNDARY,
+}
+
+
+class Expression(NamedTuple):
+    """An expression that Go accepts: its tree, and the name of each capturing group, empty where it has none."""
+
+    text: str
+    tree: Node
+    names: tuple[str, ...]
+
+
+def parse(text: str) -> Expression:
+    """The expression of a text; raises `PatternError` where Go's regexp.Compile refuses it."""
+    if ill := _SURROGATE.search(text):
+        raise PatternError("the expression is not valid Unicode", ill.start(), ill.end())
+    parser = _Parser(text)
+    while parser.at < len(text):
+        parser.step()
+    tree = parser.finish()
+    check_limits(text, tree)
+    return Expression(text, tree, tuple(parser.names))
+
+
+@dataclass(slots=True)
+class _OpenGroup:
+    """A group that has not been closed, or the whole expression: what stands in it, and the flags outside it."""
+
+    start: int
+    opening: Opening
+    number: int | None
+    outer_flags: frozenset[str]
+    branch_start: int
+    branches: list[Node] = field(default_factory=list)
+    parts: list[Node] = field(default_factory=list)
+
+    def close_branch(self, end: int) -> None:
+        """Close the alternative that ends at an offset."""
+        parts = self.parts
+        self.branches.append(parts[0] if len(parts) == 1 else Sequence(tuple(parts), Extent(self.branch_start, end)))
+        self.parts, self.branch_start = [], end + 1
+
+    def body(self, end: int) -> Node:
+        """What stands between its parentheses."""
+        self.close_branch(end)
+        if len(self.branches) == 1:
+            return self.branches[0]
+        return Alternation(tuple(self.branches), Extent(self.opening.end, end))
+
+
+class _Parser:
+    """The state of one pass over a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.names: list[str] = []
+        self._flags: frozenset[str] = frozenset()
+        self._groups = [_OpenGroup(0, Opening(0), None, self._flags, 0)]
+        self._repetition: int | None = None  # where the last step's repetition began, if it was one
+
+    def step(self) -> None:
+        """Read one construct."""
+        repetition, self._repetition = self._repetition, None
+        character = self.text[self.at]
+        if found := _PLAIN.match(self.text, self.at):
+            self._literal(found[0], found.end())
+        elif character in _REPEATS:
+            self._repeat(_REPEATS[character], self.at + 1, repetition)
+        elif character != "{":
+            _STEPS[character](self)
+        elif counted := read_count(self.text, self.at):
+            self._repeat(*counted, repetition)
+        else:
+            self._literal("{", self.at + 1)
+
+    def finish(self) -> Node:
+        """The tree, once all has been read."""
+        whole = self._groups[-1]
+        if len(self._groups) > 1:
+            cure = "write `)` where it ends, or `\\(` for a parenthesis"
+            raise PatternError("unclosed group", whole.start, whole.start + 1, cure)
+        return whole.body(len(self.text))
+
+    def _push(self, node: Node) -> None:
+        self._groups[-1].parts.append(node)
+
+    def _advance(self, end: int) -> Extent:
+        """Go on behind a construct; its extent."""
+        extent = Extent(self.at, end)
+        self.at = end
+        return extent
+
+    def _literal(self, characters: str, end: int) -> None:
+        self._push(Text(characters, self._folds(characters), self._advance(end)))
+
+    def _folds(self, characters: str) -> bool:
+        """Whether the flag `i` holds and some of the characters may have another case."""
+        return "i" in self._flags and _may_have_cases(characters)
+
+    def bar(self) -> None:
+        self._groups[-1].close_branch(self.at)
+        self.at += 1
+
+    def dot(self) -> None:
+        self._push(AnyCharacter("s" in self._flags, self._advance(self.at + 1)))
+
+    def caret(self) -> None:
+        kind = AssertionKind.LINE_START if "m" in self._flags else AssertionKind.TEXT_START
+        self._push(Assertion(kind, self._advance(self.at + 1)))
+
+    def dollar(self) -> None:
+        kind = AssertionKind.LINE_END if "m" in self._flags else AssertionKind.TEXT_END
+        self._push(Assertion(kind, self._advance(self.at + 1)))
+
+    def open_group(self) -> None:
+        start, outer = self.at, self._flags
+        opening = read_opening(self.text, start)
+        extent = self._advance(opening.end)
+        self._flags = (outer | opening.on) - opening.off
+        if not opening.opens:
+            self._push(FlagChange(opening.on, opening.off, extent))
+            return
+        if opening.captures:
+            self.names.append(opening.name or "")
+        number = len(self.names) if opening.captures else None
+        self._groups.append(_OpenGroup(start, opening, number, outer, opening.end))
+
+    def close_group(self) -> None:
+        if len(self._groups) == 1:
+            raise PatternError("unmatched `)`", self.at, self.at + 1, "write `\\)` for a parenthesis")
+        group = self._groups.pop()
+        body = group.body(self.at)
+        self.at += 1
+        self._flags = group.outer_flags
+        opening = group.opening
+        self._push(Group(body, group.number, opening.name, Extent(group.start, self.at), opening.on, opening.off))
+
+    def _repeat(self, count: Count, end: int, repetition: int | None) -> None:
+        """Apply a repetition that ends at an offset, or one character later if it is lazy."""
+        start, self._repetition = self.at, self.at
+        lazy = self.text.startswith("?", end)
+        end += lazy
+        if repetition is not None:
+            raise _nested(self.text, repetition, start, end)
+        parts = self._groups[-1].parts
+        index = next((i for i in reversed(range(len(parts))) if not isinstance(parts[i], FlagChange)), None)
+        if index is None:
+            raise _nothing_to_repeat(self.text[start:end], start, end)
+        operand = parts[index]
+        if isinstance(operand, Text) and len(operand.characters) > 1:
+            before, operand = self._split(operand)
+            parts.insert(index, before)
+            index += 1
+        extent = Extent(operand.extent.start, end)
+        parts[index] = Repeat(operand, *count, lazy != ("U" in self._flags), extent)
+        self.at = end
+
+    @staticmethod
+    def _split(text: Text) -> tuple[Text, Text]:
+        """A text without its last character, and that character."""
+        start, end = text.extent
+        before, last = text.characters[:-1], text.characters[-1]
+        return (
+            Text(before, text.folded and _may_have_cases(before), Extent(start, end - 1)),
+            Text(last, text.folded and _may_have_cases(last), Extent(end - 1, end)),
+        )
+
+    def backslash(self) -> None:
+        letter = self.text[self.at + 1 : self.at + 2]
+        if letter in _ESCAPED_ASSERTIONS:
+            self._push(Assertion(_ESCAPED_ASSERTIONS[letter], self._advance(self.at + 2)))
+        elif letter == "Q":
+            self._quotation()
+        elif (found := self._named_class(letter)) is not None:
+            self._push(found)
+        else:
+            code, end = read_escape(self.text, self.at)
+            self._literal(chr(code), end)
+
+    def _quotation(self) -> None:
+        r"""Read the characters between `\Q` and `\E`, or the end."""
+        start, closing = self.at + 2, self.text.find("\\E", self.at + 2)
+        end = len(self.text) if closing < 0 else closing
+        self.at = start
+        if start < end:
+            self._literal(self.text[start:end], end)
+        self.at = end if closing < 0 else end + 2
+
+    def _named_class(self, letter: str) -> PerlClass | UnicodeClass | None:
+        """The class of a backslash and a letter, within brackets or outside; None, and nothing read, otherwise."""
+        folded = "i" in self._flags
+        if letter and letter in "pP":
+            found, end = read_unicode_class(self.text, self.at)
+            return UnicodeClass(found.name, found.negated, folded, self._advance(end))
+        if letter and letter in "dDsSwW":
+            return PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
+        return None
+
+    def bracket(self) -> None:
+        start = self.at
+        negated = self.text.startswith("^", start + 1)
+        self.at += 1 + negated
+        members: list[Member] = []
+        # A closing bracket that stands first is a character like others.
+        while not (members and self.text.startswith("]", self.at)):
+            members.append(self._member(start))
+        self.at += 1
+        self._push(BracketClass(tuple(members), negated, Extent(start, self.at)))
+
+    def _member(self, opening: int) -> Member:
+        found = read_posix_class(self.text, self.at)
+        if found is not None:
+            (name, negated), end = found
+            return PosixClass(name, negated, "i" in self._flags, self._advance(end))
+        if self.text.startswith("\\", self.at):
+            named = self._named_class(self.text[self.at + 1 : self.at + 2])
+            if named is not None:
+                return named
+        start = self.at
+        first = self._bound(opening)
+        if not self.text.startswith("-", self.at) or self.text[self.at + 1 : self.at + 2] in ("]", ""):
+            return Character(first, self._folds(first), Extent(start, self.at))
+        self.at += 1
+        last = self._bound(opening)
+        if last < first:
+            cure = "write the lower character first, or `\\-` for a hyphen"
+            raise PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, cure)
+        return CharacterRange(first, last, "i" in self._flags, Extent(start, self.at))
+
+    def _bound(self, opening: int) -> str:
+        """One end of a range: a character as it stands, or escaped."""
+        if self.at == len(self.text):
+            raise PatternError(
+                "unclosed class", opening, opening + 1, "write `]` where it ends, or `\\[` for a bracket"
+            )
+        if self.text[self.at] != "\\":
+            self.at += 1
+            return self.text[self.at - 1]
+        code, self.at = read_escape(self.text, self.at, in_class=True)
+        return chr(code)
+
+
+_STEPS: Mapping[str, Callable[[_Parser], None]] = {
+    "(": _Parser.open_group,
+    ")": _Parser.close_group,
+    "|": _Parser.bar,
+    "[": _Parser.bracket,
+    "^": _Parser.caret,
+    "$": _Parser.dollar,
+    ".": _Parser.dot,
+    "\\": _Parser.backslash,
+}
+"""By the character that begins a construct: what reads it."""
+
+
+def _may_have_cases(characters: str) -> bool:
+    return any(each.isalpha() or not each.isascii() for each in characters)
+
+
+def _nested(text: str, repetition: int, start: int, end: int) -> PatternError:
+    operators = text[repetition:end]
+    if text[start] == "+":
+        cure = "leave out the `+`: RE2 never goes back, so a possessive quantifier changes nothing"
+        return PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, cure)
+    cure = "put what is repeated in a group: `(?:…)`"
+    return PatternError(f"invalid nested repetition `{operators}`", repetition, end, cure)
+
+
+def _nothing_to_repeat(operator: str, start: int, end: int) -> PatternError:
+    cure = f"write `.{operator}` for any text" if operator == "*" else f"write `\\{operator}` for the character itself"
+    return PatternError(f"nothing to repeat before `{operator}`", start, end, cure)

@@ -1,0 +1,183 @@
+r"""The tree of an expression as the program that RE2 reads: RE2 then finds what Go finds.
+
+Flags are part of the nodes, so that the program sets them only where they matter. RE2 knows an older Unicode than Go,
+and would fold fewer cases; it takes more than Go where what is repeated may match nothing, unless something stands
+in it that is true at any place; and it counts copies that are repeated no times.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple, TypeGuard, assert_never
+
+from tornado_proxy.goregex.classes import cases, characters
+from tornado_proxy.goregex.codepoints import bracketed
+from tornado_proxy.goregex.syntax import (
+    Alternation,
+    AnyCharacter,
+    AnyOf,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    Character,
+    CharacterRange,
+    FlagChange,
+    Group,
+    Member,
+    Node,
+    PerlClass,
+    PosixClass,
+    Repeat,
+    Sequence,
+    Text,
+    UnicodeClass,
+    fold,
+)
+from tornado_proxy.goregex.unicode_data import OTHER_CASE
+
+_SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
+_ASSERTIONS = {
+    AssertionKind.TEXT_START: r"\A",
+    AssertionKind.TEXT_END: r"\z",
+    AssertionKind.LINE_START: "(?m:^)",
+    AssertionKind.LINE_END: "(?m:$)",
+    AssertionKind.WORD_BOUNDARY: r"\b",
+    AssertionKind.NO_WORD_BOUNDARY: r"\B",
+}
+_COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+_SOMEWHERE = r"(?:\b|\B)"
+
+
+class _Printed(NamedTuple):
+    """The program of a node: whether it needs a group where it is repeated, or also where it stands in a sequence.
+
+    `nullable` is whether it may match nothing, `groups` how many groups capture within it.
+    """
+
+    program: str
+    is_atom: bool = True
+    is_alternation: bool = False
+    nullable: bool = False
+    groups: int = 0
+
+    @property
+    def atom(self) -> str:
+        """The program in a form that a repetition can follow."""
+        return self.program if self.is_atom else f"(?:{self.program})"
+
+    @property
+    def part(self) -> str:
+        """The program in a form that can stand in a sequence."""
+        return f"(?:{self.program})" if self.is_alternation else self.program
+
+
+_KnownAlike = Character | CharacterRange | PerlClass | PosixClass
+_NOTHING = _Printed("", is_atom=False, nullable=True)
+
+
+def print_program(tree: Node) -> str:
+    """The program of a tree."""
+    return fold(tree, _printed).program
+
+
+def _printed(node: Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node
+    match node:
+        case Text():
+            return _Printed(_literal(node), is_atom=node.folded or len(node.characters) == 1)
+        case BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
+            return _Printed(_class(node))
+        case Assertion():
+            return _Printed(_ASSERTIONS[node.kind], nullable=True)
+        case Group(number=None):
+            return below[0]
+        case Group():
+            body = below[0]
+            return _Printed(f"({body.program})", nullable=body.nullable, groups=body.groups + 1)
+        case Repeat():
+            return _repeated(node, below[0])
+        case Sequence():
+            program = "".join([each.part for each in below])
+            groups = sum([each.groups for each in below])
+            return _Printed(program, is_atom=False, nullable=all(each.nullable for each in below), groups=groups)
+        case Alternation():
+            program = "|".join([each.program for each in below])
+            groups = sum(each.groups for each in below)
+            return _Printed(program, False, True, any(each.nullable for each in below), groups)
+        case FlagChange():
+            return _NOTHING
+        case _:
+            assert_never(node)
+
+
+def _literal(node: Text) -> str:
+    if not node.folded:
+        return _SPECIAL.sub(_by_number, node.characters)
+    program = "".join(
+        bracketed(cases(each, folded=True)) if ord(each) in OTHER_CASE else _SPECIAL.sub(_by_number, each)
+        for each in node.characters
+    )
+    return f"(?i:{program})"
+
+
+def _by_number(found: re.Match[str]) -> str:
+    return f"\\x{{{ord(found[0]):x}}}"
+
+
+def _class(node: AnyOf) -> str:
+    """A class as RE2 reads it; by its code points where RE2 would know others."""
+    match node:
+        case AnyCharacter():
+            return "(?s:.)" if node.newline else "."
+        case PerlClass(folded=False):
+            return _perl(node)
+        case BracketClass():
+            members = [_member(each) for each in node.members if _is_known_alike(each)]
+            if len(members) == len(node.members):
+                return f"[{'^' * node.negated}{''.join(members)}]"
+            return _by_code_points(node)
+        case _:
+            return _by_code_points(node)
+
+
+@lru_cache  # 128 texts of classes; those of Unicode classes may be 20 KiB
+def _by_code_points(node: AnyOf) -> str:
+    return bracketed(characters(node))
+
+
+def _is_known_alike(member: Member) -> TypeGuard[_KnownAlike]:
+    """Whether RE2 knows the same characters of it."""
+    return not isinstance(member, UnicodeClass) and not member.folded
+
+
+def _member(member: _KnownAlike) -> str:
+    match member:
+        case Character():
+            return f"\\x{{{ord(member.character):x}}}"
+        case CharacterRange():
+            return f"\\x{{{ord(member.first):x}}}-\\x{{{ord(member.last):x}}}"
+        case PerlClass():
+            return _perl(member)
+        case _:
+            return f"[:{'^' * member.negated}{member.name}:]"
+
+
+def _perl(node: PerlClass) -> str:
+    return f"\\{node.letter.upper() if node.negated else node.letter}"
+
+
+def _repeated(node: Repeat, body: _Printed) -> _Printed:
+    least, most = node.least, node.most
+    if most == 0:  # of its groups, only their numbers matter
+        return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
+    operand = body.atom
+    if body.nullable and most != 1 and (isinstance(node.body, Repeat) or _is_plain_group(node.body)):
+        operand = f"(?:{body.part}{_SOMEWHERE})"
+    bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+    operator = _COUNTS.get((least, most), bounds)
+    nullable = least == 0 or body.nullable
+    return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
+
+
+def _is_plain_group(node: Node) -> bool:
+    return isinstance(node, Group) and node.number is None

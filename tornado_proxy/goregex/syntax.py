@@ -1,0 +1,251 @@
+"""The syntax tree of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
+
+
+class Extent(NamedTuple):
+    """A stretch of the expression's text: code-point offsets, the end excluded."""
+
+    start: int
+    end: int
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _node(kind: type[_Kind]) -> type[_Kind]:
+    """A kind of nodes: equal to none of another kind, compared and quoted without its extent."""
+    made: Any = kind
+    made.__eq__ = lambda node, other: type(node) is type(other) and _said(node) == _said(other)
+    made.__ne__ = object.__ne__
+    made.__hash__ = lambda node: hash((kind, *_said(node).values()))
+    made.__repr__ = lambda node: (
+        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _said(node).items())})"
+    )
+    return kind
+
+
+def _said(node: Any) -> dict[str, Any]:
+    """The parts of a node but its extent."""
+    return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
+
+
+class AssertionKind(Enum):
+    """A condition on the characters beside a gap, which reads none."""
+
+    TEXT_START = "text start"  # `^`, `\A`
+    TEXT_END = "text end"  # `$`, `\z`
+    LINE_START = "line start"  # `^` under `(?m)`
+    LINE_END = "line end"  # `$` under `(?m)`
+    WORD_BOUNDARY = "word boundary"  # `\b`
+    NO_WORD_BOUNDARY = "no word boundary"  # `\B`
+
+
+@_node
+class Text(NamedTuple):
+    """Characters in a row that stand for themselves; `folded` where their other cases match too.
+
+    One that is written otherwise than as itself is a text alone, so that a character's place is known by its index.
+    """
+
+    characters: str
+    folded: bool
+    extent: Extent
+
+    def apart(self) -> tuple[Text, ...]:
+        """Its characters, each as a text of its own."""
+        if len(self.characters) == 1:
+            return (self,)
+        places = enumerate(self.characters, self.extent.start)
+        return tuple(Text(each, self.folded, Extent(start, start + 1)) for start, each in places)
+
+
+@_node
+class Character(NamedTuple):
+    """One character within brackets, however written; `folded` where its other cases match too."""
+
+    character: str
+    folded: bool
+    extent: Extent
+
+
+@_node
+class CharacterRange(NamedTuple):
+    """`a-z` within brackets, both ends included."""
+
+    first: str
+    last: str
+    folded: bool
+    extent: Extent
+
+
+@_node
+class PerlClass(NamedTuple):
+    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` are negated."""
+
+    letter: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+@_node
+class PosixClass(NamedTuple):
+    """`[:alpha:]` or, negated, `[:^alpha:]`, within brackets."""
+
+    name: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+@_node
+class UnicodeClass(NamedTuple):
+    r"""`\pL`, `\p{Greek}` and, negated, `\PL`, `\P{Greek}`, `\p{^Greek}`, by its one official name."""
+
+    name: str
+    negated: bool
+    folded: bool
+    extent: Extent
+
+
+Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass
+"""What may stand within brackets."""
+
+
+@_node
+class BracketClass(NamedTuple):
+    """`[…]` or, negated, `[^…]`: one character, of any of its members or of none."""
+
+    members: tuple[Member, ...]
+    negated: bool
+    extent: Extent
+
+
+@_node
+class AnyCharacter(NamedTuple):
+    """`.`: any character; a line end too under `(?s)`."""
+
+    newline: bool
+    extent: Extent
+
+
+@_node
+class Assertion(NamedTuple):
+    r"""`^`, `$`, `\A`, `\z`, `\b` or `\B`."""
+
+    kind: AssertionKind
+    extent: Extent
+
+
+@_node
+class FlagChange(NamedTuple):
+    """`(?i)`: flags for the rest of the group it stands in."""
+
+    on: frozenset[str]
+    off: frozenset[str]
+    extent: Extent
+
+
+@_node
+class Group(NamedTuple):
+    """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; flags may be set for what it holds."""
+
+    body: Node
+    number: int | None
+    name: str | None
+    extent: Extent
+    on: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()
+
+
+@_node
+class Repeat(NamedTuple):
+    """`*`, `+`, `?`, `{n,m}`: `least` to `most` times, any number where that is None; `lazy` prefers fewer."""
+
+    body: Node
+    least: int
+    most: int | None
+    lazy: bool
+    extent: Extent
+
+
+@_node
+class Sequence(NamedTuple):
+    """One part after another; none: the empty expression."""
+
+    parts: tuple[Node, ...]
+    extent: Extent
+
+
+@_node
+class Alternation(NamedTuple):
+    """`a|b`: any of its branches."""
+
+    branches: tuple[Node, ...]
+    extent: Extent
+
+
+AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
+"""The nodes that read one character, of several."""
+
+Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
+
+
+def children(node: Node | Member) -> tuple[Node | Member, ...]:
+    """The nodes directly below one."""
+    match node:
+        case Group() | Repeat():
+            return (node.body,)
+        case Sequence():
+            return node.parts
+        case Alternation():
+            return node.branches
+        case BracketClass():
+            return node.members
+        case _:
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node | Member]:
+    """A node and all below it, in the order of the text."""
+    waiting: list[Node | Member] = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(reversed(children(found)))
+
+
+_Result = TypeVar("_Result")
+
+
+def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
+    """What `combine` makes of the whole tree, given each node with the results of the nodes directly below it.
+
+    Members of classes are left out. A tree may be deeper than Python's stack.
+    """
+    order: list[Node] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting.extend(_parts(node))
+    results: list[_Result] = []
+    for node in reversed(order):
+        count = len(_parts(node))
+        below = results[len(results) - count :]
+        del results[len(results) - count :]
+        results.append(combine(node, below))
+    return results[0]
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Sequence):
+        return node.parts
+    if isinstance(node, Group | Repeat):
+        return (node.body,)
+    return node.branches if isinstance(node, Alternation) else ()

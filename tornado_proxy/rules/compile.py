@@ -1,0 +1,165 @@
+"""Documents become rule sets: blocks of one target add up, every mistake becomes a diagnostic with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.matching import Pattern, compile_pattern
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety
+from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
+from tornado_proxy.lang.writing import name_text
+from tornado_proxy.rules.model import Compiled, Rewrite, RuleSet, RuleTest
+from tornado_proxy.rules.testing import compile_test
+from tornado_proxy.templates import plain
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.template import Template
+
+_Making = tuple[str, Dialect, str]
+"""All that pattern and template are made of: source, dialect, template."""
+
+CompileTemplate = Callable[[str, Mapping[str, int], int], Template]
+
+
+def _plain() -> CompileTemplate:
+    return plain.compile_template
+
+
+def _jinja() -> CompileTemplate:
+    from tornado_proxy.templates import jinja  # noqa: PLC0415 - Jinja2 is imported only where a file needs it
+
+    return jinja.compile_template
+
+
+def _go() -> CompileTemplate:
+    from tornado_proxy.templates import golang  # noqa: PLC0415 - only where a file needs it
+
+    return golang.compile_template
+
+
+_DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {
+    Dialect.PLAIN: _plain,
+    Dialect.JINJA: _jinja,
+    Dialect.GO: _go,
+}
+
+
+def compile_documents(documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None) -> Compiled:
+    """The rule sets of parsed files, given in their order; a statement with a mistake is left out of its set.
+
+    What rule sets that are known have compiled already is taken over from them: an edit costs what it changes.
+    """
+    targets: dict[str, _Target] = {}
+    diagnostics: list[Diagnostic] = []
+    for document in documents:
+        for block in document.blocks:
+            name = block.name.value
+            if name not in targets:
+                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)))
+            diagnostics.extend(targets[name].add(block))
+    return Compiled({name: target.rule_set() for name, target in targets.items()}, tuple(diagnostics))
+
+
+@dataclass(slots=True)
+class _Target:
+    """A rule set in the making; numbers count every rewrite, those with mistakes too, as their author counts them."""
+
+    name: str
+    known: RuleSet
+    number: int = 0
+    rewrites: list[Rewrite] = field(default_factory=list)
+    tests: list[RuleTest] = field(default_factory=list)
+    names: dict[str, Literal] = field(default_factory=dict)
+    made: Mapping[_Making, Rewrite] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made = {(each.pattern.text, each.dialect, each.template.text): each for each in self.known.rewrites}
+
+    def rule_set(self) -> RuleSet:
+        """What has been added so far, frozen."""
+        return RuleSet(self.name, tuple(self.rewrites), tuple(self.tests), self.known.first_match)
+
+    def add(self, block: TargetBlock) -> Iterator[Diagnostic]:
+        """Take in one more block; yields its mistakes."""
+        for statement in block.statements:
+            if isinstance(statement, RewriteStatement):
+                yield from self._add_rewrite(statement)
+            else:
+                yield from self._add_test(statement)
+
+    def _add_rewrite(self, statement: RewriteStatement) -> Iterator[Diagnostic]:
+        self.number += 1
+        if statement.name is not None:
+            yield from self._claim(statement.name)
+        compiled = self._compiled(statement)
+        if isinstance(compiled, Diagnostic):
+            yield compiled
+            return
+        name = statement.name.value if statement.name else None
+        pattern, template = compiled
+        self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
+
+    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | Diagnostic:
+        made = self.made.get((statement.source.value, statement.dialect, statement.template.value))
+        if made is not None:
+            return made.pattern, made.template
+        pattern = _compiled_source(statement.source)
+        if isinstance(pattern, Diagnostic):
+            return pattern
+        template = _compiled_template(statement, pattern)
+        return template if isinstance(template, Diagnostic) else (pattern, template)
+
+    def _claim(self, name: Literal) -> Iterator[Diagnostic]:
+        first = self.names.setdefault(name.value, name)
+        if first is not name:
+            yield Diagnostic(
+                "duplicate-name",
+                f"`{self.name}` has two rewrites named `{name.value}`",
+                name.span,
+                help="give one of them another name, or none",
+                notes=(Note("the first is here", first.span),),
+            )
+
+    def _add_test(self, statement: TestStatement) -> Iterator[Diagnostic]:
+        test = compile_test(statement)
+        if isinstance(test, RuleTest):
+            self.tests.append(test)
+        else:
+            yield from test
+
+
+def _compiled_source(source: Literal) -> Pattern | Diagnostic:
+    try:
+        return compile_pattern(source.value)
+    except PatternError as error:
+        return Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)
+
+
+def _compiled_template(statement: RewriteStatement, pattern: Pattern) -> Template | Diagnostic:
+    literal = statement.template
+    try:
+        return _DIALECTS[statement.dialect]()(literal.value, pattern.names, pattern.group_count)
+    except TemplateMistake as error:
+        return Diagnostic("bad-template", str(error), literal.at(error.offset, error.end), help=error.help)
+
+
+def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
+    """What is wrong with blocks of targets that the configuration does not name."""
+    for block in (block for document in documents for block in document.blocks):
+        if block.name.value not in names:
+            yield _unknown(block.name, names)
+
+
+def _unknown(name: Literal, names: Collection[str]) -> Diagnostic:
+    meant = did_you_mean(name.value, names)
+    cure = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
+    message = f"the configuration knows no target `{name.value}`"
+    return Diagnostic("unknown-target", message, name.span, cure, fixes=_fixes(name, meant))
+
+
+def _fixes(name: Literal, meant: str | None) -> tuple[Fix, ...]:
+    if meant is None:
+        return ()
+    return (Fix(f"call it `{meant}`", (Edit(name.span, name_text(Literal(meant, name.span))),), Safety.UNSAFE),)
