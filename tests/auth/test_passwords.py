@@ -118,3 +118,12 @@ def test_a_broken_hash_is_no_matter_of_doubt():
     """It is refused."""
     with pytest.raises(UnreadableHash):
         doubt("$2b$nonsense")
+
+
+def test_hashes_of_one_cost_are_known_as_such():
+    """The cost is that of the algorithm's parameters, whatever the salt and the spelling of the algorithm."""
+    bcrypts = [bcrypt.hashpw(b"x", bcrypt.gensalt(rounds)).decode() for rounds in (4, 4, 5)]
+    argon2s = [argon2.PasswordHasher(time_cost=cost, memory_cost=64).hash("x") for cost in (1, 1, 2)]
+    for texts in (bcrypts, argon2s):
+        first, second, third = (read_password(text).cost for text in texts)
+        assert (first == second, first == third) == (True, False)

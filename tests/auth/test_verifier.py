@@ -5,9 +5,9 @@ import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.auth.passwords import HashedPassword, read_password
-from tornado_proxy.auth.verifier import Verifier, VerifierLimits
+from tornado_proxy.auth.verifier import Claim, Verifier, VerifierLimits
 
-ANN = ("staff", "ann")
+ANN = Claim("staff", "ann")
 
 
 class Clock:
@@ -105,11 +105,11 @@ def test_a_failure_is_never_remembered():
 @pytest.mark.parametrize(
     ("who", "text", "offered"),
     [
-        (("staff", "ben"), "hash", "right"),
-        (("other", "ann"), "hash", "right"),
+        (Claim("staff", "ben"), "hash", "right"),
+        (Claim("other", "ann"), "hash", "right"),
         (ANN, "changed", "right"),
         (ANN, "hash", "wrong"),
-        (("staffa", "nn"), "hash", "right"),
+        (Claim("staffa", "nn"), "hash", "right"),
     ],
 )
 def test_what_is_remembered_is_good_for_nothing_else(who, text, offered):
@@ -130,7 +130,7 @@ def test_the_memory_is_bounded():
 
     async def body(verifier):
         for name in ("ann", "ben", "cat", "cat", "ben", "ann"):
-            await verifier.verify(("staff", name), slow.password, "right")
+            await verifier.verify(Claim("staff", name), slow.password, "right")
 
     _run(body, VerifierLimits(remembered=2))
     assert slow.checks == 4
@@ -166,48 +166,77 @@ def test_a_request_that_gives_up_takes_no_other_with_it():
     assert second is True
 
 
-def test_one_check_too_many_is_turned_away():
-    """Beyond those that run and those that may wait, a check is refused at once; afterwards there is room again."""
-    slow = Slow(waiting=True)
+@pytest.mark.parametrize(
+    ("limits", "right"),
+    [
+        ({"waiting": 3}, Claim("staff", "ann", "::2")),
+        ({"waiting_per_name": 3}, Claim("staff", "mallory", "::2")),
+        ({"waiting_per_address": 3}, Claim("staff", "ann", "::1")),
+    ],
+)
+def test_any_number_of_wrong_passwords_keep_no_right_one_waiting(limits, right):
+    """Too many checks turn the oldest away, of the name, the address or all, and the newest runs next."""
+    slow, order = Slow(waiting=True), []
+
+    def verify(text, offered):
+        order.append(offered)
+        return slow.password.matches(offered)
+
+    password = HashedPassword("hash", verify)
 
     async def body(verifier):
-        checks = [asyncio.ensure_future(verifier.verify(ANN, slow.password, f"wrong {n}")) for n in range(3)]
+        mallory = Claim("staff", "mallory", "::1")
+        wrong = [asyncio.ensure_future(verifier.verify(mallory, password, f"wrong {n}")) for n in range(300)]
         await asyncio.to_thread(slow.started.acquire)
-        with pytest.raises(AuthBusy):
-            await verifier.verify(ANN, slow.password, "right")
-        with pytest.raises(AuthBusy):
-            await verifier.pretend(("staff", "eve"), slow.password, "wrong")
+        check = asyncio.ensure_future(verifier.verify(right, password, "right"))
+        await asyncio.sleep(0)
         slow.go.set()
-        await asyncio.gather(*checks)
-        return await verifier.verify(ANN, slow.password, "right")
+        assert await check
+        return await asyncio.gather(*wrong, return_exceptions=True)
 
-    assert _run(body, VerifierLimits(threads=1, waiting=2))
+    results = _run(body, VerifierLimits(threads=1, **limits))
+    assert order == ["wrong 0", "right", "wrong 299", "wrong 298"]
+    assert [type(each) for each in results] == [bool, *[AuthBusy] * 297, bool, bool]
 
 
 def test_a_check_for_nobody_takes_as_long_and_is_forgotten():
-    """Somebody who is not listed costs a hash each time, even with a password that another one has."""
+    """A name that is not listed costs the others' hashes each time, even with a password that one of them has."""
     slow = Slow()
 
     async def body(verifier):
         for _ in range(3):
-            await verifier.pretend(("staff", "eve"), slow.password, "right")
-        await verifier.pretend(("staff", "eve"), read_password("right"), "right")
+            assert not await verifier.verify(Claim("staff", "eve"), None, "right", [slow.password])
+        assert not await verifier.verify(Claim("staff", "eve"), None, "right")
         return repr(verifier)
 
     assert _run(body) == "<Verifier, 0 running, 0 remembered>"
     assert slow.checks == 3
 
 
-def test_a_name_is_given_the_same_number_each_time():
-    """Which other's hash stands in for a name that is not listed never changes, as its own would not."""
+@pytest.mark.parametrize("password", [read_password("plain"), Slow().password])
+def test_a_wrong_password_costs_the_others_too(password):
+    """Where a password is wrong the hashes beside it are computed; a right one is answered at once."""
+    beside = Slow()
 
     async def body(verifier):
-        names = [("staff", f"user {number}") for number in range(50)]
-        first, second = ([verifier.pick(name, 3) for name in names] for _ in range(2))
-        assert first == second
-        return set(first)
+        return [await verifier.verify(ANN, password, each, [beside.password]) for each in ("wrong", "plain", "right")]
 
-    assert _run(body) == {0, 1, 2}
+    assert sorted(_run(body)) == [False, False, True]
+    assert beside.checks == 2
+
+
+def test_closing_drops_what_waits():
+    """What has not begun is turned away when the process ends."""
+    slow = Slow(waiting=True)
+
+    async def body(verifier):
+        checks = [asyncio.ensure_future(verifier.verify(ANN, slow.password, each)) for each in ("right", "wrong")]
+        await asyncio.to_thread(slow.started.acquire)
+        slow.go.set()
+        await verifier.close()
+        return await asyncio.gather(*checks, return_exceptions=True)
+
+    assert [type(each) for each in _run(body, VerifierLimits(threads=1))] == [bool, AuthBusy]
 
 
 def test_nothing_that_was_offered_is_kept():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tornado_proxy.auth.authenticator import Challenge
-from tornado_proxy.auth.passwords import Password, UnreadableHash, read_password
-from tornado_proxy.auth.verifier import Verifier
+from tornado_proxy.auth.passwords import HashedPassword, Password, UnreadableHash, read_password
+from tornado_proxy.auth.verifier import Claim, Verifier
 from tornado_proxy.config.model import BasicProvider, BasicUser, Settings
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
@@ -25,6 +25,8 @@ class BasicAuthenticator:
         self._name = provider.name
         self._challenge = challenge(provider.realm)
         self._passwords = {each: _password(each) for each in users}
+        hashed = [each for each in self._passwords.values() if isinstance(each, HashedPassword)]
+        self._by_cost = {each.cost: each for each in hashed}
         self._verifier = verifier
 
     async def authenticate(self, request: Request, guard: SignedIn) -> User | Challenge:
@@ -39,24 +41,23 @@ class BasicAuthenticator:
         objection = segment_objection(offered.user)
         if objection is not None:
             return self._refuse(f"the user's name {objection}")
-        return await self._verify(guard, offered)
-
-    async def _verify(self, guard: SignedIn, offered: BasicCredentials) -> User | Challenge:
-        who = (self._name, offered.user)
+        claim = Claim(self._name, offered.user, request.remote_address)
         listed = guard.find(offered.user)
-        if listed is None:
-            await self._pretend(guard, who, offered.password)
-            # Not the name: it may be a password that was typed into the wrong field.
-            return self._refuse("nobody of the name that was sent is listed")
-        if await self._verifier.verify(who, self._passwords[listed], offered.password):
-            return User(listed.user)
-        return self._refuse(f"the password of `{offered.user}` is wrong")
+        own = self._passwords[listed] if listed else None
+        if await self._verifier.verify(claim, own, offered.password, self._beside(own)):
+            return User(offered.user)
+        # The name only of one who is listed: else it may be a password that was typed into the wrong field.
+        return self._refuse(
+            f"the password of `{offered.user}` is wrong" if listed else "nobody of the name that was sent is listed"
+        )
 
-    async def _pretend(self, guard: SignedIn, who: tuple[str, str], offered: str) -> None:
-        """Take the time of one whom the guard lists, so that time does not tell who is listed."""
-        if guard.users:
-            other = guard.users[self._verifier.pick(who, len(guard.users))]
-            await self._verifier.pretend(who, self._passwords[other], offered)
+    def _beside(self, own: Password | None) -> Iterable[HashedPassword]:
+        """Hashes that cost, with one's own, as much as anybody's: one of each cost that the provider knows.
+
+        So time does not tell who is listed, nor whose password is plain.
+        """
+        cost = own.cost if isinstance(own, HashedPassword) else None
+        return (each for each in self._by_cost.values() if each.cost != cost)
 
     def _refuse(self, reason: str) -> Challenge:
         return Challenge(self._challenge, reason)

@@ -50,6 +50,11 @@ class HashedPassword:
     text: str = field(repr=False)
     _verify: Callable[[str, str], bool] = field(repr=False)
 
+    @property
+    def cost(self) -> str:
+        """What a check costs, equal for hashes that cost the same: the hash without its salt and its digest."""
+        return self.text.rsplit("$", 2)[0] if self.text.startswith("$argon2") else self.text[4:6]
+
     def matches(self, offered: str) -> bool:
         """Whether the hash is that of this password."""
         return self._verify(self.text, offered)

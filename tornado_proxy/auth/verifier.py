@@ -7,9 +7,10 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from tornado_proxy.auth.authenticator import AuthBusy
 from tornado_proxy.auth.passwords import HashedPassword, Password, PlainPassword
@@ -20,13 +21,46 @@ class VerifierLimits:
     """What hashing may take: one argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
-    waiting: int = 64  # checks beyond those that run; one more is turned away
+    waiting: int = 64  # checks beyond those that run
+    waiting_per_name: int = 8
+    waiting_per_address: int = 32  # which may be that of a proxy
     remembered: int = 4096  # successes
     remembered_for: float = 60.0  # seconds from the check
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who somebody says to be, and the address of the client."""
+
+    provider: str
+    name: str
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Hashes that wait to be computed, or are being."""
+
+    claim: Claim
+    password: HashedPassword | None
+    beside: tuple[HashedPassword, ...]
+    offered: str
+    result: asyncio.Future[bool]
+
+    def compute(self) -> bool:
+        """Whether the password is right; where it is not, the others are checked too, to no avail."""
+        if self.password is not None and self.password.matches(self.offered):
+            return True
+        for other in self.beside:
+            other.matches(self.offered)
+        return False
+
+
 class Verifier:
     """Checks passwords; one for a process, to be closed with it. All but the hashing happens on the event loop.
+
+    Of the checks that wait the newest runs next, and the oldest is turned away where there are too many for a name, an
+    address or the process. So a right password is not kept waiting by any number of wrong ones that came before.
 
     What is remembered is a digest under a key that nobody else has and that ends with the process: neither
     passwords nor anything that helps to guess them.
@@ -37,57 +71,80 @@ class Verifier:
         self._clock = clock
         self._key = secrets.token_bytes(32)
         self._executor = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="password")
-        self._running: dict[bytes, asyncio.Future[bool]] = {}
+        self._waiting: dict[bytes, _Check] = {}  # the newest last
+        self._running: dict[bytes, _Check] = {}
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
 
     def __repr__(self) -> str:
         return f"<Verifier, {len(self._running)} running, {len(self._right_until)} remembered>"
 
-    async def verify(self, who: tuple[str, str], password: Password, offered: str) -> bool:
-        """Whether a password is the one offered by `who`, a provider and a user's name; raises `AuthBusy`."""
-        if isinstance(password, PlainPassword):
-            return password.matches(offered)
-        # The hash is part of it: a password that was changed is asked for again.
-        digest = self._digest(*who, password.text, offered)
-        return self._is_remembered(digest) or await self._hashed(digest, password, offered)
+    async def verify(
+        self, claim: Claim, password: Password | None, offered: str, beside: Iterable[HashedPassword] = ()
+    ) -> bool:
+        """Whether a password is the one offered; None is nobody's. Raises `AuthBusy`.
 
-    async def pretend(self, who: tuple[str, str], password: Password, offered: str) -> None:
-        """Take as long as `verify` would with somebody else's password, to no avail; raises `AuthBusy`.
-
-        A success is not remembered: a quick second answer would tell that somebody has this password.
+        Where it is not, the hashes `beside` are computed too: the answer takes the same time for every claim for which
+        the own hash and these cost the same together.
         """
-        if isinstance(password, HashedPassword):
-            await self._hashed(self._digest("", *who, password.text, offered), password, offered, remember=False)
-
-    def pick(self, who: tuple[str, str], count: int) -> int:
-        """A number below `count`, always the same for the same name, that nobody else can foretell."""
-        return int.from_bytes(self._digest(*who)) % count
+        if isinstance(password, PlainPassword):
+            if password.matches(offered):
+                return True
+            password = None
+        hashes = tuple(beside)
+        if password is None and not hashes:
+            return False
+        # The hash is part of it: a password that was changed is asked for again.
+        digest = self._digest(claim.provider, claim.name, password.text if password else "", offered)
+        if self._is_remembered(digest):
+            return True
+        check = self._running.get(digest) or self._waiting.get(digest)
+        if check is None:
+            result = asyncio.get_running_loop().create_future()
+            check = self._waiting[digest] = _Check(claim, password, hashes, offered, result)
+            self._start()
+            self._make_room(claim)
+        # Several requests may wait for one check; that one of them gives up is nothing to the others.
+        return await asyncio.shield(check.result)
 
     async def close(self) -> None:
         """Let the checks that run end, and drop those that wait."""
-        await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
+        self._turn_away(list(self._waiting))
+        await asyncio.to_thread(self._executor.shutdown)
 
-    async def _hashed(self, digest: bytes, password: HashedPassword, offered: str, *, remember: bool = True) -> bool:
-        running = self._running.get(digest)
-        if running is None:
-            running = self._start(digest, password, offered)
-            running.add_done_callback(lambda done: self._ended(digest, done, remember=remember))
-        # Several requests may wait for one check; that one of them gives up is nothing to the others.
-        return await asyncio.shield(running)
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._limits.threads:
+            digest, check = self._waiting.popitem()
+            self._running[digest] = check
+            computed = asyncio.get_running_loop().run_in_executor(self._executor, check.compute)
+            computed.add_done_callback(partial(self._ended, digest))
 
-    def _start(self, digest: bytes, password: HashedPassword, offered: str) -> asyncio.Future[bool]:
-        if len(self._running) >= self._limits.threads + self._limits.waiting:
-            raise AuthBusy(f"{len(self._running)} passwords wait to be checked")
-        running = asyncio.get_running_loop().run_in_executor(self._executor, password.matches, offered)
-        self._running[digest] = running
-        return running
+    def _make_room(self, claim: Claim) -> None:
+        limits = self._limits
+        named = [digest for digest, each in self._waiting.items() if each.claim.name == claim.name]
+        self._turn_away(named[: max(0, len(named) - limits.waiting_per_name)])
+        near = [digest for digest, each in self._waiting.items() if each.claim.address == claim.address]
+        self._turn_away(near[: max(0, len(near) - limits.waiting_per_address)])
+        self._turn_away([*self._waiting][: max(0, len(self._waiting) - limits.waiting)])
 
-    def _ended(self, digest: bytes, done: asyncio.Future[bool], *, remember: bool) -> None:
-        del self._running[digest]
-        if remember and not done.cancelled() and done.exception() is None and done.result():
-            self._right_until[digest] = self._clock() + self._limits.remembered_for
-            if len(self._right_until) > self._limits.remembered:
-                self._right_until.popitem(last=False)
+    def _turn_away(self, digests: Iterable[bytes]) -> None:
+        for digest in digests:
+            self._waiting.pop(digest).result.set_exception(AuthBusy("too many passwords wait to be checked"))
+
+    def _ended(self, digest: bytes, computed: asyncio.Future[bool]) -> None:
+        check = self._running.pop(digest)
+        error = computed.exception()
+        if error is not None:
+            check.result.set_exception(error)
+        else:
+            check.result.set_result(computed.result())
+            if computed.result():
+                self._remember(digest)
+        self._start()
+
+    def _remember(self, digest: bytes) -> None:
+        self._right_until[digest] = self._clock() + self._limits.remembered_for
+        if len(self._right_until) > self._limits.remembered:
+            self._right_until.popitem(last=False)
 
     def _is_remembered(self, digest: bytes) -> bool:
         until = self._right_until.get(digest)
