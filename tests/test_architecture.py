@@ -28,7 +28,6 @@ TESTED_ELSEWHERE = {
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "tools/lsp/protocol.py": "tests/tools/lsp/test_connection.py",  # what crosses it goes between processes
-    "service/serving.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",
     "service/supervisor.py": "tests/end_to_end/test_workers.py",
     "service/worker.py": "tests/end_to_end/test_workers.py",

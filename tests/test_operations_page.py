@@ -21,13 +21,12 @@ UNITS = sorted((ROOT / "systemd").iterdir())
 def _metrics() -> dict[str, tuple[str, ...]]:
     """The metrics that are exposed, with their labels."""
     registry = CollectorRegistry()
-    RequestMetrics(registry)
     ReloadMetrics(registry, 1, 0.0)
+    kept = {collector._name: collector._labelnames for collector in registry._collector_to_names}
+    counted = {family.name: tuple(family._labelnames) for family in RequestMetrics().describe()}
     suffix = {"counter": "_total"}
-    made = registry._collector_to_names
-    named = {family.name + suffix.get(family.type, ""): family for family in registry.collect()}
-    labels = {collector._name: collector._labelnames for collector in made}
-    return {name: labels[family.name] for name, family in named.items()}
+    families = [*registry.collect(), *RequestMetrics().describe()]
+    return {each.name + suffix.get(each.type, ""): {**kept, **counted}[each.name] for each in families}
 
 
 def test_every_metric_is_documented_with_its_labels():

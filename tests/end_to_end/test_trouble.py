@@ -86,11 +86,11 @@ def test_a_bucket_that_hangs_holds_up_no_other(tmp_path):
         assert proxy.request("GET", "/first/a.txt").status == 200
 
 
-def test_a_missing_bucket_is_not_found(s3_endpoint, tmp_path):
-    """A bucket that does not exist is 404, and the log names it."""
+def test_a_missing_bucket_is_a_mistake_of_ours(s3_endpoint, tmp_path):
+    """A bucket that does not exist is 502, since no client can have asked for it, and the log names it."""
     with start_proxy(tmp_path, CONFIGURATION.format(name="no-such-bucket", endpoint=s3_endpoint)) as proxy:
-        assert proxy.request("GET", "/x").status == 404
-        assert proxy.request("GET", "/").status == 404
+        assert proxy.request("GET", "/x").status == 502
+        assert proxy.request("GET", "/").status == 502
     assert any("no-such-bucket" in line or "NoSuchBucket" in line for line in proxy.lines)
 
 

@@ -21,10 +21,10 @@ from tornado_proxy.service.logs import LogWriter
 SCRIPT = """
 import logging, sys
 from tornado_proxy.config.model import Log
-from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.service.logs import configure_logging, line_writer
 configure_logging(Log({level!r}, {form!r}))
 logging.getLogger("tornado_proxy").info("serving %s", "well")
-logging.getLogger("tornado_proxy.access").info("path=/a status=200")
+(line_writer() or str)("path=/a status=200")
 logging.getLogger("some.library").info("chatter")
 try:
     1 / 0
@@ -109,10 +109,11 @@ MANY = """
 import logging, os, sys
 from tornado_proxy.config.model import Log
 from tornado_proxy.service.threads import end_process
-from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.service.logs import configure_logging, line_writer
 configure_logging(Log())
+write = line_writer()
 for number in range({count}):
-    logging.getLogger("tornado_proxy.access").info("line %d", number)
+    write(f"line {{number}}")
 {end}
 """
 

@@ -20,7 +20,7 @@ from tornado_proxy.service.reload import Reloader, ReloadOutcome, reloader_view,
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
 from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 from tornado_proxy.telemetry.metrics import ReloadMetrics
-from tornado_proxy.telemetry.service_log import service_log
+from tornado_proxy.telemetry.service_log import log_service_events
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -279,7 +279,9 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     """After any edits, every view says alike whether the files on disk are in force."""
     scene = Story(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
     registry = CollectorRegistry()
-    bus = Bus([ReloadMetrics(registry, 1, 0.0), service_log])
+    bus = Bus()
+    ReloadMetrics(registry, 1, 0.0).listen(bus)
+    log_service_events(bus)
     scene.reloader = Reloader(
         (scene.reloader.in_force.sources, scene.reloader.in_force.loaded), scene.serving, scene.read, bus.emit
     )

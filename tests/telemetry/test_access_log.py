@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm, harmless, json_line, moment, quoted
-from tornado_proxy.telemetry.events import Refused, RequestRecord, Retired, Served
+from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
 
 TEXTS = st.text(st.characters(exclude_categories=[]))
 
@@ -139,10 +139,3 @@ def test_scripts_stay_readable(path):
 def test_a_json_line_reads_back(path):
     """Whatever the path, the JSON line gives it back."""
     assert json.loads(_path_line(path, LogForm.JSON))["path"] == path
-
-
-def test_other_events_write_nothing():
-    """Only answered requests have a line."""
-    lines = []
-    AccessLog(write=lines.append)(Retired(1))
-    assert lines == []

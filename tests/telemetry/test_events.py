@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tornado_proxy.telemetry.events import Bus, RequestRecord, Retired, Served
+from tornado_proxy.telemetry.events import Bus, RequestRecord, Restored, Retired, Served
 
 
 def test_an_event_cannot_be_changed():
@@ -29,8 +29,9 @@ def _broken(event):
 def test_every_listener_hears_in_order():
     """Listeners hear an event in the order in which they were added."""
     heard = []
-    bus = Bus([lambda event: heard.append(("first", event))])
-    bus.add(lambda event: heard.append(("second", event)))
+    bus = Bus()
+    bus.add(lambda event: heard.append(("first", event)), Retired)
+    bus.add(lambda event: heard.append(("second", event)), Retired, Restored)
     bus.emit(Retired(3))
     assert heard == [("first", Retired(3)), ("second", Retired(3))]
 
@@ -38,6 +39,18 @@ def test_every_listener_hears_in_order():
 def test_a_failing_listener_stops_no_other(caplog):
     """What a listener raises is logged, and the next one hears all the same."""
     heard = []
-    Bus([_broken, heard.append]).emit(Retired(3))
+    bus = Bus()
+    bus.add(_broken, Retired)
+    bus.add(heard.append, Retired)
+    bus.emit(Retired(3))
     assert heard == [Retired(3)]
     assert "a listener failed on `Retired`" in caplog.text
+
+
+def test_a_listener_hears_only_what_it_asked_for():
+    """An event of another kind does not reach it."""
+    heard = []
+    bus = Bus()
+    bus.add(heard.append, Restored)
+    bus.emit(Retired(3))
+    assert heard == []

@@ -14,6 +14,7 @@ from tornado_proxy.storage.errors import ObjectMissing
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import (
+    Bus,
     Failed,
     InFlight,
     Refused,
@@ -38,8 +39,11 @@ def registry():
 
 @pytest.fixture
 def requests(registry):
-    """The listener that counts requests."""
-    return RequestMetrics(registry)
+    """Emits events to what counts requests."""
+    bus, metrics = Bus(), RequestMetrics()
+    metrics.listen(bus)
+    registry.register(metrics)
+    return bus.emit
 
 
 def test_an_answer_is_counted_with_its_bytes_and_time(registry, requests):
@@ -92,8 +96,10 @@ def test_defects_and_requests_in_flight_are_shown(registry, requests):
 
 @pytest.fixture
 def reloads(registry):
-    """The listener that counts reloads, of a service started at 100 seconds."""
-    return ReloadMetrics(registry, 1, 100.0)
+    """Emits events to what counts reloads, of a service started at 100 seconds."""
+    bus = Bus()
+    ReloadMetrics(registry, 1, 100.0).listen(bus)
+    return bus.emit
 
 
 def _reload_values(registry) -> dict[str, float | None]:
@@ -249,3 +255,15 @@ def test_a_series_began_when_the_first_process_began_it():
     totals.take(2, _process(a=1))
     values = [each.value for metric in totals.collect() for each in metric.samples if each.name == "requests_created"]
     assert values == [began]
+
+
+def test_the_requests_of_processes_are_added_up(registry, requests):
+    """Numbers and histograms of two processes are one view."""
+    requests(Served(_asked(), 200, sent=7, received=0, seconds=0.5))
+    totals, sums = Totals(), CollectorRegistry()
+    sums.register(totals)
+    for process in (1, 2):
+        totals.take(process, pickle.loads(pickle.dumps(counts_of(registry))))
+    labels = {"target": "site", "method": "GET"}
+    assert sums.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 14
+    assert sums.get_sample_value("tornado_proxy_request_duration_seconds_bucket", {**labels, "le": "0.5"}) == 2

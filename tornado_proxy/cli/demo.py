@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import shlex
 import shutil
@@ -19,7 +18,7 @@ from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, rea
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import compile_sources
 from tornado_proxy.service.threads import end_process
@@ -62,7 +61,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     launch = Launch(sources, loaded, sockets, admin, read, announce=lambda *urls: print(_welcome(*urls), flush=True))
-    asyncio.run(_run(launch))
+    run_event_loop(_run(launch), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
 

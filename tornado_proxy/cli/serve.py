@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import os
 import sys
@@ -20,7 +19,7 @@ from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.serving import Serving, SingleProcess
+from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import CannotListen, Sockets, inherited_sockets, named, open_sockets
 from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
@@ -66,10 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.check:
             return ExitStatus.CLEAN
         try:
-            asyncio.run(_serve(start, _serving(start, arguments), reader, arguments))
+            assert start.loaded.settings is not None
+            supervisor = _supervisor(start, arguments)
+            run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
         except Unbuildable as error:
             _report(error.diagnostics, log)
-        except (CannotListen, CannotServe) as error:
+        except (CannotListen, CannotServe, NoEventLoop) as error:
             return _fail(str(error), log)
         else:
             return end_process(ExitStatus.CLEAN)
@@ -92,10 +93,20 @@ def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_St
         yield _Start(kept, compile_sources(kept), is_last_good=True)
 
 
-async def _serve(start: _Start, serving: Serving, reader: SourceReader, arguments: argparse.Namespace) -> None:
+def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
+    """The supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
+    if arguments.workers == 1:
+        return None
+    return Supervisor(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
+
+
+async def _serve(
+    start: _Start, supervisor: Supervisor | None, reader: SourceReader, arguments: argparse.Namespace
+) -> None:
     settings = start.loaded.settings
     assert settings is not None
     configure_logging(settings.log)
+    serving = supervisor or SingleProcess(start.loaded, name_generation=arguments.name_generation)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     launch = Launch(
@@ -109,12 +120,6 @@ async def _serve(start: _Start, serving: Serving, reader: SourceReader, argument
         from_last_good=start.is_last_good,
     )
     await run_process(launch, serving)
-
-
-def _serving(start: _Start, arguments: argparse.Namespace) -> Serving:
-    if arguments.workers > 1:
-        return Supervisor(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
-    return SingleProcess(start.loaded, name_generation=arguments.name_generation)
 
 
 def _count(text: str) -> int:

@@ -266,6 +266,9 @@ class Server(Listener):
     grace_period: Annotated[float, Duration(0, DAY)] = option(
         "How long running requests may take to finish when the service stops.", default=30.0
     )
+    event_loop: Literal["auto", "asyncio", "uvloop"] = option(
+        "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +316,7 @@ class Log:
         "The least severe level that is logged.", default="info"
     )
     format: Literal["text", "json"] = option("Lines for people or for programs.", default="text")
+    access: bool = option("Whether each request is logged.", default=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,22 +20,18 @@ ACCESS = "tornado_proxy.access"
 
 
 class _Text(logging.Formatter):
-    """`time level message`, with the lines of a traceback indented below; access lines pass unchanged."""
+    """`time level message`, with the lines of a traceback indented below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        if record.name == ACCESS:
-            return record.getMessage()
         line = f"{moment(record.created)} {record.levelname.lower()} {harmless(record.getMessage())}"
         traceback = self.formatException(record.exc_info).split("\n") if record.exc_info else []
         return "\n  ".join((line, *map(harmless, traceback)))
 
 
 class _Json(logging.Formatter):
-    """One object a line, with the record's `fields`; access lines pass unchanged."""
+    """One object a line, with the record's `fields`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        if record.name == ACCESS:
-            return record.getMessage()
         fields: Mapping[str, Field] = getattr(record, "fields", {})
         line = {"time": moment(record.created), "level": record.levelname.lower(), "message": record.getMessage()}
         traceback = {"traceback": self.formatException(record.exc_info)} if record.exc_info else {}
@@ -82,22 +78,22 @@ class Outlet(logging.Handler):
         super().__init__()
         self.setFormatter(formatter)
         self.addFilter(Shortages())
-        self._writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
+        self.writer = LogWriter(STANDARD_ERROR, lambda count: formatter.format(_lost(count)))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queues a record."""
         try:
-            self._writer.put(self.format(record))
+            self.writer.put(self.format(record))
         except Exception:  # noqa: BLE001 - as logging.Handler does: report it, and go on
             self.handleError(record)
 
     def flush(self) -> None:
         """Waits a little for unwritten lines; `logging.shutdown` calls this at the end."""
-        self._writer.drain(self.patience)
+        self.writer.drain(self.patience)
 
     def close(self) -> None:
         """Takes no more lines; flush first, as `logging.shutdown` does, or unwritten ones are lost."""
-        self._writer.close(0)
+        self.writer.close(0)
         super().close()
 
 
@@ -119,6 +115,17 @@ def configure_logging(log: Log) -> None:
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
 
 
+def line_writer() -> Callable[[str], None] | None:
+    """What writes complete lines of the access log; None if their level, `info`, is not logged.
+
+    A record of `logging` for each request would cost it more than making the line.
+    """
+    if not logging.getLogger(ACCESS).isEnabledFor(logging.INFO):
+        return None
+    outlets = [each for each in logging.getLogger().handlers if isinstance(each, Outlet)]
+    return outlets[0].writer.put if outlets else logging.getLogger(ACCESS).info
+
+
 def close_logging() -> logging.Logger:
     """Writes what waits and removes the handlers, so that no thread of theirs is left; returns the root logger."""
     flush_logging()
@@ -136,6 +143,7 @@ def flush_logging() -> None:
         handler.flush()
 
 
+GATHER = 0.02  # seconds between two writes
 ROOM = 4 * 1024 * 1024  # bytes of waiting lines: some 10,000 requests
 
 
@@ -158,6 +166,7 @@ class LogWriter:
         self._lost = 0  # lines dropped after those that wait
         self._writing = False
         self._closed = False
+        self._hurry = threading.Event()  # somebody waits for what is not written yet
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
@@ -180,6 +189,7 @@ class LogWriter:
 
     def drain(self, patience: float) -> bool:
         """Waits at most `patience` seconds until everything is written; returns whether it is."""
+        self._hurry.set()
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._writing, patience)
 
@@ -196,6 +206,9 @@ class LogWriter:
         while lines := self._next():
             for piece in _pieces(lines):
                 self._write(piece)
+            # Lines that come within this time are written together, and do not wake the thread one by one.
+            self._hurry.wait(GATHER)
+            self._hurry.clear()
 
     def _next(self) -> Sequence[bytes]:
         """Waits for lines, and returns all; empty at the end."""

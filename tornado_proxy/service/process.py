@@ -25,7 +25,7 @@ from tornado_proxy.service.threads import DetachedExecutor
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.metrics import ReloadMetrics
-from tornado_proxy.telemetry.service_log import service_log
+from tornado_proxy.telemetry.service_log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -69,7 +69,9 @@ class _Life:
         self._launch = launch
         self._serving = serving
         self._registry = CollectorRegistry()
-        bus = Bus([service_log, ReloadMetrics(self._registry, 1, time.time())])
+        bus = Bus()
+        log_service_events(bus)
+        ReloadMetrics(self._registry, 1, time.time()).listen(bus)
         self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.emit)
         self._from_last_good = launch.from_last_good
         self._stop = asyncio.Event()

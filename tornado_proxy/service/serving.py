@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import Server
 from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder
+from tornado_proxy.service.logs import line_writer
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.threads import in_background
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.events import Bus
+from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
-from tornado_proxy.telemetry.service_log import service_log
+from tornado_proxy.telemetry.service_log import log_service_events
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -61,6 +62,26 @@ class Serving(Protocol):
         ...
 
 
+def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
+    """Runs a coroutine on a new event loop; raises `NoEventLoop`."""
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if choice != "asyncio":
+        try:
+            import uvloop  # noqa: PLC0415 - not installed everywhere, and not wanted by everyone
+
+            factory = uvloop.new_event_loop
+        except ImportError as error:
+            if choice == "uvloop":
+                main.close()
+                raise NoEventLoop("`server.eventLoop` is `uvloop`, which is not installed") from error
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(main)
+
+
+class NoEventLoop(Exception):
+    """The configured event loop is not installed."""
+
+
 class SingleProcess:
     """Serving in this process; raises `Unbuildable`."""
 
@@ -70,7 +91,13 @@ class SingleProcess:
         self._inherited = False
         self._freezer = GcFreezer()
         self._registry = CollectorRegistry()
-        bus = Bus([service_log, AccessLog(LogForm(settings.log.format)), RequestMetrics(self._registry)])
+        bus = Bus()
+        log_service_events(bus)
+        if settings.log.access and (write := line_writer()):
+            bus.add(AccessLog(LogForm(settings.log.format), write), Served, Refused)
+        metrics = RequestMetrics()
+        metrics.listen(bus)
+        self._registry.register(metrics)
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)

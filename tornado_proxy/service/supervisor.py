@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -162,7 +163,7 @@ class Supervisor:
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded.settings, loaded.rule_sets)
         # After that: what boto3 reads to make a client is then in memory that all workers share.
-        self._fork_server = ForkServer(work_on)
+        self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
         self._sockets = Sockets((), "")
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}

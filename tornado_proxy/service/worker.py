@@ -15,9 +15,10 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tornado_proxy.service.logs import configure_logging
-from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import Sources, compile_sources
 from tornado_proxy.service.threads import end_process, in_background
@@ -120,12 +121,12 @@ class Channel:
             return
 
 
-def work_on(sockets: Sequence[socket.socket]) -> None:
+def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[socket.socket]) -> None:
     """The life of a worker's process; the first socket is its channel, the others are listening."""
     end, *listening = sockets
     for taken in listening:
         taken.setblocking(False)
-    asyncio.run(_work(end, listening))
+    run_event_loop(_work(end, listening), event_loop)
     end_process(0)
 
 

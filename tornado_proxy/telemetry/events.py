@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, get_args
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 
@@ -132,25 +133,23 @@ class InFlight:
 Event = Served | Refused | Failed | Reloaded | ReloadRefused | ReloadFailed | Restored | Retired | S3Called | InFlight
 
 
-EventListener = Callable[[Event], None]
-"""Gets every event; runs on the event loop, so it must not block."""
-
 _LOG = logging.getLogger(__name__)
 
 
 class Bus:
-    """The listeners, in order."""
+    """The listeners of each kind of event, in order."""
 
-    def __init__(self, listeners: Iterable[EventListener] = ()) -> None:
-        self._listeners = list(listeners)
+    def __init__(self) -> None:
+        self._listeners: dict[type[object], list[Callable[[Any], None]]] = {kind: [] for kind in get_args(Event)}
 
-    def add(self, listener: EventListener) -> None:
-        """Adds a listener for the events from now on."""
-        self._listeners.append(listener)
+    def add(self, listener: Callable[[Any], None], *kinds: type[Event]) -> None:
+        """Adds a listener for some kinds of events; it runs on the event loop, so it must not block."""
+        for kind in kinds:
+            self._listeners[kind].append(listener)
 
     def emit(self, event: Event) -> None:
-        """Hands an event to every listener; never raises."""
-        for listener in self._listeners:
+        """Hands an event to every listener of its kind; never raises."""
+        for listener in self._listeners[type(event)]:
             try:
                 listener(event)
             except Exception:  # noqa: BLE001 - a listener's defect must not stop the request or another listener

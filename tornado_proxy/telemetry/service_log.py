@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.telemetry.access_log import Field
-from tornado_proxy.telemetry.events import Event, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
+from tornado_proxy.telemetry.events import Bus, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -16,8 +17,16 @@ _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Sev
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-def service_log(event: Event) -> None:
-    """Logs the events of the service; those of requests go to the access log."""
+ServiceEvent = Failed | Reloaded | ReloadFailed | ReloadRefused | Restored | Retired
+
+
+def log_service_events(bus: Bus) -> None:
+    """Logs the events of the service on a bus; those of requests go to the access log."""
+    bus.add(service_log, *get_args(ServiceEvent))
+
+
+def service_log(event: ServiceEvent) -> None:
+    """Logs an event of the service."""
     match event:
         case Failed(request, error):
             _LOG.error("request `%s` failed", request.request_id, exc_info=error)
@@ -37,8 +46,6 @@ def service_log(event: Event) -> None:
             _LOG.info("the bad edit was reverted: generation %d is in force", generation)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
-        case _:
-            pass
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:

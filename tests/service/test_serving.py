@@ -1,0 +1,34 @@
+"""The event loop of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from tornado_proxy.service.serving import NoEventLoop, run_event_loop
+
+
+def _loop(choice: str) -> str:
+    found = []
+
+    async def main() -> None:
+        found.append(type(asyncio.get_running_loop()).__module__)
+
+    run_event_loop(main(), choice)
+    return found[0].split(".")[0]
+
+
+@pytest.mark.parametrize(("choice", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
+def test_the_event_loop_is_the_one_that_was_chosen(choice, loop):
+    """By itself it is uvloop, where that is installed."""
+    assert _loop(choice) == loop
+
+
+def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
+    """Unless uvloop is asked for by name."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert _loop("auto") == "asyncio"
+    with pytest.raises(NoEventLoop, match="not installed"):
+        _loop("uvloop")
