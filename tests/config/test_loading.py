@@ -77,14 +77,14 @@ def test_file_that_is_not_there_is_told(tmp_path):
     loaded = load(tmp_path / "none.yaml", {})
     (told,) = loaded.diagnostics
     assert (told.code, told.span) == ("unreadable-file", None)
-    assert told.message == f"cannot read `{tmp_path / 'none.yaml'}`: No such file or directory"
+    assert told.message == f"`{tmp_path / 'none.yaml'}` cannot be read: No such file or directory"
     assert (loaded.settings, loaded.source) == (None, None)
 
 
 def test_directory_is_no_file(tmp_path):
     """Neither is a directory read."""
     (told,) = load(tmp_path, {}).diagnostics
-    assert told.message.endswith("`: Is a directory")
+    assert told.message.endswith("cannot be read: Is a directory")
 
 
 def test_file_that_is_too_large_is_not_read_whole(write):
@@ -106,7 +106,7 @@ def test_a_pipe_that_is_to_be_read_again_is_refused(tmp_path):
     """A service would wait for it at the next edit."""
     os.mkfifo(tmp_path / "pipe")
     (mistake,) = read(tmp_path / "pipe", again=True).diagnostics
-    assert mistake.message == f"cannot read `{tmp_path}/pipe`: it is no regular file"
+    assert mistake.message == f"`{tmp_path}/pipe` cannot be read: it is not a regular file"
 
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))

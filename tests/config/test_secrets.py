@@ -139,7 +139,7 @@ def test_a_pipe_is_refused(tmp_path):
     """It could not be read again after an edit, and would be waited for."""
     os.mkfifo(tmp_path / "word")
     missing = _missing(Reference(path="word"), directory=tmp_path)
-    assert missing.message == "the file `word` cannot be read: it is no regular file"
+    assert missing.message == "the file `word` cannot be read: it is not a regular file"
 
 
 def test_large_file_is_refused(tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
-from tornado_proxy.lang.excerpt import render, visible
+from tornado_proxy.lang.excerpt import padded, render, visible, width
 from tornado_proxy.lang.source import SourceFile, Span
 
 CASES = sorted((Path(__file__).parent / "excerpts").glob("*.txt"))
@@ -91,3 +91,14 @@ def test_carets_stand_under_a_made_visible_character():
     """A stand-in takes the column that its caret points at."""
     lines = render(Diagnostic("code", "x", Span(SourceFile("a", "a\x07b"), 1, 2))).splitlines()
     assert lines[3:] == ["1 | a␇b", "  |  ^"]
+
+
+@pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("a\u200db", 2), ("é", 1)])
+def test_width_counts_columns_of_a_terminal(text, columns):
+    """East Asian characters take two columns, combining and invisible ones none."""
+    assert width(text) == columns
+
+
+def test_padding_counts_columns_too():
+    """A padded text takes as many columns as asked for."""
+    assert padded("日本", 6) == "日本  "

@@ -1,9 +1,10 @@
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from tornado_proxy.rules import RuleFileError, load
+from tornado_proxy.rules import RuleFileError, load, loading
 from tornado_proxy.rules.loading import LARGEST, RuleFile, compile_rule_files, load_rules, read_rule_files
 
 RULES = 'target site { rewrite `^/a$` -> "/b" }'
@@ -110,14 +111,35 @@ def test_a_pipe_among_rule_files_is_not_waited_for():
     """Nothing but a file is opened, unless it is named itself."""
     Path("r").mkdir()
     os.mkfifo("r/a.rules")
-    assert _messages("r") == ["`r/a.rules` cannot be read: it is no regular file"]
+    assert _messages("r") == ["`r/a.rules` cannot be read: it is not a regular file"]
 
 
 def test_a_file_that_is_too_large_is_not_read():
     """A device or a mistaken name must not fill the memory."""
     with Path("large.rules").open("wb") as file:
         file.truncate(LARGEST + 1)
-    assert _messages("large.rules") == [f"`large.rules` cannot be read: it is larger than {LARGEST} bytes"]
+    assert _messages("large.rules") == ["the rule files are larger than 8 MiB together, counted up to `large.rules`"]
+
+
+def test_files_of_a_set_are_counted_together(monkeypatch):
+    """Many small files could fill the memory as well."""
+    monkeypatch.setattr(loading, "LARGEST", 30)
+    _write("r/a.rules", "r/b.rules", text="target a {}\n")
+    assert _messages("r") == []
+    _write("r/c.rules", text="target c {}\n")
+    (message,) = _messages("r")
+    assert message.endswith("counted up to `r/c.rules`")
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\1", b"a", b'"', b" "])
+def test_memory_for_a_token_does_not_grow_with_it(byte):
+    """A megabyte of one character is a token, or a string without an end, and takes a few bytes each."""
+    data = b"target a {" + byte * 1_000_000
+    tracemalloc.start()
+    compile_rule_files([RuleFile("a.rules", data)])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 def test_a_special_file_that_is_named_is_read():
@@ -129,7 +151,7 @@ def test_a_special_file_that_is_to_be_read_again_is_not(tmp_path):
     """A service would wait for it at the next edit."""
     os.mkfifo("pipe.rules")
     (mistake,) = read_rule_files([Path("pipe.rules")], again=True).diagnostics
-    assert mistake.message == "`pipe.rules` cannot be read: it is no regular file"
+    assert mistake.message == "`pipe.rules` cannot be read: it is not a regular file"
 
 
 def test_a_directory_that_cannot_be_read_is_told(tmp_path):

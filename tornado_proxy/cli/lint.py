@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from tornado_proxy.cli.diagnostics import in_color
 from tornado_proxy.cli.progress import activity
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, errors
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import Report, lint
 from tornado_proxy.lint.phrases import counted

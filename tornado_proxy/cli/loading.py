@@ -21,9 +21,8 @@ from tornado_proxy.config.model import (
     Target,
 )
 from tornado_proxy.config.secrets import Secret, unresolved
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
+from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean, errors
 from tornado_proxy.lang.source import Span
-from tornado_proxy.lang.suggestion import did_you_mean
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files

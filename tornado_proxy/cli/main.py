@@ -11,7 +11,7 @@ from typing import NoReturn, Protocol, cast
 
 from tornado_proxy.cli import streams
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
     "serve": "serve the buckets that a configuration names",

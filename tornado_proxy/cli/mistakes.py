@@ -12,14 +12,15 @@ _RULES: Mapping[str, str] = {
     "outside-block": "A statement that belongs to no target.",
     "repeated-clause": "A clause of a test that stands twice.",
     "control-character": "A character that nobody can see, outside of strings.",
-    "not-utf-8": "A file in another encoding.",
+    "not-utf-8": "A file in another encoding, or that is not text.",
     "too-many-mistakes": "After 1000 mistakes the rest of the file is not read.",
     "bad-source": "A source that is not a regular expression in Go's syntax.",
     "bad-template": "A template that is none of its dialect, or names what does not exist.",
     "bad-test": "A test of a request that no client can make, or that the service refuses before it asks any rule.",
     "duplicate-name": "Two rewrites of a target have one name; a note shows the first.",
-    "unreadable-file": "A file that is missing, too large, or cannot be read.",
+    "unreadable-file": "A file that is missing or cannot be read.",
     "no-rule-files": "A place that does not exist, or holds no rule file.",
+    "rules-too-large": "The rule files have more than 8 MiB together.",
 }
 
 _CONFIGURATION: Mapping[str, str] = {

@@ -9,8 +9,7 @@ from tornado_proxy.config.context import Finding, ValidationContext
 from tornado_proxy.config.model import Resource, Target
 from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.redaction import enumeration
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _NO_WILDCARD = re.compile(r"[?\[{]")
 

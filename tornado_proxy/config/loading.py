@@ -54,7 +54,7 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
     try:
         content = read_file(Path(path), LARGEST, regular=again)
     except OSError as error:
-        return Loaded(None, (Diagnostic("unreadable-file", f"cannot read `{path}`: {error.strerror}"),))
+        return Loaded(None, (Diagnostic("unreadable-file", f"`{path}` cannot be read: {error.strerror}"),))
     try:
         return SourceFile(str(path), content.decode())
     except UnicodeDecodeError as error:

@@ -8,7 +8,6 @@ from typing import Any, TypedDict
 
 from lark import Token, Tree
 
-from tornado_proxy.lang.comments import Comments
 from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.source import SourceFile, Span
@@ -163,3 +162,43 @@ def _start(token: Token) -> int:
 
 def _end(token: Token) -> int:
     return token.end_pos or 0
+
+
+@dataclass(slots=True)
+class Comments:
+    """What is left of a file's comments while its nodes are built from first to last."""
+
+    source: SourceFile
+    tokens: list[Token]
+    _next: int = 0  # the first comment that has found no place yet
+    _end: int = 0  # where the last comment or node ended
+
+    def before(self, offset: int) -> tuple[Comment, ...]:
+        """All that are left and begin before an offset."""
+        return tuple(self._until(offset))
+
+    def behind(self, end: int) -> Comment | None:
+        """The one at the end of the line on which a node ends, if nothing else stands between; the node is done."""
+        self._end = end
+        if self._next == len(self.tokens):
+            return None
+        start = self.tokens[self._next].start_pos or 0
+        gap = self.source.text[end:start]
+        return None if gap.strip(" \t") else next(self._until(start + 1))
+
+    def blank_above(self, start: int) -> bool:
+        """Whether a blank line separates an offset from the comment or node that ended last."""
+        gap = self.source.text[self._end : start]
+        return gap.isspace() and gap.count("\n") > 1
+
+    def _until(self, offset: int) -> Iterator[Comment]:
+        while self._next < len(self.tokens):
+            token = self.tokens[self._next]
+            start = token.start_pos or 0
+            if start >= offset:
+                return
+            text = token.rstrip()
+            span = Span(self.source, start, start + len(text))
+            comment = Comment(text, span, self.blank_above(start))
+            self._next, self._end = self._next + 1, span.end
+            yield comment

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.lang.columns import width
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lang.source import Position, SourceFile, Span
 
@@ -149,3 +149,19 @@ def _on_screen(text: str, column: int) -> str:
         column += spaces
         shown.append(" " * spaces)
     return "".join(shown[:-1])
+
+
+def width(text: str) -> int:
+    """The columns that a text takes."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def padded(text: str, columns: int) -> str:
+    """A text with spaces behind it up to a number of columns."""
+    return text + " " * (columns - width(text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,4 +1,4 @@
-"""Names and strings: from the token as written to the text that is meant."""
+"""Names and strings: from the token as written to the text that is meant, and back."""
 
 from __future__ import annotations
 
@@ -115,3 +115,53 @@ def _cure(escape: str, inner: str) -> str:
 def _intended(inner: str) -> str:
     """The text for between backticks: a quote mark needs no escape there, and the rest stays."""
     return inner.replace('\\"', '"')
+
+
+_NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|-(?!>))*")
+# Controls, spaces that are not the space, marks that nobody sees; a fixed list, so that every Python prints the same.
+_INVISIBLE = re.compile(
+    r"[\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff]"
+)
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+_NOT_RAW = re.compile(r"[`\r]")
+
+
+def name_text(name: Literal) -> str:
+    """A name, bare or else quoted."""
+    return name.value if _NAME.fullmatch(name.value) else _quoted(name.value)
+
+
+def string_text(string: Literal) -> str:
+    """A string, between backticks or quotes."""
+    return f"`{string.value}`" if _is_raw(string) else _quoted(string.value)
+
+
+def _is_raw(string: Literal) -> bool:
+    if _NOT_RAW.search(string.value):
+        return False
+    needs_escapes = "\\" in string.value or '"' in string.value
+    return string.raw or (needs_escapes and not _INVISIBLE.search(string.value))
+
+
+def _quoted(value: str) -> str:
+    escaped = "".join(_ESCAPES.get(character, character) for character in value)
+    return f'"{_INVISIBLE.sub(_unicode_escape, escaped)}"'
+
+
+def _unicode_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found.group()):04x}"
+
+
+# One that begins otherwise may be meant as it stands: `/a/`.
+_DELIMITED = re.compile(r"/(?P<body>(?:\^|\\/).*)/(?P<flags>[dgimsuvy]*)", re.DOTALL)
+_MEANT = "ims"  # the others say how often to search, and how
+
+
+def undelimited(text: str) -> str | None:
+    """The same pattern as it is written here; None where there is nothing around it."""
+    found = _DELIMITED.fullmatch(text)
+    if found is None:
+        return None
+    flags = "".join(each for each in _MEANT if each in found["flags"])
+    body = found["body"].replace("\\/", "/")
+    return f"(?{flags}){body}" if flags else body

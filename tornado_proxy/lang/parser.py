@@ -10,10 +10,9 @@ from typing import Any
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
-from tornado_proxy.lang.building import Builder
-from tornado_proxy.lang.comments import Comments
+from tornado_proxy.lang.building import Builder, Comments
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.reading import Reading
+from tornado_proxy.lang.reading import Reading, Where
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document
 
@@ -45,9 +44,13 @@ def _tree(reading: Reading) -> Tree[Any]:
             reading.feed_all()
             return reading.end()
         except UnexpectedToken as error:
-            from tornado_proxy.lang.recovery.cures import recover  # noqa: PLC0415 - 10 ms that no good file needs
+            _recover(reading, error.token)
 
-            recover(reading, error.token)
+
+def _recover(reading: Reading, token: Token) -> None:
+    from tornado_proxy.lang.recovery.cures import recover  # noqa: PLC0415 - 10 ms that no good file needs
+
+    recover(reading, token)
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
@@ -70,3 +73,44 @@ def _strange(comment: Token) -> tuple[int, str] | None:
 
 def _offset(diagnostic: Diagnostic) -> int:
     return diagnostic.span.start if diagnostic.span else 0
+
+
+_OPEN = frozenset({"OPEN_STRING", "OPEN_RAW"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """The state of the parser at the end of a text.
+
+    `open` is the string or comment that the text breaks off in; `begun` are the tokens of the statement or first line
+    before it, without those of finished clauses; `accepts` names the terminals that would fit.
+    """
+
+    where: Where
+    accepts: frozenset[str]
+    begun: tuple[Token, ...] = ()
+    open: Token | None = None
+
+
+def unfinished(source: SourceFile, end: int) -> Unfinished:
+    """What a file leaves open at an offset, as if it ended there; mistakes before it are passed over."""
+    text = source.text[:end].encode(errors="replace").decode()
+    reading = Reading(source, text)
+    opened = _read(reading)
+    accepts = reading.accepts()
+    return Unfinished(reading.where(accepts), accepts, tuple(reading.begun()), opened)
+
+
+def _read(reading: Reading) -> Token | None:
+    """Read to the end; the result is what it breaks off in."""
+    while True:
+        try:
+            reading.feed_all()
+            break
+        except UnexpectedToken as error:
+            token = error.token
+            if token.type in _OPEN and token.end_pos == len(reading.text):
+                return Token.new_borrow_pos(token.type, token, token)
+            _recover(reading, token)
+    last = reading.comments[-1] if reading.comments else None
+    return last if last is not None and last.end_pos == len(reading.text) else None

@@ -13,18 +13,17 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tornado_proxy.lang.building import made_up
 from tornado_proxy.lang.diagnostic import Diagnostic, Note
-from tornado_proxy.lang.grammar import grammar_text
+from tornado_proxy.lang.grammar import grammar_text, kept_parser, written
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.lang.tables import kept_parser, written
 
 # What is no token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
-OPEN_STRING.-1 : /"[^\n]*/
-OPEN_RAW.-1    : /`[^`]*/
+OPEN_STRING.-1 : /"[^\n]*+/
+OPEN_RAW.-1    : /`[^`]*+/
 QUOTED.-1      : /'[^'\n]*'|[“”„][^“”"\n]*[“”"]/
-SEMICOLON.-1   : /;+/
-INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?![ \t\n])\s)+/
-BARE.-2        : /[^\s\x00-\x1f\x7f"`{}#;]+/
+SEMICOLON.-1   : /;++/
+INVISIBLE.-1   : /(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++|(?![ \t\n])\s)++/
+BARE.-2        : /[^\s\x00-\x1f\x7f"`{}#;]++/
 """
 
 # Known to the lexer in every context: a keyword is then never cut off the front of a longer word, and every mistake

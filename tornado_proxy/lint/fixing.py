@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, errors
+from tornado_proxy.lang.files import decode
 from tornado_proxy.lint.engine import Report
 from tornado_proxy.rules.loading import RuleFile
 

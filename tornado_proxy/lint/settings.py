@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Severity, did_you_mean
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.selection import ALL, Selection, UnknownWord, read_words
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Pattern, compile_pattern
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
+from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
-from tornado_proxy.lang.writing import name_text
 from tornado_proxy.rules.model import Compiled, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.testing import compile_test
 from tornado_proxy.templates import plain

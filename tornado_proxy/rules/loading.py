@@ -11,17 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.files import read_file
+from tornado_proxy.lang.files import FileTooLargeError, decode, read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 
-LARGEST = 64 * 1024 * 1024
-"""The most bytes that a rule file may have; a hundred times what 10,000 rewrites take."""
+LARGEST = 8 * 1024 * 1024
+"""The most bytes that all rule files of a set may have: ten times what 10,000 rewrites take.
+
+Compiling takes 80 to 280 bytes of memory for each byte, the most for files of nothing but comments.
+"""
 
 
 class RuleFileError(Exception):
@@ -104,6 +106,7 @@ def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = 
     """
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
+    left = LARGEST
     for place in places:
         span = named.get(place) if named else None
         mistakes: list[OSError] = []
@@ -111,12 +114,16 @@ def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = 
         if not found and not mistakes:
             diagnostics.append(_nothing_there(place, span))
         for path in found:
+            if str(path) in files:
+                continue
             try:
-                files.setdefault(
-                    str(path), RuleFile(str(path), read_file(path, LARGEST, regular=again or path != place))
-                )
+                files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != place))
+            except FileTooLargeError:
+                return Read((), (*diagnostics, _too_large(path, span)))
             except OSError as error:
                 mistakes.append(error)
+            else:
+                left -= len(files[str(path)].data)
         diagnostics.extend(_unreadable(error, place, span) for error in mistakes)
     return Read(tuple(files.values()), tuple(diagnostics))
 
@@ -144,6 +151,11 @@ def _folders(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[t
         if real not in seen:
             yield folder, names
         seen.add(real)
+
+
+def _too_large(path: Path, span: Span | None) -> Diagnostic:
+    message = f"the rule files are larger than {LARGEST // 1024**2} MiB together, counted up to `{path}`"
+    return Diagnostic("rules-too-large", message, span, "split the rules over several services, or shorten them")
 
 
 def _unreadable(error: OSError, place: Path, span: Span | None) -> Diagnostic:

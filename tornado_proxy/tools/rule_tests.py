@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tornado_proxy.goregex.matching import Captures, Pattern
-from tornado_proxy.lang.columns import width
-from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.lang.layout import group_lines
+from tornado_proxy.lang.excerpt import visible, width
+from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
 from tornado_proxy.rules.testing import TestOutcome, evaluate

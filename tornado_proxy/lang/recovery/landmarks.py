@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import did_you_mean
 
 STATEMENT_WORDS = ("rewrite", "test", "target")
 

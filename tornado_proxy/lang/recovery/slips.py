@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from lark import Token
 
-from tornado_proxy.lang.delimited import undelimited
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
+from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.reading import Reading, Where
 from tornado_proxy.lang.recovery.expectation import CLAUSES, KEYWORDS, shown
 from tornado_proxy.lang.recovery.landmarks import next_statement, next_statement_line
 from tornado_proxy.lang.recovery.trouble import Trouble
-from tornado_proxy.lang.suggestion import did_you_mean
 
 _ARROWS = {*("=>", "=", "==", "-->", "->>", "~>", "→", "⇒", ">", "-", ":", ":=", ",", "|"), *("to", "into", "becomes")}
 _QUOTES_HELP = 'a string stands between `"`, or between backticks, where a backslash stands for itself'

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from tornado_proxy.lang.diagnostic import Note
+from tornado_proxy.lang.diagnostic import Note, did_you_mean
 from tornado_proxy.lang.reading import Where
 from tornado_proxy.lang.recovery.expectation import CLAUSES, found
 from tornado_proxy.lang.recovery.landmarks import STATEMENT_WORDS, next_statement
 from tornado_proxy.lang.recovery.trouble import Trouble
-from tornado_proxy.lang.suggestion import did_you_mean
 
 _BLOCK_OPENS = re.compile(r"[\w-]+[ \t]+[^\s{}]+[ \t]*\{")
 _TO_BRACE = re.compile(r"[^\n#]*?\{")

@@ -38,8 +38,8 @@ from collections.abc import Iterator
 from tornado_proxy.goregex.language import guess
 from tornado_proxy.goregex.proofs import NoKey
 from tornado_proxy.goregex.syntax import Alternation, Node
-from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
+from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lint.anchors import open_end, open_start
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import shown

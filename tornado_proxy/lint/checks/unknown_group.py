@@ -36,8 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.goregex.matching import Pattern
-from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, did_you_mean
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.phrases import listed
 from tornado_proxy.lint.results import has_group

@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from tornado_proxy.goregex.budget import Budget
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, NoKey, shortest_key
-from tornado_proxy.lang.delimited import undelimited
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
+from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.rewording import inserted, reworded

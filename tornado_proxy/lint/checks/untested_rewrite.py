@@ -34,8 +34,8 @@ from collections.abc import Iterator
 
 from tornado_proxy.goregex.proofs import Covered, NoKey
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.tree import Literal, TestStatement
-from tornado_proxy.lang.writing import string_text
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules

@@ -33,8 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
-from tornado_proxy.lang.suggestion import did_you_mean
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, did_you_mean
 from tornado_proxy.lint.allowances import MISTAKES, Allowance, without
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject

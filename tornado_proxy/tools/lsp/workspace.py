@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tornado_proxy.lang.decoding import decode
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.files import decode
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.rules.loading import Read, read_rule_files, rule_files_by_folder
 
