@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.gateway.answer import Whole, file_headers, page, unchanged_headers
+from tornado_proxy.config.model import Actions, GetAction, PutAction
+from tornado_proxy.gateway.answer import Whole, file_headers, is_active, page, unchanged_headers
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
@@ -38,7 +39,7 @@ def test_a_page_is_a_whole_answer():
 
 def test_a_whole_file_has_every_header_that_is_known():
     """All that the object says is passed on, with the length, the digest and the promise of ranges."""
-    assert dict(file_headers(EVERYTHING)) == {
+    assert dict(file_headers(EVERYTHING, Actions())) == {
         "Content-Type": "text/plain",
         "Content-Length": "5",
         "Content-Encoding": "gzip",
@@ -46,6 +47,7 @@ def test_a_whole_file_has_every_header_that_is_known():
         "Content-Disposition": 'attachment; filename="a.txt"',
         "Content-Digest": DIGEST,
         "Accept-Ranges": "bytes",
+        "X-Content-Type-Options": "nosniff",
         "Cache-Control": "max-age=60",
         "Expires": "Fri, 01 May 2026 13:00:00 GMT",
         "ETag": '"e"',
@@ -55,16 +57,17 @@ def test_a_whole_file_has_every_header_that_is_known():
 
 def test_a_bare_object_has_a_type_and_a_length():
     """What is not known is left out, an empty file has its length, and no type is guessed."""
-    assert dict(file_headers(ObjectInfo(size=0))) == {
+    assert dict(file_headers(ObjectInfo(size=0), Actions())) == {
         "Content-Type": "application/octet-stream",
         "Content-Length": "0",
         "Accept-Ranges": "bytes",
+        "X-Content-Type-Options": "nosniff",
     }
 
 
 def test_a_part_says_which_and_has_no_content_digest():
     """A part has its own length and range; the digest is of the representation, not of the content."""
-    headers = dict(file_headers(EVERYTHING, ContentRange(1, 3, 5)))
+    headers = dict(file_headers(EVERYTHING, Actions(), ContentRange(1, 3, 5)))
     assert (headers["Content-Length"], headers["Content-Range"]) == ("3", "bytes 1-3/5")
     assert "Content-Digest" not in headers
     assert headers["Repr-Digest"] == DIGEST
@@ -88,5 +91,52 @@ def test_an_unchanged_file_has_what_keeps_a_copy_fresh():
 )
 def test_no_stored_text_breaks_the_head(disposition, sent):
     """A value with control characters is left out, one beyond ASCII is sent as UTF-8."""
-    headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition)))
+    headers = dict(file_headers(ObjectInfo(size=0, content_disposition=disposition), Actions()))
     assert headers.get("Content-Disposition") == sent
+
+
+@pytest.mark.parametrize(
+    ("content_type", "active"),
+    [
+        ("text/html", True),
+        ("Text/HTML ; charset=utf-8", True),
+        ("image/svg+xml", True),
+        ("application/xhtml+xml", True),
+        ("application/xml", True),
+        ("text/html,text/plain", True),
+        ("html", True),
+        ("text/plain", False),
+        ("image/png", False),
+        ("application/json", False),
+        ("text/javascript", False),
+    ],
+)
+def test_types_that_run_scripts_are_known(content_type, active):
+    """HTML and everything that is XML; a type that is ill-formed may be taken for HTML."""
+    assert is_active(content_type) == active
+
+
+@pytest.mark.parametrize(
+    ("choice", "uploads", "own", "sent"),
+    [
+        ("auto", False, None, None),
+        ("auto", True, None, "attachment"),
+        ("auto", True, "inline", "attachment"),
+        ("auto", True, 'Attachment; filename="a.html"', 'Attachment; filename="a.html"'),
+        ("inline", True, None, None),
+        ("attachment", False, None, "attachment"),
+    ],
+)
+def test_what_may_have_been_uploaded_is_saved(choice, uploads, own, sent):
+    """Where uploads are enabled HTML is an attachment, unless the configuration trusts those who upload."""
+    actions = Actions(get=GetAction(active_content=choice), put=PutAction(enabled=uploads))
+    info = ObjectInfo(1, content_type="text/html", content_disposition=own)
+    assert dict(file_headers(info, actions)).get("Content-Disposition") == sent
+
+
+def test_files_have_the_policy_of_their_target():
+    """A Content-Security-Policy is added where one is configured, and no type is guessed anywhere."""
+    plain, strict = Actions(), Actions(get=GetAction(content_security_policy="sandbox"))
+    headers = [dict(file_headers(ObjectInfo(1), actions)) for actions in (plain, strict)]
+    assert [each.get("Content-Security-Policy") for each in headers] == [None, "sandbox"]
+    assert [each["X-Content-Type-Options"] for each in headers] == ["nosniff", "nosniff"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from serving import part, serve
 
+from tornado_proxy.config.model import Actions
 from tornado_proxy.gateway.answer import file_headers
 from tornado_proxy.gateway.application import GENERATION, REQUEST_ID
 from tornado_proxy.routing import errors
@@ -27,7 +28,7 @@ def test_every_status_is_documented():
     assert answered | set(errors.STATUSES.values()) - unseen == STATUSES
 
 
-@pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), ContentRange(0, 0, 1))])
+@pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), Actions(), ContentRange(0, 0, 1))])
 def test_every_header_of_a_file_is_documented(name):
     """The page names each header that a file may have."""
     assert f"`{name}" in TEXT

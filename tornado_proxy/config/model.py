@@ -134,6 +134,17 @@ class GetAction:
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )
+    content_security_policy: Line | None = option(
+        "The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own.",
+        default=None,
+        group=_GET_CONFIG,
+    )
+    active_content: Literal["auto", "attachment", "inline"] = option(
+        "How browsers treat files that can run scripts, such as HTML and SVG: show them (`inline`) or save them"
+        " (`attachment`). `auto` is `attachment` where uploads are enabled, else `inline`.",
+        default="auto",
+        group=_GET_CONFIG,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tornado_proxy.config.model import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import format_date
 from tornado_proxy.semantics.digest import content_digest
@@ -15,6 +16,12 @@ from tornado_proxy.storage.store import ObjectInfo, Opened
 Headers = tuple[tuple[str, str], ...]
 
 DEFAULT_TYPE = "application/octet-stream"
+
+# The types of documents in which browsers run scripts (HTML, "navigating"); every `+xml` is one more.
+_ACTIVE = frozenset(
+    {"text/html", "text/xml", "application/xml", "text/xsl", "multipart/x-mixed-replace", "message/rfc822"}
+)
+_MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -46,8 +53,11 @@ def page(status: int, rendering: Rendering, headers: Headers = ()) -> Whole:
     return Whole(status, (*rendering.headers, *headers, length), rendering.body)
 
 
-def file_headers(info: ObjectInfo, part: ContentRange | None = None) -> Headers:
-    """Returns the headers of a 200, or of a 206 that carries a part (RFC 9110 15.3.7); nothing else of S3 shows."""
+def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None = None) -> Headers:
+    """Returns the headers of a 200, or of a 206 that carries a part (RFC 9110 15.3.7); nothing else of S3 shows.
+
+    What `actions` allow to be uploaded is not trusted to run in a browser.
+    """
     digest = content_digest(info.checksums, info.etag)
     described = "Content-Digest" if part is None else "Repr-Digest"
     return _sendable(
@@ -56,12 +66,29 @@ def file_headers(info: ObjectInfo, part: ContentRange | None = None) -> Headers:
         ("Content-Range", part.to_header() if part else None),
         ("Content-Encoding", info.content_encoding),
         ("Content-Language", info.content_language),
-        ("Content-Disposition", info.content_disposition),
+        ("Content-Disposition", _disposition(info, actions)),
+        ("Content-Security-Policy", actions.get.content_security_policy),
+        ("X-Content-Type-Options", "nosniff"),
         # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
         (described, digest),
         ("Accept-Ranges", "bytes"),
         *_validators(info),
     )
+
+
+def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
+    """Returns the object's own disposition, or `attachment` where a browser might run what was uploaded."""
+    own, choice = info.content_disposition, actions.get.active_content
+    saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
+    if not saved or not is_active(info.content_type or DEFAULT_TYPE) or (own or "").lower().startswith("attachment"):
+        return own
+    return "attachment"
+
+
+def is_active(content_type: str) -> bool:
+    """Whether a browser may run scripts in a document of a type; a type that is ill-formed may be taken for any."""
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
 
 
 def unchanged_headers(info: ObjectInfo | None) -> Headers:

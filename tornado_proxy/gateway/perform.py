@@ -58,16 +58,17 @@ async def perform(plan: Plan, context: RequestContext) -> Outcome:
 
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
+    actions = context.match.site.target.actions
     try:
         if context.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
-            return Whole(200, file_headers(await context.store.head(attempt.key, context.conditions)))
+            return Whole(200, file_headers(await context.store.head(attempt.key, context.conditions), actions))
         part = ByteRange.from_header(context.headers.get("Range"))
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
         return Whole(304, unchanged_headers(unchanged.info))
     sent = opened.content_range
-    return Streamed(206 if sent else 200, file_headers(opened.info, sent), opened)
+    return Streamed(206 if sent else 200, file_headers(opened.info, actions, sent), opened)
 
 
 async def _browse(attempt: Browse, context: RequestContext) -> Answer | None:
