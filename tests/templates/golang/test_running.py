@@ -1,5 +1,5 @@
 import pytest
-from go_programs import GO, budget
+from go_programs import budget
 
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.failures import ExecutionError
@@ -7,7 +7,7 @@ from tornado_proxy.templates.golang.running import Run
 
 
 def _run(**limits):
-    return Run({}, budget(**limits), GO)
+    return Run({}, budget(**limits))
 
 
 def test_what_is_written_counts_as_one_text():

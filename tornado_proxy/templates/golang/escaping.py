@@ -1,9 +1,8 @@
-"""Text made safe for HTML, JavaScript and URLs (text/template's funcs.go, net/url's QueryEscape)."""
+"""Text made safe for HTML and JavaScript (text/template's funcs.go)."""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import quote_plus
 
 from tornado_proxy.templates.golang.text import is_print
 
@@ -19,12 +18,12 @@ _HTML_SPECIAL = re.compile(b"[\\0\"'&<>]")
 _JS = {"\\": "\\\\", "'": "\\'", '"': '\\"', "<": "\\u003C", ">": "\\u003E", "&": "\\u0026", "=": "\\u003D"}
 
 
-def html(text: bytes) -> bytes:
+def escape_html(text: bytes) -> bytes:
     """template.HTMLEscapeString."""
     return _HTML_SPECIAL.sub(lambda match: _HTML[match[0]], text)
 
 
-def js(text: bytes) -> bytes:
+def escape_js(text: bytes) -> bytes:
     """template.JSEscapeString."""
     runes = text.decode("utf-8", "surrogateescape")
     return "".join(map(_js_rune, runes)).encode("utf-8", "surrogateescape")
@@ -39,8 +38,3 @@ def _js_rune(rune: str) -> str:
     if rune <= "\x7f" or "\udc80" <= rune <= "\udcff" or is_print(rune):
         return rune
     return f"\\u{ord(rune):04X}"
-
-
-def query(text: bytes) -> bytes:
-    """url.QueryEscape."""
-    return quote_plus(text, safe="~").encode()

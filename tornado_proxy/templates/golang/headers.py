@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from tornado_proxy.templates.golang.calling import STRING, budgeted, function
-from tornado_proxy.templates.golang.escaping import query
 from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import STRING_SLICE, Map, Slice, Type, string_slice
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -26,7 +26,7 @@ def _values(header: Map, name: bytes) -> Slice:
 def _encode(budget: Budget, values: Map) -> bytes:
     budget.spend(len(values) + sum(len(each) for name in values for each in (name, *values[name])) >> 2)
     pairs = ((name, value) for name in sorted(values) for value in values[name])
-    return b"&".join(query(name) + b"=" + query(value) for name, value in pairs)
+    return b"&".join(query_escape(name) + b"=" + query_escape(value) for name, value in pairs)
 
 
 CHANGES = "a template changes nothing of the request"

@@ -10,7 +10,6 @@ from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.values import Value
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
@@ -30,11 +29,10 @@ class Leaving(Enum):
 class Run:
     """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
 
-    __slots__ = ("budget", "depth", "frames", "helpers", "names", "out", "size", "templates", "values", "vocabulary")
+    __slots__ = ("budget", "depth", "frames", "helpers", "names", "out", "size", "templates", "values")
 
-    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget, vocabulary: Vocabulary) -> None:
+    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget) -> None:
         self.templates = self.helpers = templates
-        self.vocabulary = vocabulary
         self.budget = budget
         self.depth = 0
         self.frames = 0

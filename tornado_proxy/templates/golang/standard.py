@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tornado_proxy.templates.golang import comparison, escaping
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.comparison import eq, ge, gt, le, lt, ne
+from tornado_proxy.templates.golang.escaping import escape_html, escape_js
 from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.formatting import sprint, sprintln
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.printf import sprintf
 from tornado_proxy.templates.golang.specials import AND, OR
+from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
     Map,
@@ -101,23 +103,23 @@ STANDARD: Mapping[str, Function] = MappingProxyType(
     {
         "and": AND,
         "call": function(call, REFLECTED, rest=REFLECTED),
-        "eq": function(comparison.eq, REFLECTED, rest=REFLECTED),
-        "ge": function(comparison.ge, REFLECTED, REFLECTED),
-        "gt": function(comparison.gt, REFLECTED, REFLECTED),
-        "html": budgeted(lambda budget, *values: escaping.html(_text(values, budget)), rest=ANY),
+        "eq": function(eq, REFLECTED, rest=REFLECTED),
+        "ge": function(ge, REFLECTED, REFLECTED),
+        "gt": function(gt, REFLECTED, REFLECTED),
+        "html": budgeted(lambda budget, *values: escape_html(_text(values, budget)), rest=ANY),
         "index": function(index, REFLECTED, rest=REFLECTED),
-        "js": budgeted(lambda budget, *values: escaping.js(_text(values, budget)), rest=ANY),
-        "le": function(comparison.le, REFLECTED, REFLECTED),
+        "js": budgeted(lambda budget, *values: escape_js(_text(values, budget)), rest=ANY),
+        "le": function(le, REFLECTED, REFLECTED),
         "len": function(length, REFLECTED),
-        "lt": function(comparison.lt, REFLECTED, REFLECTED),
-        "ne": function(comparison.ne, REFLECTED, REFLECTED),
+        "lt": function(lt, REFLECTED, REFLECTED),
+        "ne": function(ne, REFLECTED, REFLECTED),
         "not": function(lambda value: not is_true(value), REFLECTED),
         "or": OR,
         "print": budgeted(_print, rest=ANY),
         "printf": budgeted(_printf, STRING, rest=ANY),
         "println": budgeted(_println, rest=ANY),
         "slice": function(slice_, REFLECTED, rest=REFLECTED),
-        "urlquery": budgeted(lambda budget, *values: escaping.query(_text(values, budget)), rest=ANY),
+        "urlquery": budgeted(lambda budget, *values: query_escape(_text(values, budget)), rest=ANY),
     }
 )
 """The functions by name."""

@@ -13,7 +13,7 @@ from tornado_proxy.templates.golang.checks import Known, check
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig import all as sprig
-from tornado_proxy.templates.golang.sprig.refused import REFUSED, TEMPLATE_OF_TEXT
+from tornado_proxy.templates.golang.sprig.refused import REFUSED
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
 from tornado_proxy.templates.golang.vocabulary import Vocabulary
@@ -55,7 +55,7 @@ class GoTemplate:
 @cache
 def vocabulary() -> Vocabulary:
     """The functions that rules may call."""
-    return Vocabulary({**STANDARD, **sprig.functions()}, {**REFUSED, **TEMPLATE_OF_TEXT})
+    return Vocabulary({**STANDARD, **sprig.functions()}, REFUSED)
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int) -> GoTemplate:

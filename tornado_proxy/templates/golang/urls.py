@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""
@@ -106,6 +106,11 @@ class Url:
 def escape(text: bytes, kept: bytes) -> bytes:
     """The text with every other byte than those kept as `%XX`."""
     return quote_from_bytes(text, safe=kept).encode()
+
+
+def query_escape(text: bytes) -> bytes:
+    """url.QueryEscape: a space is `+`."""
+    return quote_plus(text, safe="~").encode()
 
 
 def unescape(text: bytes, *, plus: bool = False) -> bytes:

@@ -29,8 +29,8 @@ urlJoin urlParse uuidv4 values without wrap wrapWith
 
 
 def test_every_function_of_sprig_is_there_or_refused():
-    """None is forgotten, and none is made up but Helm's `include`."""
-    assert set(functions()) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include"}
+    """None is forgotten, and none is made up but Helm's `include` and `tpl`."""
+    assert set(functions()) | set(REFUSED) == {*re.findall(r"\w+", SPRIG), "include", "tpl"}
 
 
 def test_sprig_s_slice_takes_the_place_of_go_s():

@@ -15,7 +15,7 @@ from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.sprig.versions import SUFFIXES, Version, compare, compare_pre, parse_version
 from tornado_proxy.templates.golang.text import runes
 
-_COST = 50  # reading a constraint is more work than other functions are
+_CONSTRAINT_COST = 50  # reading a constraint is more work than other functions are
 _OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
 _SPACE = rb"[\t\n\f\r ]"
 _NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
@@ -158,7 +158,7 @@ def _without_ranges(text: bytes) -> bytes:
 
 
 def _semver_compare(budget: Budget, constraint: bytes, version: bytes) -> bool:
-    budget.spend(_COST + len(constraint))
+    budget.spend(_CONSTRAINT_COST + len(constraint))
     alternatives = []
     for alternative in _without_ranges(constraint).split(b"||"):
         if not _ALL_OF.fullmatch(alternative):

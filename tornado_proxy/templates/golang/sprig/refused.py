@@ -40,9 +40,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "randInt": _CHANCE,
         "randNumeric": _CHANCE,
         "shuffle": _CHANCE,
+        "tpl": _TEMPLATE,
         "uuidv4": _CHANCE,
     }
 )
-
-TEMPLATE_OF_TEXT = {"tpl": _TEMPLATE}
-"""The function that Helm adds, which the product refuses, and only tests against Helm's vectors allow."""

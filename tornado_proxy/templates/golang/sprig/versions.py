@@ -28,7 +28,7 @@ from tornado_proxy.templates.golang.values import Struct, StructType, Uint64, Va
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
 """What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""
 
-_COST = 8  # reading a version is more work than other functions are
+_VERSION_COST = 8  # reading a version is more work than other functions are
 _LONGEST = len(str(MAX_UINT))
 _VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
 
@@ -109,8 +109,8 @@ def _no_literal(literal: Literal) -> Value:
     raise wrong_literal(literal, VERSION.name)
 
 
-def _parsed(budget: Budget, text: bytes) -> Version:
-    budget.spend(_COST + (len(text) >> 2))
+def _charged(budget: Budget, text: bytes) -> Version:
+    budget.spend(_VERSION_COST + (len(text) >> 2))
     return parse_version(text)
 
 
@@ -130,7 +130,7 @@ def _increased_patch(version: Version) -> Struct:
 
 def _set_suffix(field: str, mark: bytes) -> Callable[[Budget, Struct, bytes], Struct]:
     def change(budget: Budget, receiver: Struct, suffix: bytes) -> Struct:
-        if suffix and getattr(_parsed(budget, b"0.0.0" + mark + suffix), field) != suffix:
+        if suffix and getattr(_charged(budget, b"0.0.0" + mark + suffix), field) != suffix:
             raise ExecutionError(f"`{runes(suffix)}` cannot follow a version")
         return _written_anew(receiver.source, replace(receiver.source, **{field: suffix}))
 
@@ -175,5 +175,5 @@ VERSION = StructType(
 )
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {"semver": budgeted(lambda budget, text: Struct(VERSION, _parsed(budget, text)), STRING)}
+    {"semver": budgeted(lambda budget, text: Struct(VERSION, _charged(budget, text)), STRING)}
 )
