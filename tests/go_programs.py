@@ -10,20 +10,18 @@ import pytest
 from tornado_proxy.templates.data import TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.calling import ANY, STRING, special
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.calling import ANY, STRING, Vocabulary, special
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
 from tornado_proxy.templates.golang.parser import ROOT
 from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.request import RequestFacts
 from tornado_proxy.templates.golang.running import Evaluate, Run
-from tornado_proxy.templates.golang.sprig.all import functions
-from tornado_proxy.templates.golang.sprig.refused import REFUSED
+from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import INVALID, Nil, Struct, Value, from_json
-from tornado_proxy.templates.golang.view import GENERIC_USER, Facts, Groups, RequestFacts
+from tornado_proxy.templates.golang.view import GENERIC_USER, Facts, Groups
 from tornado_proxy.templates.golang.view import ROOT as DATA
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 
 def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:

@@ -14,12 +14,11 @@ from go_programs import GENEROUS, GO, TEMPLATE_OF_TEXT, json_value, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.limits import Budget
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig.all import functions
-from tornado_proxy.templates.golang.sprig.refused import REFUSED
+from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,7 @@ import re
 from tornado_proxy.goregex.matching import Pattern
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.references import group_number
-from tornado_proxy.templates.trimming import trimmed
+from tornado_proxy.templates.template import group_number, trimmed
 
 _ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
 _OPENING = re.compile(r"\{\{|\{%|\{#")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.results import has_group
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.references import group_number
+from tornado_proxy.templates.template import group_number
 
 # What cannot be meant otherwise, then what only is a slip where there is such a group; `$$` stands for a dollar.
 _IN_PLAIN = re.compile(

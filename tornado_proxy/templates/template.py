@@ -1,4 +1,4 @@
-"""The protocol of a compiled template, whatever its dialect."""
+"""What every dialect shares: the protocol of a template, references to groups, and what is trimmed off a key."""
 
 from __future__ import annotations
 
@@ -29,3 +29,26 @@ class Template(Protocol):
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """The text for one match, raising `RenderError`; line ends and outer spaces are handled by the dialect."""
         ...
+
+
+# From here on Go takes digits for a name.
+_LONGEST_NUMBER = 9
+
+
+def group_number(reference: str) -> int | None:
+    """The number that a reference is: digits without leading zeros; None where it is a name."""
+    if not (reference.isascii() and reference.isdecimal()) or len(reference) > _LONGEST_NUMBER:
+        return None
+    return int(reference) if reference[0] != "0" or reference == "0" else None
+
+
+GO_SPACES = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+)
+"""What Go's unicode.IsSpace holds for: White_Space, without the separators U+001C to U+001F that Python strips too."""
+
+
+def trimmed(text: str) -> str:
+    """A text without line ends, then without spaces at its ends, as s3-proxy does with strings.TrimSpace."""
+    return text.replace("\r\n", "").replace("\n", "").strip(GO_SPACES)

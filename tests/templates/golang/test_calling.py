@@ -1,11 +1,29 @@
 import pytest
+from go_programs import budget
 
-from tornado_proxy.templates.golang.calling import ANY, BOOL, FLOAT, INT, MAP, REFLECTED, STRING, function, ideal
-from tornado_proxy.templates.golang.constants import character, number
-from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.calling import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    MAP,
+    REFLECTED,
+    STRING,
+    Vocabulary,
+    budgeted,
+    call_method,
+    function,
+    ideal,
+    method_of,
+    read,
+)
+from tornado_proxy.templates.golang.limits import ExecutionError
+from tornado_proxy.templates.golang.literals import character, number
 from tornado_proxy.templates.golang.nodes import BoolLiteral, NilLiteral, NumberLiteral, StringLiteral
 from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
-from tornado_proxy.templates.golang.sprig.versions import VERSION
+from tornado_proxy.templates.golang.sprig.semver import VERSION
+from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Int64, Map, Nil, Struct, StructType, Type
 
 TEXT = StringLiteral(0, 0, b"a")
@@ -126,3 +144,90 @@ def test_a_function_counts_its_arguments():
     assert [two.accepts(count) for count in (1, 2, 3)] == [False, True, False]
     assert [more.accepts(count) for count in (0, 1, 5)] == [False, True, True]
     assert (more.parameter(0), more.parameter(4)) == (INT, STRING)
+
+
+PAIR = StructType(
+    "*x.Pair",
+    "ptr",
+    methods={
+        b"Sum": function(lambda receiver: sum(receiver.source)),
+        b"Times": budgeted(lambda budget, receiver, factor: receiver.source[0] * factor, INT),
+    },
+    getters={b"First": lambda source: source[0]},
+)
+VALUE = Struct(PAIR, (1, 2))
+HEADER = Type("x.Header", "map", methods={b"Size": function(len)}, refused={b"Add": "nothing grows"})
+
+
+def test_fields_and_methods_are_read_from_structs():
+    """A method without parameters is called at once."""
+    assert read(VALUE, b"First", budget()) == 1
+    assert read(VALUE, b"Sum", budget()) == 3
+
+
+def test_keys_and_methods_are_read_from_maps():
+    """A missing key is no value, and a method comes before a key of its name."""
+    value = Map({b"a": 1, b"Size": 5}, HEADER)
+    assert read(value, b"a", budget()) == 1
+    assert read(value, b"b", budget()) is INVALID
+    assert read(value, b"Size", budget()) == 2
+
+
+def test_what_is_read_from_no_value_is_no_value():
+    """So missing keys may be read from further."""
+    assert read(INVALID, b"a", budget()) is INVALID
+    assert method_of(INVALID, b"a") is None
+    assert method_of(None, b"a") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "message"),
+    [
+        (None, b"a", "`a` is read from nil"),
+        (Nil(PAIR), b"First", "`First` is read from nil"),
+        (VALUE, b"Second", "a `*x.Pair` has no field `Second`"),
+        (b"text", b"a", "a `string` has no field `a`"),
+        (Map({b"Add": 1}, HEADER), b"Add", "the member `Add` is refused: nothing grows"),
+        (VALUE, b"Times", "the method `Times` does not take 0 arguments"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error(value, name, message):
+    """It says what has no such field."""
+    with pytest.raises(ExecutionError) as caught:
+        read(value, name, budget())
+    assert str(caught.value) == message
+
+
+def test_a_method_gets_its_arguments_after_the_receiver():
+    """And accounts for its work if it wants to."""
+    left = budget(steps=10)
+    assert call_method(PAIR.methods[b"Times"], VALUE, b"Times", [5], left) == 5
+    assert left.left == 9
+
+
+VOCABULARY = Vocabulary(STANDARD, {"now": "it asks the clock"})
+DOT = "data is read with a dot before its name"
+
+
+def test_a_function_that_exists_is_no_mistake():
+    """Nothing is raised."""
+    VOCABULARY.check("printf", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "help"),
+    [
+        ("now", "the function `now` is refused: it asks the clock", None),
+        ("printff", "there is no function `printff`", "did you mean `printf`?"),
+        ("User", "there is no function `User`", f"did you mean `.User.Username`? {DOT}"),
+        ("key", "there is no function `key`", f"did you mean `.Key`? {DOT}"),
+        ("qqqqq", "there is no function `qqqqq`", None),
+        ("if", "the keyword `if` cannot stand here", None),
+    ],
+)
+def test_a_name_that_is_none_is_told_why(name, message, help):
+    """Refused with the reason, misspelled, or a keyword in the wrong place."""
+    with pytest.raises(TemplateMistake) as caught:
+        VOCABULARY.check(name, 7)
+    assert (str(caught.value), caught.value.help) == (message, help)
+    assert (caught.value.offset, caught.value.end) == (7, 7 + len(name))

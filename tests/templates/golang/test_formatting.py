@@ -1,8 +1,8 @@
 import pytest
 from go_programs import budget, failure, written
 
-from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.formatting import Printer, printed, shown, sprint, sprintln
+from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.sprig.dates import Duration, Month
 from tornado_proxy.templates.golang.values import (
     INVALID,

@@ -8,7 +8,7 @@ from go_programs import HELM, budget, json_value
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.template import compile_template, vocabulary
 
@@ -200,3 +200,12 @@ def test_hostile_templates_end_with_an_error(text):
     """Whatever multiplies work or memory is cut off."""
     with pytest.raises(LimitError):
         Program(text, HELM).execute(json_value("/a long key " * 8), Budget(Limits()))
+
+
+def test_a_failure_says_what_failed_once_that_is_known():
+    """The part of the template stands behind the fact."""
+    error = ExecutionError("there is nothing to compare with")
+    assert isinstance(error, RenderError)
+    assert str(error) == "there is nothing to compare with"
+    error.context = "eq .X"
+    assert str(error) == "there is nothing to compare with, in `eq .X`"

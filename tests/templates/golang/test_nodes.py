@@ -1,4 +1,4 @@
-from tornado_proxy.templates.golang.grammar import action_parser
+from tornado_proxy.templates.golang.actions import action_parser
 from tornado_proxy.templates.golang.nodes import Action, Command, FieldChain, Pipeline
 
 

@@ -5,6 +5,95 @@ from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Map
 
+DATA = {
+    "L": [10, 20, 30],
+    "E": [],
+    "M": {"b": 2, "a": 1},
+    "EM": {},
+    "N": None,
+    "S": "s",
+    "W": [[1, 2], [3]],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("a{{.S}}b", "asb"),
+        ("{{if .S}}y{{end}}{{if .E}}n{{else}}e{{end}}", "ye"),
+        ("{{if .E}}1{{else if .S}}2{{else}}3{{end}}", "2"),
+        ("{{with .S}}{{.}}{{end}}{{with .E}}x{{else}}{{.S}}{{end}}", "ss"),
+        ("{{with .E}}x{{else with .M}}{{.a}}{{end}}", "1"),
+        ("{{$x := 1}}{{if true}}{{$x := 2}}{{$x}}{{end}}{{$x}}", "21"),
+        ("{{$x := 1}}{{if true}}{{$x = 2}}{{end}}{{$x}}", "2"),
+        ("{{with $y := .S}}{{$y}}{{end}}", "s"),
+    ],
+)
+def test_branches_choose_by_truth(text, result):
+    """Variables end with the body that declares them; `with` sets dot where it is true."""
+    assert written(text, DATA) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{range .L}}{{.}},{{end}}", "10,20,30,"),
+        ("{{range $e := .L}}{{$e}}{{.}},{{end}}", "1010,2020,3030,"),
+        ("{{range $i, $e := .L}}{{$i}}={{$e}},{{end}}", "0=10,1=20,2=30,"),
+        ("{{range $k, $v := .M}}{{$k}}={{$v}},{{end}}", "a=1,b=2,"),
+        ("{{$x := 0}}{{range $x = .L}}{{end}}{{$x}}", "30"),
+        ("{{$i := 0}}{{$x := 0}}{{range $i, $x = .L}}{{end}}{{$i}}{{$x}}", "230"),
+        ("{{range .E}}x{{else}}{{.S}}{{end}}{{range .EM}}{{else}}m{{end}}", "sm"),
+        ("{{range .N}}x{{else}}n{{end}}{{range .Missing}}{{else}}m{{end}}", "nm"),
+        ("{{range 3}}{{.}}{{end}}{{range $i := 2}}{{$i}}{{end}}", "01201"),
+        ("{{range 0}}x{{else}}z{{end}}{{range -1}}x{{else}}n{{end}}", "zn"),
+        ('{{range int64 2}}{{printf "%T " .}}{{end}}', "int64 int64 "),
+        ("{{range .L}}{{if eq . 20}}{{continue}}{{end}}{{.}},{{end}}", "10,30,"),
+        ("{{range .L}}{{if eq . 20}}{{break}}{{end}}{{.}},{{end}}after", "10,after"),
+        ("{{range .W}}{{range .}}{{break}}{{end}}{{len .}}{{end}}", "21"),
+        ("{{range .W}}[{{range .}}{{if eq . 1}}{{continue}}{{end}}{{.}}{{end}}]{{end}}", "[2][3]"),
+        ("{{range .L}}{{$x := .}}{{end}}{{$x := 5}}{{$x}}", "5"),
+        ("{{range .L}}{{range $.E}}{{else}}{{break}}{{end}}{{.}}{{end}}", "102030"),
+        ("{{range .L}}{{range $.E}}{{else}}{{continue}}{{end}}{{.}}{{end}}", ""),
+        ("{{$x := 1}}{{range .L}}{{$x = .}}{{end}}{{$x}}", "30"),
+    ],
+)
+def test_ranges_visit_lists_maps_and_numbers(text, result):
+    """Maps in the order of their keys; a `break` in an `else` ends that range, a `continue` the one around it."""
+    assert written(text, DATA) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{range .S}}{{end}}", "a `range` cannot visit a `string`"),
+        ("{{range 1.5}}{{end}}", "a `range` cannot visit a `float64`"),
+        ("{{range true}}{{end}}", "a `range` cannot visit a `bool`"),
+        ("{{range $i, $e := 3}}{{end}}", "a `range` over a number takes one variable"),
+        ("{{range $x = .L}}{{end}}", "there is no variable `$x` yet, in `$x = .L`"),
+    ],
+)
+def test_what_cannot_be_visited_fails(text, message):
+    """And says what it is."""
+    assert failure(text, DATA) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ('{{define "a"}}[{{.}}]{{end}}{{template "a" .S}}{{template "a"}}', "[s][<no value>]"),
+        ('{{define "a"}}{{template "b" .}}{{end}}{{define "b"}}B{{.S}}{{end}}{{template "a" .}}', "Bs"),
+        ('{{define "a"}}{{$.S}}{{end}}{{template "a" .}}', "s"),
+        ('{{block "a" .S}}<{{.}}>{{end}}{{template "a" 1}}', "<s><1>"),
+        ('{{$x := 1}}{{define "a"}}{{$x := 2}}{{$x}}{{end}}{{template "a"}}{{$x}}', "21"),
+        ('{{template "a" $x := .S}}{{$x}}{{define "a"}}{{end}}', "s"),
+        ('{{range .L}}{{template "a" .}}{{end}}{{define "a"}}{{.}};{{end}}', "10;20;30;"),
+    ],
+)
+def test_templates_are_called_by_name(text, result):
+    """What they are handed is their dot and their `$`."""
+    assert written(text, DATA) == result
+
 
 def test_a_program_runs_any_number_of_times():
     """Nothing of one run is seen by the next."""

@@ -1,8 +1,8 @@
 import pytest
-from go_programs import budget
+from go_programs import GO, budget, failure, written
 
 from tornado_proxy.templates.errors import LimitError
-from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.running import Run
 
 
@@ -58,3 +58,29 @@ def test_what_a_template_writes_can_be_a_value():
     run.write(b"before")
     assert run.capture(lambda run, dot: run.write(dot), b"inside") == b"inside"
     assert (run.out, run.size) == ([b"before"], 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("and 1 0 2", "0"),
+        ("and 1 2", "2"),
+        ("and 0", "0"),
+        ("or 0 2 1", "2"),
+        ('or 0 ""', ""),
+        ("not (and true (or false true))", "false"),
+    ],
+)
+def test_and_and_or_give_the_argument_that_decides(call, result):
+    """Not a bool."""
+    assert written(f"{{{{ {call} }}}}", None, GO) == result
+
+
+def test_what_need_not_be_evaluated_is_not():
+    """Nor what it would declare."""
+    assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("there is no variable `$x` yet")
+
+
+def test_a_template_can_be_a_value():
+    """With its own variables, and its dot."""
+    assert written('{{$x := 1}}{{include "a" 5 | repeat 2}}{{$x}}{{define "a"}}{{$x := .}}{{$x}}{{end}}') == "551"

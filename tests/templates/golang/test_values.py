@@ -1,7 +1,7 @@
 import pytest
 from go_programs import json_value
 
-from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.sprig.dates import Month
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,

@@ -40,7 +40,7 @@ from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_any
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.references import group_number
+from tornado_proxy.templates.template import group_number
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

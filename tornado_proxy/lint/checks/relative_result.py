@@ -41,7 +41,7 @@ from tornado_proxy.lint.results import head, is_address
 from tornado_proxy.lint.rewording import inserted, reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.trimming import GO_SPACES
+from tornado_proxy.templates.template import GO_SPACES
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

@@ -45,7 +45,7 @@ from tornado_proxy.lint.rewording import reworded
 from tornado_proxy.lint.slips import slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.templates.references import group_number
+from tornado_proxy.templates.template import group_number
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

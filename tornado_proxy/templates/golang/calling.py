@@ -1,11 +1,14 @@
-"""Functions as templates call them: what their parameters take, of values and of literals (text/template's exec.go)."""
+"""Functions, methods and fields as templates use them: what parameters take, and what a name stands for (exec.go)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tornado_proxy.templates.golang.failures import ExecutionError
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.actions import KEYWORDS
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
 from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
@@ -16,6 +19,7 @@ from tornado_proxy.templates.golang.values import (
     Value,
     is_string_map,
     type_name,
+    type_of,
 )
 
 
@@ -174,3 +178,80 @@ BOOL = exactly(bool, "bool", _bool_literal)
 ANY = Parameter("interface {}", _convert_any, _any_literal)
 REFLECTED = Parameter("reflect.Value", lambda value: value, _reflected_literal)
 MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
+
+
+def read(receiver: Value, name: bytes, budget: Budget) -> Value:
+    """The field, the key, or the result of the method of that name; what is read from no value is no value."""
+    if type(receiver) is Struct:
+        getter = receiver.type.getters.get(name)
+        if getter is not None:
+            return getter(receiver.source)
+    elif receiver is INVALID:
+        return INVALID
+    method = method_of(receiver, name)
+    if method is not None:
+        return call_method(method, receiver, name, (), budget)
+    if receiver is None or isinstance(receiver, Nil):
+        raise ExecutionError(f"`{name.decode()}` is read from nil")
+    reason = type_of(receiver).refused.get(name)
+    if reason is not None:
+        raise ExecutionError(f"the member `{name.decode()}` is refused: {reason}")
+    if isinstance(receiver, Map):
+        return receiver.lookup(name)
+    raise ExecutionError(f"a `{type_of(receiver).name}` has no field `{name.decode()}`")
+
+
+def method_of(receiver: Value, name: bytes) -> Function | None:
+    """The method of that name; None where the receiver's type has none."""
+    if receiver is None or receiver is INVALID:
+        return None
+    method: Function | None = type_of(receiver).methods.get(name)
+    return method
+
+
+def call_method(method: Function, receiver: Value, name: bytes, arguments: Sequence[Value], budget: Budget) -> Value:
+    """The method's result for arguments that are converted already; their number is checked here."""
+    if not method.accepts(len(arguments)):
+        raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")
+    budget.spend(1 + (sum(len(each) for each in arguments if type(each) is bytes) >> 4))
+    result = method.call(budget, receiver, *arguments) if method.budgeted else method.call(receiver, *arguments)
+    if type(result) is bytes:
+        budget.spend(len(result) >> 4)
+    return result
+
+
+# What a rule's template reads, by the names that it has in other dialects.
+_DATA: Mapping[str, str] = {
+    "user": ".User.Username",
+    "username": ".User.Username",
+    "email": ".User.GetEmail",
+    "request": ".Request",
+    "target": ".Target",
+    "key": ".Key",
+    "groups": ".Groups",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The functions by name, and the names that are known and refused, each with the reason."""
+
+    functions: Mapping[str, Function]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, name: str, start: int) -> None:
+        """Raise `TemplateMistake` unless a function has that name."""
+        if name in self.functions:
+            return
+        end = start + len(name)
+        if name in self.refused:
+            raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
+        if name in KEYWORDS:
+            raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+        raise TemplateMistake(f"there is no function `{name}`", start, end, self._cure(name))
+
+    def _cure(self, name: str) -> str | None:
+        if name.casefold() in _DATA:
+            return f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
+        meant = difflib.get_close_matches(name, self.functions, n=1)
+        return f"did you mean `{meant[0]}`?" if meant else None

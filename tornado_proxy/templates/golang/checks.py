@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.golang.headers import HEADER, VALUES
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
@@ -30,9 +29,11 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.parser import Parsed
+from tornado_proxy.templates.golang.request import REQUEST, URL, USERINFO
 from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.urls import HEADER, VALUES
 from tornado_proxy.templates.golang.values import StructType, Type
-from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+from tornado_proxy.templates.golang.view import BUCKET, MOUNT, ROOT, TARGET, USERS
 
 # What of a struct's fields is a struct again, so that a path of fields can be followed.
 _INNER: Mapping[tuple[StructType, str], StructType] = {

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.floats import SHORTEST
-from tornado_proxy.templates.golang.layout import Layout
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.scalars import SHORTEST, Layout
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import (
     INVALID,

@@ -1,10 +1,10 @@
-"""How much work and memory one rendering may take, and what it has taken so far."""
+"""The limits of one rendering, what is left of them, and the error of one that fails."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tornado_proxy.templates.errors import LimitError
+from tornado_proxy.templates.errors import LimitError, RenderError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +56,15 @@ class Budget:
         """Check how deep templates call each other, or values hold each other."""
         if depth > self.limits.depth:
             raise LimitError(f"the template nests deeper than {self.limits.depth} levels")
+
+
+class ExecutionError(RenderError):
+    """What Go's Execute returns as an error; `context` is the part of the template that failed, once it is known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.context: str | None = None
+
+    def __str__(self) -> str:
+        return self.message if self.context is None else f"{self.message}, in `{self.context}`"

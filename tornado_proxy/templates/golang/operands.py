@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.templates.errors import LimitError
-from tornado_proxy.templates.golang.calling import Function, Parameter, ideal
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget, Limits
-from tornado_proxy.templates.golang.members import call_method, method_of, read
+from tornado_proxy.templates.golang.calling import Function, Parameter, call_method, ideal, method_of, read
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
 from tornado_proxy.templates.golang.nodes import (
     BoolLiteral,
     Chain,

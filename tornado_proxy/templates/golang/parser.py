@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import parse_action
+from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.nodes import (
     Action,
     Body,
@@ -30,7 +31,6 @@ from tornado_proxy.templates.golang.nodes import (
 )
 from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
 from tornado_proxy.templates.golang.text import go_string, trim_space
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
 
 ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""

@@ -1,16 +1,244 @@
-"""A template ready to run: parsed and compiled once, executed over any data, any number of times, in any thread."""
+"""Templates compiled to closures (the walk functions of text/template's exec.go), and executed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.formatting import printed
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.nodes import (
+    Body,
+    Branch,
+    Call,
+    Chain,
+    Expression,
+    FieldChain,
+    Node,
+    Operand,
+    Output,
+    Pipeline,
+    Range,
+    Text,
+    Variable,
+)
 from tornado_proxy.templates.golang.operands import CertainFailure, Operands
 from tornado_proxy.templates.golang.parser import ROOT, Parsed, parse
-from tornado_proxy.templates.golang.running import Execute, Run
-from tornado_proxy.templates.golang.statements import Statements
-from tornado_proxy.templates.golang.values import INVALID, Value
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
+from tornado_proxy.templates.golang.running import Evaluate, Execute, Leaving, Run
+from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Value, is_true, type_name
+
+
+class Statements:
+    """Compiles the bodies of one template and of those defined in it."""
+
+    def __init__(self, operands: Operands, templates: Mapping[bytes, Body]) -> None:
+        self._operands = operands
+        self._templates = templates
+
+    def template(self, body: Body) -> Execute:
+        """What runs the body of a template, and accounts for that."""
+        execute_body, cost, frames = self.body(body), 1 + weight(body), 3 + height(body)
+
+        def execute(run: Run, dot: Value) -> None:
+            run.budget.spend(cost)
+            run.enter(frames)
+            execute_body(run, dot)
+            run.frames -= frames
+
+        return execute
+
+    def body(self, body: Body) -> Execute:
+        """What runs each node in order, until one leaves a `range`."""
+        nodes = [self._node(node) for node in body]
+        if len(nodes) == 1:
+            return nodes[0]
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            for node in nodes:
+                leaving = node(run, dot)
+                if leaving is not None:
+                    return leaving
+            return None
+
+        return execute
+
+    def _node(self, node: Node) -> Execute:
+        match node:
+            case Text():
+                return _text(node.value)
+            case Output():
+                return self._output(node)
+            case Branch():
+                return self._branch(node)
+            case Range():
+                return self._range(node)
+            case Call():
+                return self._call(node)
+            case _:
+                leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
+                return lambda _run, _dot: leaving
+
+    def _pipeline(self, node: Output | Branch | Range) -> Evaluate:
+        return self._operands.pipeline(node.pipeline, node.base)
+
+    def _output(self, node: Output) -> Execute:
+        evaluate, silent = self._pipeline(node), bool(node.pipeline.variables)
+
+        def execute(run: Run, dot: Value) -> None:
+            value = evaluate(run, dot)
+            if not silent:
+                run.write(value if type(value) is bytes else printed(value, run.budget))
+
+        return execute
+
+    def _branch(self, node: Branch) -> Execute:
+        evaluate, sets_dot = self._pipeline(node), node.sets_dot
+        body, otherwise = self.body(node.body), self.body(node.otherwise)
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            mark = len(run.names)
+            value = evaluate(run, dot)
+            leaving = body(run, value if sets_dot else dot) if is_true(value) else otherwise(run, dot)
+            run.forget(mark)
+            return leaving
+
+        return execute
+
+    def _range(self, node: Range) -> Execute:
+        evaluate = self._pipeline(node)
+        body, otherwise = self.body(node.body), self.body(node.otherwise)
+        names, assigns = node.pipeline.variables, node.pipeline.assigns
+        cost = 1 + weight(node.body)
+
+        def set_variables(run: Run, index: Value, element: Value) -> None:
+            # One variable takes the element, two take index and element.
+            pair = (index, element)[-len(names) :] if names else ()
+            if assigns:
+                for name, value in zip(names, pair, strict=True):
+                    run.assign(name, value)
+            elif names:
+                run.values[-len(names) :] = pair
+
+        def loop(run: Run, items: Iterable[tuple[Value, Value]]) -> bool:
+            """Whether there was an iteration."""
+            mark = len(run.names)
+            ran = False
+            for index, element in items:
+                ran = True
+                run.budget.spend(cost)
+                set_variables(run, index, element)
+                leaving = body(run, element)
+                run.forget(mark)
+                if leaving is Leaving.BREAK:
+                    break
+            return ran
+
+        def execute(run: Run, dot: Value) -> Leaving | None:
+            mark = len(run.names)
+            ran = loop(run, iterated(evaluate(run, dot), len(names), run.budget))
+            leaving = None if ran else otherwise(run, dot)
+            run.forget(mark)
+            # Go's `break` in an `else` ends this range, not the one around it.
+            return None if leaving is Leaving.BREAK else leaving
+
+        return execute
+
+    def _call(self, node: Call) -> Execute:
+        pipeline = node.pipeline
+        evaluate = _no_value if pipeline is None else self._operands.pipeline(pipeline, node.base)
+        name = node.name
+        if name not in self._templates:
+            place = Expression(node.start, node.end)
+            message = f"there is no template `{name.decode('utf-8', 'replace')}`"
+            return _always(self._operands.failing(message, place, node.base))
+
+        def execute(run: Run, dot: Value) -> None:
+            run.invoke(run.templates[name], evaluate(run, dot))
+
+        return execute
+
+
+def weight(body: Body) -> int:
+    """How many steps it takes to run a body once, loops and calls in it counted as none: they count themselves."""
+    return sum(map(_node_weight, body))
+
+
+def _node_weight(node: Node) -> int:
+    match node:
+        case Branch() | Range():
+            return 1 + _operand_weight(node.pipeline) + weight(node.body) + weight(node.otherwise)
+        case Output() | Call(pipeline=Pipeline()):
+            return 1 + _operand_weight(node.pipeline)
+    return 1
+
+
+def _operand_weight(operand: Operand | None) -> int:
+    match operand:
+        case Pipeline():
+            return sum(_operand_weight(each) for command in operand.commands for each in command.operands)
+        case Chain():
+            return len(operand.fields) + _operand_weight(operand.operand)
+        case FieldChain():
+            return len(operand.names)
+        case Variable():
+            return 1 + len(operand.fields)
+    return 1
+
+
+def height(body: Body) -> int:
+    """How many calls of Python it takes at most to come to the innermost part of a body."""
+    return 1 + max(map(_node_height, body), default=0)
+
+
+def _node_height(node: Node) -> int:
+    match node:
+        case Branch() | Range():
+            return 2 + max(_operand_height(node.pipeline), height(node.body), height(node.otherwise))
+        case Output() | Call(pipeline=Pipeline()):
+            return 1 + _operand_height(node.pipeline)
+    return 2
+
+
+def _operand_height(operand: Operand | None) -> int:
+    match operand:
+        case Pipeline():
+            return 4 + max(_operand_height(each) for command in operand.commands for each in command.operands)
+        case Chain():
+            return 2 + _operand_height(operand.operand)
+    return 3
+
+
+def _text(text: bytes) -> Execute:
+    def execute(run: Run, _dot: Value) -> None:
+        run.write(text)
+
+    return execute
+
+
+def _no_value(_run: Run, _dot: Value) -> Value:
+    return INVALID
+
+
+def _always(fail: Evaluate) -> Execute:
+    def execute(run: Run, dot: Value) -> None:
+        fail(run, dot)
+
+    return execute
+
+
+def iterated(value: Value, variables: int, budget: Budget) -> Iterable[tuple[Value, Value]]:
+    """What a `range` over a value visits: index or key, and element."""
+    if isinstance(value, Slice | Map):
+        budget.items(len(value))
+        return sorted(value.items()) if isinstance(value, Map) else enumerate(list(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        if variables > 1:
+            raise ExecutionError("a `range` over a number takes one variable")
+        of = type(value)
+        return ((INVALID, of(number)) for number in range(value))
+    if value is INVALID or value is None:
+        return ()
+    raise ExecutionError(f"a `range` cannot visit a `{type_name(value)}`")
 
 
 class Program:

@@ -1,15 +1,16 @@
-"""The state of one rendering: what was written, which variables there are, what may still be spent."""
+"""The state of one rendering, and the functions that need it: `and`, `or`, `include`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias
 
 from tornado_proxy.templates.errors import LimitError
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget
-from tornado_proxy.templates.golang.values import Value
+from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, special
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.values import INVALID, Value, is_true
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
@@ -110,3 +111,43 @@ Follow: TypeAlias = Callable[[Run, Value, Value], Value]
 
 Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
 """A body closure: writes to the run."""
+
+
+def _and(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+    """The first argument that is not true, or the last; what follows is not evaluated."""
+    value: Value = INVALID
+    for evaluate in arguments:
+        value = evaluate(run, dot)
+        if not is_true(value):
+            break
+    return value
+
+
+def _or(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+    """The first argument that is true, or the last; what follows is not evaluated."""
+    value: Value = INVALID
+    for evaluate in arguments:
+        value = evaluate(run, dot)
+        if is_true(value):
+            break
+    return value
+
+
+def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+    """What a template defined beside the outermost one writes, as a value."""
+    name, data = [evaluate(run, dot) for evaluate in arguments]
+    body = run.helpers.get(name)
+    if body is None:
+        raise ExecutionError(f"there is no template `{runes(name)}`")
+    templates = run.templates
+    run.templates = run.helpers
+    text = run.capture(body, INVALID if data is None else data)
+    run.templates = templates
+    return text
+
+
+AND = special(_and, REFLECTED, rest=REFLECTED)
+OR = special(_or, REFLECTED, rest=REFLECTED)
+
+INCLUDE = special(_include, STRING, ANY)
+"""What Helm adds to sprig: a template's text as a value."""

@@ -9,15 +9,14 @@ from functools import cache
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
+from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
 from tornado_proxy.templates.golang.limits import Budget, Limits
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig import all as sprig
-from tornado_proxy.templates.golang.sprig.refused import REFUSED
+from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
-from tornado_proxy.templates.golang.vocabulary import Vocabulary
-from tornado_proxy.templates.trimming import trimmed
+from tornado_proxy.templates.template import trimmed
 
 LIMITS = Limits()
 """What one rendering of a rule's template may take."""
@@ -55,7 +54,7 @@ class GoTemplate:
 @cache
 def vocabulary() -> Vocabulary:
     """The functions that rules may call."""
-    return Vocabulary({**STANDARD, **sprig.functions()}, REFUSED)
+    return Vocabulary({**STANDARD, **functions()}, REFUSED)
 
 
 def compile_template(text: str, names: Mapping[str, int], group_count: int) -> GoTemplate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from tornado_proxy.templates.trimming import GO_SPACES
+from tornado_proxy.templates.template import GO_SPACES
 
 # What `surrogateescape` makes of a byte that is no UTF-8: Go sees such a byte as one U+FFFD.
 _INVALID = re.compile("[\ud800-\udfff]")

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
 from tornado_proxy.templates.golang.text import go_string
 
 Value: TypeAlias = Any

@@ -1,4 +1,4 @@
-"""The filters of templates, those of Jinja2 that a key may need, each paid for by what it reads and makes.
+"""The filters and tests of templates, those of Jinja2 that a key may need, each charged for what it reads and makes.
 
 Not among them: what is random or depends on the time or the place, what makes markup, what is for pages of text
 (`indent`, `wordwrap`), and what reaches for attributes by names made at rendering (`attr`, `groupby`).
@@ -7,15 +7,14 @@ Not among them: what is random or depends on the time or the place, what makes m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from jinja2 import filters, pass_context
+from jinja2 import filters, pass_context, tests
 from jinja2.runtime import Context
 
 from tornado_proxy.templates.errors import RenderError
-from tornado_proxy.templates.jinja import sizes
-from tornado_proxy.templates.jinja.budget import budget_of
-from tornado_proxy.templates.jinja.texts import written
+from tornado_proxy.templates.jinja.limits import Size, budget_of, formatted_with, joined, padded, replaced, written
+from tornado_proxy.templates.jinja.views import Nobody
 
 Filter = Callable[..., Any]
 
@@ -96,7 +95,7 @@ def _chosen(*, keep: bool) -> Filter:
     return filtered
 
 
-def _paid(function: Filter, size: sizes.Size | None) -> Filter:
+def _paid(function: Filter, size: Size | None) -> Filter:
     """A filter that pays for what it reads, and for what it makes: before, where the size can be told."""
 
     @pass_context
@@ -152,12 +151,42 @@ FILTERS: Mapping[str, Filter] = {
     **{name: _paid(_of_text(method), None) for name, method in _TEXT.items()},
     **{name: _paid(_of_value(function), None) for name, function in _VALUES.items()},
     **{name: _paid(_with_environment(function), None) for name, function in _ASKING.items()},
-    "center": _paid(_of_text(lambda text, width=80: text.center(width)), sizes.padded),
-    "format": _paid(_of_text(lambda text, *values, **named: text % (named or values)), sizes.formatted_with),
-    "join": _paid(_of_value(_join), sizes.joined),
-    "replace": _paid(_of_text(_replace), sizes.replaced),
+    "center": _paid(_of_text(lambda text, width=80: text.center(width)), padded),
+    "format": _paid(_of_text(lambda text, *values, **named: text % (named or values)), formatted_with),
+    "join": _paid(_of_value(_join), joined),
+    "replace": _paid(_of_text(_replace), replaced),
     "map": _paid(_map, None),
     "reject": _paid(_chosen(keep=False), None),
     "select": _paid(_chosen(keep=True), None),
 }
 """Every filter that a template may name."""
+
+
+Test = Callable[..., Any]
+
+_NAMES = (
+    *("boolean", "defined", "false", "float", "integer", "mapping", "number", "string", "true", "undefined"),
+    *("divisibleby", "even", "lower", "odd", "upper"),
+    *("==", "eq", "equalto", "!=", "ne", "<", "lt", "lessthan", "<=", "le", ">", "gt", "greaterthan", ">=", "ge", "in"),
+)
+
+
+def _is_none(value: object) -> bool:
+    """Whether a value is none; so is the user where nobody is signed in."""
+    return value is None or isinstance(value, Nobody)
+
+
+def _paid_test(test: Test) -> Test:
+    @pass_context
+    def tested(context: Context, value: Any, *args: Any) -> Any:
+        budget_of(context).read(value, args)
+        return test(value, *args)
+
+    return tested
+
+
+TESTS: Mapping[str, Test] = {
+    **{name: _paid_test(cast("Test", tests.TESTS[name])) for name in _NAMES},
+    "none": _paid_test(_is_none),
+}
+"""Every test that a template may name."""

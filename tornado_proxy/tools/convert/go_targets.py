@@ -33,7 +33,7 @@ from tornado_proxy.templates.golang.nodes import (
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.scanner import Plain, scan
 from tornado_proxy.templates.golang.template import vocabulary
-from tornado_proxy.templates.trimming import GO_SPACES
+from tornado_proxy.templates.template import GO_SPACES
 from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet
 from tornado_proxy.tools.convert.sources import Here, Unproved
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
-from tornado_proxy.templates.references import group_number
+from tornado_proxy.templates.template import group_number
 from tornado_proxy.tools.convert.proofs import Captures
 from tornado_proxy.tools.convert.sources import Here, Unproved
 

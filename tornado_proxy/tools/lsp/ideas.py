@@ -120,7 +120,7 @@ def _after(dialect: Dialect, groups: str, found: re.Match[str], names: Iterable[
 
 
 def _jinja_statements() -> Iterable[str]:
-    from tornado_proxy.templates.jinja.wording import CLOSED, STATEMENTS  # noqa: PLC0415 - Jinja2 again
+    from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS  # noqa: PLC0415 - Jinja2 again
 
     return (*STATEMENTS, *(f"end{name}" for name in CLOSED))
 
@@ -132,7 +132,7 @@ def _jinja_filters() -> Iterable[str]:
 
 
 def _jinja_tests() -> Iterable[str]:
-    from tornado_proxy.templates.jinja.tests import TESTS  # noqa: PLC0415 - the same
+    from tornado_proxy.templates.jinja.filters import TESTS  # noqa: PLC0415 - the same
 
     return sorted(TESTS)
 

@@ -1,7 +1,8 @@
 import base64
+import hashlib
 
 import pytest
-from go_programs import written
+from go_programs import failure, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +74,96 @@ def test_decoding_what_was_encoded_gives_the_bytes_again(text):
     """In both bases."""
     assert B64DEC(base64.b64encode(text)) == text
     assert B32DEC(base64.b32encode(text)) == text
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256", "sha512"])
+def test_checksums_are_hexadecimal(algorithm):
+    """Of the bytes of the text."""
+    assert written(f'{{{{ {algorithm}sum "é" }}}}') == hashlib.new(algorithm, "é".encode()).hexdigest()
+
+
+def test_adler32_is_a_number():
+    """In digits."""
+    assert written('{{ adler32sum "hello" }}') == "103547413"
+
+
+DATA = {"a": [1, 2.5, None, True], "b": {"c": "<é&>\u2028"}, "e": [], "m": {}}
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("toJson", '{"a":[1,2.5,null,true],"b":{"c":"\\u003cé\\u0026\\u003e\\u2028"},"e":[],"m":{}}'),
+        ("toRawJson", '{"a":[1,2.5,null,true],"b":{"c":"<é&>\\u2028"},"e":[],"m":{}}'),
+        (
+            "toPrettyJson",
+            '{\n  "a": [\n    1,\n    2.5,\n    null,\n    true\n  ],\n  "b": {\n    "c": "\\u003cé\\u0026\\u003e\\u2028"\n  },\n  "e": [],\n  "m": {}\n}',
+        ),
+    ],
+)
+def test_values_are_written(function, text):
+    """On a line or on several, safe in HTML or as they are."""
+    assert written(f"{{{{ {function} . }}}}", DATA) == text
+    must = f"must{function[0].upper()}{function[1:]}"
+    assert written(f"{{{{ {must} . }}}}", DATA) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1e20", "100000000000000000000"),
+        ("1e21", "1e+21"),
+        ("1e-6", "0.000001"),
+        ("1e-7", "1e-7"),
+        ("1e-10", "1e-10"),
+        ("-0.0", "-0"),
+        ('"\\"\\\\\\b\\f\\n\\r\\t\\x00"', '"\\"\\\\\\b\\f\\n\\r\\t\\u0000"'),
+        ('"a\\xff"', '"a\N{REPLACEMENT CHARACTER}"'),
+        ('"�"', '"�"'),
+        ("(concat)", "null"),
+        ("(list)", "[]"),
+        ('(toDate "2006-01-02" "2020-02-29")', '"2020-02-29T00:00:00Z"'),
+    ],
+)
+def test_scalars_have_go_s_forms(value, text):
+    """Floats as ECMAScript writes them."""
+    assert written(f"{{{{ toJson {value} }}}}") == text
+
+
+@pytest.mark.parametrize(
+    "value", ['(float64 "nan")', '(float64 "inf")', "1i", '(dateModify "-20000h" (toDate "x" "y"))']
+)
+def test_what_has_no_form_is_nothing_or_an_error(value):
+    """As the name of the function says."""
+    assert written(f"{{{{ toJson {value} }}}}{{{{ toPrettyJson {value} }}}}") == ""
+    assert "in JSON" in failure(f"{{{{ mustToJson {value} }}}}")
+    assert "in JSON" in failure(f"{{{{ toRawJson {value} }}}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": [1, "x", null, true]}', 'map[string]interface {}{"a":[]interface {}{1, "x", interface {}(nil), true}}'),
+        ("1", "1"),
+        ("-0", "-0"),
+        ('"\\ud800"', '"�"'),
+        (" [] ", "[]interface {}{}"),
+    ],
+)
+def test_texts_are_read(text, value):
+    """Every number is a float64."""
+    assert written('{{ printf "%#v" (fromJson .t) }}', {"t": text}) == value
+    assert written('{{ typeOf (mustFromJson "1") }}') == "float64"
+
+
+@pytest.mark.parametrize("text", ["", "{", "nope", "NaN", "[Infinity]", "01", '"\n"', "[1,]", "{'a': 1}"])
+def test_what_is_no_json_is_nil_or_an_error(text):
+    """As the name of the function says."""
+    assert written("{{ fromJson .t }}", {"t": text}) == "<no value>"
+    assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("this is no JSON")
+
+
+def test_a_number_out_of_range_is_zero_or_an_error():
+    """As the name of the function says; what is around it is read."""
+    assert written("{{ fromJson .t }}", {"t": "[1, -1e999, 2]"}) == "[1 0 2]"
+    assert "1e999 is out of range" in failure("{{ mustFromJson .t }}", {"t": "1e999"})

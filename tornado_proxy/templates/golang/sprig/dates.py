@@ -19,13 +19,18 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.clock.durations import DurationError, format_duration, parse_duration
-from tornado_proxy.templates.golang.clock.layouts import format_moment
-from tornado_proxy.templates.golang.clock.moments import MONTHS, WEEKDAYS, ZERO, Moment
-from tornado_proxy.templates.golang.clock.reading import TimeError, parse_moment
-from tornado_proxy.templates.golang.constants import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.layouts import TimeError, format_moment, parse_moment
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.literals import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
+from tornado_proxy.templates.golang.moments import (
+    MONTHS,
+    WEEKDAYS,
+    ZERO,
+    DurationError,
+    Moment,
+    format_duration,
+    parse_duration,
+)
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Int64, Struct, StructType, Type, Value, named_integer

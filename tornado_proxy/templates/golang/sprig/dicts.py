@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, MAP, STRING, Function, budgeted, function
-from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
 from tornado_proxy.templates.golang.sprig.defaults import is_empty
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,

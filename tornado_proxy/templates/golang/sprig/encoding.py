@@ -1,12 +1,24 @@
-"""Base64 and base32, padded; what cannot be decoded gives Go's message in place of a text (sprig's strings.go)."""
+"""Texts encoded and decoded: base64, base32, checksums and JSON (sprig's strings.go, crypto.go and defaults.go)."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import hashlib
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NoReturn
 
-from tornado_proxy.templates.golang.calling import STRING, Function, function
+from tornado_proxy.templates.errors import LimitError
+from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.formatting import STRINGER
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.scalars import format_float
+from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.values import Map, Slice, Struct, Value, from_json, is_nil, type_name
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
 _BASE32_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -70,11 +82,166 @@ def _base32_fault(text: bytes, at: int, over: int) -> int | None:
     return at if over in (3, 6) else None
 
 
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_SPECIAL = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff]')
+_SPECIAL_IN_HTML = re.compile('[\x00-\x1f"\\\\\u2028\u2029\udc80-\udcff<>&]')
+_INDENT = b"  "
+
+
+class _Writer:
+    """A JSON text in the making, on one line or indented."""
+
+    def __init__(self, budget: Budget, *, html: bool, pretty: bool) -> None:
+        self._budget = budget
+        self._special = _SPECIAL_IN_HTML if html else _SPECIAL
+        self._pretty = pretty
+        self._size = 0
+        self.pieces: list[bytes] = []
+
+    def _write(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._budget.fit(self._size)
+        self.pieces.append(piece)
+
+    def value(self, value: Value, depth: int = 0) -> None:
+        """Write a value; raises `ExecutionError` for what JSON has no form for."""
+        self._budget.spend()
+        self._budget.nest(depth)
+        if is_nil(value):
+            type_name(value)  # an absent user has none, and says so
+            self._write(b"null")
+        elif isinstance(value, bool):
+            self._write(b"true" if value else b"false")
+        elif isinstance(value, int):
+            self._write(b"%d" % value)
+        elif isinstance(value, float):
+            self._write(_number(value))
+        elif isinstance(value, bytes):
+            self._string(value)
+        elif isinstance(value, Struct) and value.type.json is not None:
+            self._budget.spend(STRINGER)
+            self._string(value.type.json(value))
+        elif isinstance(value, Slice):
+            self._items([(b"", element) for element in value], b"[", b"]", depth)
+        else:
+            self._items(_members(value), b"{", b"}", depth)
+
+    def _string(self, value: bytes) -> None:
+        text = self._special.sub(_escaped, value.decode("utf-8", "surrogateescape"))
+        self._write(b'"' + text.encode() + b'"')
+
+    def _items(self, items: list[tuple[bytes, Value]], opening: bytes, closing: bytes, depth: int) -> None:
+        self._write(opening)
+        for number, (name, item) in enumerate(items):
+            self._write(b"," if number else b"")
+            self._line(depth + 1)
+            if opening == b"{":
+                self._string(name)
+                self._write(b": " if self._pretty else b":")
+            self.value(item, depth + 1)
+        if items:
+            self._line(depth)
+        self._write(closing)
+
+    def _line(self, depth: int) -> None:
+        if self._pretty:
+            self._write(b"\n" + _INDENT * depth)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    # A byte that is no UTF-8 is U+FFFD.
+    return _ESCAPES.get(char) or ("\ufffd" if char >= "\udc80" else f"\\u{ord(char):04x}")
+
+
+def _members(value: Value) -> list[tuple[bytes, Value]]:
+    """The members of an object in Go's order."""
+    if isinstance(value, Map):
+        return sorted(value.items())
+    if isinstance(value, Struct) and not value.type.opaque:
+        return [(name, getter(value.source)) for name, getter in value.type.getters.items()]
+    raise ExecutionError(f"a `{type_name(value)}` has no form in JSON")
+
+
+def _number(value: float) -> bytes:
+    """A float as ECMAScript writes it: without exponent from 1e-6 to 1e21."""
+    if not math.isfinite(value):
+        raise ExecutionError(f"`{value}` has no form in JSON")
+    plain = value == 0 or 1e-6 <= abs(value) < 1e21
+    text = format_float(value, "f" if plain else "e")
+    return re.sub("e-0", "e-", text).encode()
+
+
+def must_write(budget: Budget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
+    """The JSON text of a value; raises `ExecutionError` where there is none."""
+    writer = _Writer(budget, html=html, pretty=pretty)
+    writer.value(value)
+    return b"".join(writer.pieces)
+
+
+def _write(budget: Budget, value: Value, *, pretty: bool = False) -> bytes:
+    try:
+        return must_write(budget, value, pretty=pretty)
+    except ExecutionError:
+        return b""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _decoded(budget: Budget, text: bytes, number: Callable[[str], float]) -> Value:
+    """A JSON text's value; to Go each number is a float64."""
+    budget.spend(len(text) >> 4)
+    try:
+        decoded = json.loads(runes(text), parse_int=number, parse_float=number, parse_constant=_refuse)
+    except ValueError as error:
+        raise ExecutionError(f"this is no JSON: {error}") from None
+    except RecursionError:
+        raise LimitError("the JSON text nests too deep") from None
+    return from_json(decoded, budget)
+
+
+def _number_in_range(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text} is out of range")
+    return number
+
+
+def _number_or_zero(text: str) -> float:
+    number = float(text)
+    return 0.0 if math.isinf(number) else number
+
+
+def _must_read(budget: Budget, text: bytes) -> Value:
+    return _decoded(budget, text, _number_in_range)
+
+
+def _read(budget: Budget, text: bytes) -> Value:
+    try:
+        return _decoded(budget, text, _number_or_zero)
+    except ExecutionError:
+        return None
+
+
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "b32dec": function(_b32dec, STRING),
         "b32enc": function(base64.b32encode, STRING),
         "b64dec": function(_b64dec, STRING),
         "b64enc": function(base64.b64encode, STRING),
+        "adler32sum": function(lambda text: b"%d" % zlib.adler32(text), STRING),
+        "sha1sum": function(lambda text: hashlib.sha1(text, usedforsecurity=False).hexdigest().encode(), STRING),
+        "sha256sum": function(lambda text: hashlib.sha256(text).hexdigest().encode(), STRING),
+        "sha512sum": function(lambda text: hashlib.sha512(text).hexdigest().encode(), STRING),
+        "fromJson": budgeted(_read, STRING),
+        "mustFromJson": budgeted(_must_read, STRING),
+        "mustToJson": budgeted(must_write, ANY),
+        "mustToPrettyJson": budgeted(lambda budget, value: must_write(budget, value, pretty=True), ANY),
+        "mustToRawJson": budgeted(lambda budget, value: must_write(budget, value, html=False), ANY),
+        "toJson": budgeted(_write, ANY),
+        "toPrettyJson": budgeted(lambda budget, value: _write(budget, value, pretty=True), ANY),
+        "toRawJson": budgeted(lambda budget, value: must_write(budget, value, html=False), ANY),
     }
 )

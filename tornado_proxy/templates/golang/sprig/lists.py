@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, Function, budgeted, function
-from tornado_proxy.templates.golang.comparison import deep_equal
-from tornado_proxy.templates.golang.failures import ExecutionError
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget
-from tornado_proxy.templates.golang.sprig.casting import to_int
-from tornado_proxy.templates.golang.sprig.defaults import is_empty
-from tornado_proxy.templates.golang.sprig.texts import strings_of
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.sprig.defaults import is_empty, to_int
+from tornado_proxy.templates.golang.sprig.strings import strings_of
+from tornado_proxy.templates.golang.standard import deep_equal
 from tornado_proxy.templates.golang.values import SLICE_SLICE, STRING_SLICE, Slice, Value, string_slice, type_name
 
 

@@ -9,10 +9,9 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, FLOAT, INT, Function, budgeted, function
-from tornado_proxy.templates.golang.constants import wrap_int
-from tornado_proxy.templates.golang.failures import ExecutionError
-from tornado_proxy.templates.golang.limits import Budget
-from tornado_proxy.templates.golang.sprig.casting import to_float, to_int
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.literals import wrap_int
+from tornado_proxy.templates.golang.sprig.defaults import to_float, to_int
 from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
 
 _COST = 4  # an exact decimal is dear

@@ -1,0 +1,174 @@
+import itertools
+
+import pytest
+from go_programs import failure, written
+
+from tornado_proxy.templates.golang.limits import ExecutionError
+from tornado_proxy.templates.golang.sprig.semver import Version, compare, parse_version
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (b"1.2.3", Version(1, 2, 3, original=b"1.2.3")),
+        (b"v1.2", Version(1, 2, 0, original=b"v1.2")),
+        (b"1", Version(1, 0, 0, original=b"1")),
+        (b"1.2.3-rc.1+b.2", Version(1, 2, 3, b"rc.1", b"b.2", b"1.2.3-rc.1+b.2")),
+        (b"01.2.3", Version(1, 2, 3, original=b"01.2.3")),
+    ],
+)
+def test_versions_are_read(text, version):
+    """Minor and patch may be missing."""
+    assert parse_version(text) == version
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"x", b"1.2.3.4", b"1.2.3-", b"1.2.3-01", b"1.2.3-a_b", b"99999999999999999999.0.0", b"18446744073709551616"],
+)
+def test_what_is_no_version_is_refused(text):
+    """Numbers have their range, and none before a release begins with zero."""
+    with pytest.raises(ExecutionError):
+        parse_version(text)
+
+
+def test_versions_are_ordered():
+    """What comes before a release is less; there numbers come before words, and less before more parts."""
+    ordered = [
+        b"0.9.9",
+        b"1.0.0-1",
+        b"1.0.0-9",
+        b"1.0.0-10",
+        b"1.0.0-alpha",
+        b"1.0.0-alpha.1",
+        b"1.0.0-beta",
+        b"1.0.0",
+        b"1.0.1",
+        b"1.1.0",
+    ]
+    versions = [parse_version(text) for text in ordered]
+    for one, other in itertools.pairwise(versions):
+        assert (compare(one, other), compare(other, one), compare(one, one)) == (-1, 1, 0)
+
+
+def test_a_number_that_is_too_large_is_a_word():
+    """As it is to Go."""
+    large = parse_version(b"1.0.0-99999999999999999999")
+    assert compare(parse_version(b"1.0.0-5"), large) == -1
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ('semver "v1.2.3-rc+b"', "1.2.3-rc+b"),
+        ('(semver "1.2.3-rc+b").Original', "1.2.3-rc+b"),
+        ('(semver "1.2.3").String', "1.2.3"),
+        ('print (semver "1.2.3").Major (semver "1.2.3").Minor (semver "1.2.3").Patch', "1 2 3"),
+        ('print (semver "1.2.3-rc+b").Prerelease (semver "1.2.3-rc+b").Metadata', "rcb"),
+        ('(semver "1.2.3").IncMajor', "2.0.0"),
+        ('(semver "1.2.3").IncMinor', "1.3.0"),
+        ('(semver "1.2.3").IncPatch', "1.2.4"),
+        ('(semver "1.2.3-rc").IncPatch', "1.2.3"),
+        ('(semver "v1.2.3").IncPatch.Original', "v1.2.4"),
+        ('(semver "1.2.3").LessThan (semver "1.2.4")', "true"),
+        ('(semver "1.2.3").GreaterThan (semver "1.2.4")', "false"),
+        ('(semver "1.2.3").LessThanEqual (semver "1.2.3")', "true"),
+        ('(semver "1.2.3").GreaterThanEqual (semver "1.2.3")', "true"),
+        ('(semver "1.2.3+a").Equal (semver "1.2.3+b")', "true"),
+        ('(semver "1.2.3").SetPrerelease ""', "1.2.3"),
+        ('(semver "1.2.3").SetMetadata "x.y"', "1.2.3+x.y"),
+        ('semver "1.2" | toJson', '"1.2.0"'),
+    ],
+)
+def test_versions_have_methods(call, result):
+    """As sprig's documentation uses them."""
+    assert written(f"{{{{ {call} }}}}") == result
+
+
+@pytest.mark.parametrize("suffix", ["a+b", "a_b", "01"])
+def test_a_suffix_that_cannot_be_is_refused(suffix):
+    """It would make another version than it says."""
+    assert failure(f'{{{{ (semver "1.2.3").SetPrerelease "{suffix}" }}}}')
+
+
+CASES = [
+    ("1.2.3", "1.2.3", True),
+    ("=1.2.3", "1.2.4", False),
+    ("!=1.2.3", "1.2.4", True),
+    ("!=1.2.3", "1.2.3-rc", True),
+    ("!=1.x", "1.5.0", False),
+    ("!=1.x", "2.0.0", True),
+    ("!=1.2.x", "1.3.0", True),
+    ("!=1.2.x", "1.2.9", False),
+    ("!=1.2.x", "1.2.9-rc", False),
+    ("!=1.2.x-rc", "1.2.9-alpha", True),
+    ("!=*", "0.0.0", False),
+    ("!=*", "0.0.1", True),
+    (">1.2.3", "1.2.4", True),
+    (">1.2", "1.2.9", False),
+    (">1.2", "1.3.0", True),
+    (">1", "1.9.0", False),
+    (">1", "2.0.0", True),
+    (">*", "0.0.1", True),
+    ("<1.2.3", "1.2.2", True),
+    ("<1.2.3", "1.2.2-rc", False),
+    (">=1.2.3", "1.2.3", True),
+    ("=>1.2.3", "1.2.2", False),
+    ("<=1.2", "1.2.9", True),
+    ("=<1.2.3", "1.2.4", False),
+    ("<=1.2", "1.3.0", False),
+    ("<=1", "2.0.0", False),
+    ("<=1", "1.9.9", True),
+    ("~1.2.3", "1.2.9", True),
+    ("~1.2.3", "1.3.0", False),
+    ("~1", "1.9.0", True),
+    ("~>1.2.3", "1.2.2", False),
+    ("~0.0.0", "5.0.0", True),
+    ("~1.2", "2.0.0", False),
+    ("1.x", "1.9.9", True),
+    ("*", "5.6.7", True),
+    ("^1.2.3", "1.9.0", True),
+    ("^1.2.3", "2.0.0", False),
+    ("^1.2.3", "1.2.2", False),
+    ("^0.2.3", "0.2.9", True),
+    ("^0.2.3", "0.3.0", False),
+    ("^0.0.3", "0.0.3", True),
+    ("^0.0.3", "0.0.4", False),
+    ("^0.0.3", "0.1.0", False),
+    ("^0.0", "0.0.9", True),
+    ("^0.2.3", "1.0.0", False),
+    ("^0", "0.9.0", True),
+    (">=1.0, <2.0", "1.5.0", True),
+    (">=1.0 <2.0", "2.5.0", False),
+    ("<1 || >3", "4.0.0", True),
+    ("<1 || >3", "2.0.0", False),
+    ("1.0 - 2.0", "1.5.0", True),
+    ("1.0 - 2.0", "2.1.0", False),
+    (">=1.2.3-beta", "1.2.3-rc", True),
+    ("v1.2.X", "1.2.7", True),
+]
+
+
+@pytest.mark.parametrize(("constraint", "version", "fulfilled"), CASES)
+def test_constraints_admit_versions(constraint, version, fulfilled):
+    """One before a release only where the constraint speaks of such."""
+    assert written("{{ semverCompare .c .v }}", {"c": constraint, "v": version}) == str(fulfilled).lower()
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    ["", "bad", "1.2.3.4", ">>1", "1.2.3 ||", "99999999999999999999", "1.99999999999999999999", "1.2.3-01", "1|2.x"],
+)
+def test_what_is_no_constraint_is_refused(constraint):
+    """Whatever the version."""
+    assert failure('{{ semverCompare .c "1.2.3" }}', {"c": constraint})
+
+
+def test_what_is_no_version_is_not_compared():
+    """Whatever the constraint."""
+    assert "is no semantic version" in failure('{{ semverCompare "*" "x" }}')
+
+
+def test_a_long_constraint_is_read_in_linear_time():
+    """Spaces between versions would have Python's own expressions try all ways to part them."""
+    assert failure('{{ semverCompare .c "1.2.3" }}', {"c": "1   " * 40 + "!"})

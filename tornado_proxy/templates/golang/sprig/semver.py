@@ -1,0 +1,335 @@
+"""Semantic versions and constraints on them: `^1.2`, `~1.2.3 || >=2, <3` (package Masterminds/semver 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
+
+from tornado_proxy.templates.golang.calling import (
+    STRING,
+    Function,
+    Parameter,
+    budgeted,
+    function,
+    wrong_literal,
+    wrong_type,
+)
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.literals import MAX_UINT
+from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.values import Struct, StructType, Uint64, Value
+
+SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
+"""What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""
+
+_VERSION_COST = 8  # reading a version is more work than other functions are
+_LONGEST = len(str(MAX_UINT))
+_VERSION = re2.compile(rb"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?" + SUFFIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version; `original` is how it was written and takes no part in comparisons."""
+
+    major: int
+    minor: int
+    patch: int
+    pre: bytes = b""
+    metadata: bytes = b""
+    original: bytes = b""
+
+    def __bytes__(self) -> bytes:
+        text = b"%d.%d.%d" % self.numbers
+        return text + (b"-" + self.pre if self.pre else b"") + (b"+" + self.metadata if self.metadata else b"")
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Major, minor and patch."""
+        return self.major, self.minor, self.patch
+
+
+def parse_version(text: bytes) -> Version:
+    """The version of a text, which may lack minor and patch; raises `ExecutionError`."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise ExecutionError(f"`{runes(text)}` is no semantic version")
+    major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
+    pre, metadata = match[5] or b"", match[8] or b""
+    _check_suffix(pre, text)
+    return Version(major, minor, patch, pre, metadata, text)
+
+
+def _number(digits: bytes) -> int:
+    significant = digits.lstrip(b"0") or b"0"
+    if len(significant) > _LONGEST or int(significant) > MAX_UINT:
+        raise ExecutionError("a semantic version has a number out of range")
+    return int(significant)
+
+
+def _check_suffix(pre: bytes, text: bytes) -> None:
+    for part in pre.split(b"."):
+        if part.isdigit() and len(part) > 1 and part.startswith(b"0"):
+            raise ExecutionError(f"`{runes(text)}` has a number that begins with zero")
+
+
+def compare(one: Version, other: Version) -> int:
+    """-1, 0 or 1: by numbers, then by what comes before the release."""
+    if one.numbers != other.numbers:
+        return -1 if one.numbers < other.numbers else 1
+    if not one.pre or not other.pre:
+        return bool(other.pre) - bool(one.pre)
+    return compare_pre(one.pre, other.pre)
+
+
+def compare_pre(one: bytes, other: bytes) -> int:
+    """The same for two texts behind the dash, part by part: numbers before words, less before more parts."""
+    keys = [[_part_key(part) for part in text.split(b".")] for text in (one, other)]
+    return (keys[0] > keys[1]) - (keys[0] < keys[1])
+
+
+def _part_key(part: bytes) -> tuple[int, int, bytes]:
+    if part.isdigit() and len(part) <= _LONGEST and int(part) <= MAX_UINT:
+        return 1, int(part), b""
+    return (2, 0, part) if part else (0, 0, b"")
+
+
+def _version_of(value: Value) -> Struct:
+    if isinstance(value, Struct) and value.type is VERSION:
+        return value
+    raise wrong_type(value, VERSION.name)
+
+
+def _no_literal(literal: Literal) -> Value:
+    raise wrong_literal(literal, VERSION.name)
+
+
+def _charged(budget: Budget, text: bytes) -> Version:
+    budget.spend(_VERSION_COST + (len(text) >> 2))
+    return parse_version(text)
+
+
+def _released(version: Version, major: int, minor: int, patch: int) -> Struct:
+    """The version with other numbers, released; a `v` before it stays."""
+    return _written_anew(version, Version(major, minor, patch))
+
+
+def _written_anew(before: Version, after: Version) -> Struct:
+    mark = b"v" if before.original.startswith(b"v") else b""
+    return Struct(VERSION, replace(after, original=mark + bytes(after)))
+
+
+def _increased_patch(version: Version) -> Struct:
+    return _released(version, version.major, version.minor, version.patch + (not version.pre))
+
+
+def _set_suffix(field: str, mark: bytes) -> Callable[[Budget, Struct, bytes], Struct]:
+    def change(budget: Budget, receiver: Struct, suffix: bytes) -> Struct:
+        if suffix and getattr(_charged(budget, b"0.0.0" + mark + suffix), field) != suffix:
+            raise ExecutionError(f"`{runes(suffix)}` cannot follow a version")
+        return _written_anew(receiver.source, replace(receiver.source, **{field: suffix}))
+
+    return change
+
+
+def _reading(read: Callable[[Version], Value]) -> Function:
+    return function(lambda receiver: read(receiver.source))
+
+
+def _comparing(holds: Callable[[int], Any]) -> Function:
+    other = Parameter("*semver.Version", _version_of, _no_literal)
+    return function(lambda receiver, version: holds(compare(receiver.source, version.source)), other)
+
+
+VERSION = StructType(
+    "*semver.Version",
+    "ptr",
+    opaque=True,
+    stringer=lambda value: bytes(value.source),
+    json=lambda value: bytes(value.source),
+    methods={
+        b"Compare": _comparing(int),
+        b"Equal": _comparing(lambda order: order == 0),
+        b"GreaterThan": _comparing(lambda order: order > 0),
+        b"GreaterThanEqual": _comparing(lambda order: order >= 0),
+        b"IncMajor": _reading(lambda version: _released(version, version.major + 1, 0, 0)),
+        b"IncMinor": _reading(lambda version: _released(version, version.major, version.minor + 1, 0)),
+        b"IncPatch": _reading(_increased_patch),
+        b"LessThan": _comparing(lambda order: order < 0),
+        b"LessThanEqual": _comparing(lambda order: order <= 0),
+        b"Major": _reading(lambda version: Uint64(version.major)),
+        b"Metadata": _reading(lambda version: version.metadata),
+        b"Minor": _reading(lambda version: Uint64(version.minor)),
+        b"Original": _reading(lambda version: version.original),
+        b"Patch": _reading(lambda version: Uint64(version.patch)),
+        b"Prerelease": _reading(lambda version: version.pre),
+        b"SetMetadata": budgeted(_set_suffix("metadata", b"+"), STRING),
+        b"SetPrerelease": budgeted(_set_suffix("pre", b"-"), STRING),
+        b"String": _reading(bytes),
+    },
+)
+
+
+_CONSTRAINT_COST = 50  # reading a constraint is more work than other functions are
+_OPERATOR = rb"(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
+_SPACE = rb"[\t\n\f\r ]"
+_NUMBERS = rb"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?" + SUFFIXES
+_ONE = _OPERATOR + _SPACE + rb"*(" + _NUMBERS + rb")"
+_CONSTRAINT = re2.compile(_ONE)
+_ALL_OF = re2.compile(
+    rb"(" + _SPACE + rb"*" + _ONE + _SPACE + rb"*)((?:" + _SPACE + rb"+|," + _SPACE + rb"*)" + _ONE + _SPACE + rb"*)*"
+)
+_RANGE = re2.compile(
+    _SPACE + rb"*(" + _NUMBERS + rb")" + _SPACE + rb"+-" + _SPACE + rb"+(" + _NUMBERS + rb")" + _SPACE + rb"*"
+)
+_WILD = (b"", b"x", b"X", b"*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Constraint:
+    """An operator and a version; `dirty` if a number of it is left open, and if so which."""
+
+    operator: bytes
+    version: Version
+    dirty: bool
+    minor_dirty: bool
+    patch_dirty: bool
+
+    def admits(self, version: Version) -> bool:
+        """Whether a version fulfils it; one before a release only if the constraint speaks of such."""
+        if version.pre and not self.version.pre and (self.operator != b"!=" or self.dirty):
+            return False
+        return _OPERATORS[self.operator](self, version)
+
+
+def _read(match: Any) -> _Constraint:
+    """The constraint that was found in a text."""
+    text = match[0]
+    major, minor, patch = match[3], match[4] or b"", match[5] or b""
+    pre = match[6] or b""
+    if major in _WILD:
+        return _Constraint(match[1], parse_version(b"0.0.0" + pre), True, False, False)
+    if minor[1:] in _WILD:
+        return _Constraint(match[1], _parsed(major + b".0.0" + pre, text), True, True, False)
+    if patch[1:] in _WILD:
+        return _Constraint(match[1], _parsed(major + minor + b".0" + pre, text), True, False, True)
+    return _Constraint(match[1], _parsed(match[2], text), False, False, False)
+
+
+def _parsed(version: bytes, text: bytes) -> Version:
+    try:
+        return parse_version(version)
+    except ExecutionError:
+        raise ExecutionError(f"`{runes(text)}` is no constraint on versions") from None
+
+
+def _same(constraint: _Constraint, version: Version) -> bool:
+    if constraint.dirty:
+        return _tilde(constraint, version)
+    return compare(version, constraint.version) == 0
+
+
+def _different(constraint: _Constraint, version: Version) -> bool:
+    wanted = constraint.version
+    if not constraint.dirty:
+        return compare(version, wanted) != 0
+    if wanted.major != version.major:
+        return True
+    if constraint.minor_dirty:
+        return False
+    if wanted.minor != version.minor:
+        return True
+    if constraint.patch_dirty:
+        return compare_pre(version.pre, wanted.pre) != 0
+    return compare(version, wanted) != 0
+
+
+def _greater(constraint: _Constraint, version: Version) -> bool:
+    wanted = constraint.version
+    if not constraint.dirty:
+        return compare(version, wanted) > 0
+    if version.major != wanted.major:
+        return version.major > wanted.major
+    if constraint.minor_dirty:
+        return False
+    if constraint.patch_dirty:
+        return version.minor > wanted.minor
+    return compare(version, wanted) > 0
+
+
+def _not_greater(constraint: _Constraint, version: Version) -> bool:
+    wanted = constraint.version
+    if not constraint.dirty:
+        return compare(version, wanted) <= 0
+    if version.major != wanted.major:
+        return version.major < wanted.major
+    return constraint.minor_dirty or version.minor <= wanted.minor
+
+
+def _tilde(constraint: _Constraint, version: Version) -> bool:
+    wanted = constraint.version
+    if compare(version, wanted) < 0:
+        return False
+    if wanted.numbers == (0, 0, 0) and not constraint.minor_dirty and not constraint.patch_dirty:
+        return True
+    return version.major == wanted.major and (version.minor == wanted.minor or constraint.minor_dirty)
+
+
+def _caret(constraint: _Constraint, version: Version) -> bool:
+    wanted = constraint.version
+    if compare(version, wanted) < 0:
+        return False
+    if wanted.major or constraint.minor_dirty:
+        return version.major == wanted.major
+    if version.major:
+        return False
+    if wanted.minor or constraint.patch_dirty:
+        return version.minor == wanted.minor
+    return not version.minor and version.patch == wanted.patch
+
+
+_OPERATORS: Mapping[bytes, Callable[[_Constraint, Version], bool]] = {
+    b"": _same,
+    b"=": _same,
+    b"!=": _different,
+    b">": _greater,
+    b"<": lambda constraint, version: compare(version, constraint.version) < 0,
+    b">=": lambda constraint, version: compare(version, constraint.version) >= 0,
+    b"=>": lambda constraint, version: compare(version, constraint.version) >= 0,
+    b"<=": _not_greater,
+    b"=<": _not_greater,
+    b"~": _tilde,
+    b"~>": _tilde,
+    b"^": _caret,
+}
+
+
+def _without_ranges(text: bytes) -> bytes:
+    """`a - b` written with two operators."""
+    rewritten = text
+    for match in _RANGE.finditer(text):
+        rewritten = rewritten.replace(match[0], b">= %b, <= %b " % (match[1], match[11]), 1)
+    return rewritten
+
+
+def _semver_compare(budget: Budget, constraint: bytes, version: bytes) -> bool:
+    budget.spend(_CONSTRAINT_COST + len(constraint))
+    alternatives = []
+    for alternative in _without_ranges(constraint).split(b"||"):
+        if not _ALL_OF.fullmatch(alternative):
+            raise ExecutionError(f"`{runes(alternative)}` is no constraint on versions")
+        alternatives.append([_read(match) for match in _CONSTRAINT.finditer(alternative)])
+    parsed = parse_version(version)
+    return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "semver": budgeted(lambda budget, text: Struct(VERSION, _charged(budget, text)), STRING),
+        "semverCompare": budgeted(_semver_compare, STRING, STRING),
+    }
+)

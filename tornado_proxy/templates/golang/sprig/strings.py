@@ -1,0 +1,202 @@
+"""Strings: cut, joined, padded, wrapped, and asked what they hold (sprig's strings.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tornado_proxy.templates.golang.calling import ANY, INT, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.formatting import shown
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.literals import quote
+from tornado_proxy.templates.golang.text import rune_starts, runes, to_lower, to_upper, trim_space
+from tornado_proxy.templates.golang.values import STRING_MAP, Map, Slice, Value, string_slice
+
+
+def strings_of(budget: Budget, value: Value) -> list[bytes]:
+    """The elements of a list as strings, nil ones left out; anything else is a list of itself."""
+    if isinstance(value, Slice):
+        budget.spend(len(value))
+        return [shown(element, budget) for element in value if element is not None]
+    return [] if value is None else [shown(value, budget)]
+
+
+def split(budget: Budget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
+    """strings.SplitN: at most so many parts, all of them if it is negative; an empty separator parts the runes."""
+    if most == 0:
+        return []
+    if separator:
+        budget.items(text.count(separator) + 1 if most < 0 else min(most, len(text) + 1))
+        return text.split(separator, most - 1 if most > 0 else -1)
+    if not text:
+        return []
+    starts = rune_starts(text)
+    if 0 < most < len(starts):
+        starts = starts[:most]
+    budget.items(len(starts))
+    return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def replace(budget: Budget, old: bytes, new: bytes, text: bytes) -> bytes:
+    """strings.ReplaceAll: an empty `old` stands before each rune and at the end."""
+    if old:
+        budget.text(len(text) + text.count(old) * max(len(new) - len(old), 0))
+        return text.replace(old, new)
+    parts = split(budget, text, b"")
+    budget.text(len(text) + len(new) * (len(parts) + 1))
+    return b"".join(new + part for part in parts) + new
+
+
+def _join(budget: Budget, separator: bytes, value: Value) -> bytes:
+    parts = strings_of(budget, value)
+    budget.text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
+    return separator.join(parts)
+
+
+def _numbered(parts: list[bytes]) -> Map:
+    return Map({b"_%d" % number: part for number, part in enumerate(parts)}, STRING_MAP)
+
+
+def _substr(start: int, end: int, text: bytes) -> bytes:
+    if start < 0:
+        start = 0
+    elif end < 0 or end > len(text):
+        end = len(text)
+    if not 0 <= start <= end <= len(text):
+        raise ExecutionError(f"the bounds {start} and {end} are out of range")
+    return text[start:end]
+
+
+def _trunc(count: int, text: bytes) -> bytes:
+    if count < 0:
+        return text[count:] if len(text) + count > 0 else text
+    return text[:count]
+
+
+def _repeat(budget: Budget, count: int, text: bytes) -> bytes:
+    if count < 0:
+        raise ExecutionError("a text is repeated no negative number of times")
+    budget.text(count * len(text))
+    return text * count
+
+
+def _indent(budget: Budget, spaces: int, text: bytes) -> bytes:
+    if spaces < 0:
+        raise ExecutionError("a text is indented by no negative number of spaces")
+    budget.text(len(text) + spaces * (text.count(b"\n") + 1))
+    pad = b" " * spaces
+    return pad + text.replace(b"\n", b"\n" + pad)
+
+
+def _quote(budget: Budget, *values: Value) -> bytes:
+    texts = [shown(value, budget) for value in values if value is not None]
+    budget.spend(sum(map(len, texts)) >> 3)
+    return b" ".join(map(quote, texts))
+
+
+def _squote(budget: Budget, *values: Value) -> bytes:
+    return b" ".join(b"'%b'" % shown(value, budget) for value in values if value is not None)
+
+
+def _cat(budget: Budget, *values: Value) -> bytes:
+    return b" ".join(shown(value, budget) for value in values if value is not None)
+
+
+def _trim(cut: bytes, text: bytes) -> bytes:
+    """strings.Trim: without the runes of `cut` at both ends."""
+    if text.isascii() and cut.isascii():
+        return text.strip(cut) if cut else text
+    chars = runes(cut)
+    kept = text.decode("utf-8", "surrogateescape")
+    # Go takes a byte that is no UTF-8 for U+FFFD, and one U+FFFD in `cut` takes it away.
+    if "\ufffd" in chars:
+        chars += "".join(map(chr, range(0xDC80, 0xDD00)))
+    return (kept.strip(chars) if chars else kept).encode("utf-8", "surrogateescape")
+
+
+def _abbreviate(left: int, width: int, text: bytes) -> bytes:
+    """goutils.AbbreviateFull: at most `width` bytes, dots in place of what is left out on either side."""
+    room = width - 3
+    if len(text) <= width:
+        return text
+    left = min(left, len(text))
+    if len(text) - left < room:
+        left = len(text) - room
+    if left <= 4:
+        return text[:room] + b"..."
+    if left + room < len(text):
+        rest = text[left:]
+        # Abbreviating what is left needs a width of four; goutils gives nothing for less.
+        return b"..." + (_abbreviate(0, room, rest) if room >= 4 else b"")
+    return b"..." + text[len(text) - room :]
+
+
+def _abbrev(width: int, text: bytes) -> bytes:
+    return text if width < 4 else _abbreviate(0, width, text)
+
+
+def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
+    return text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text)
+
+
+def _wrap(budget: Budget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
+    """goutils.WrapCustom: lines of so many bytes, broken at spaces; words that are longer may be cut."""
+    width, line, pieces, offset = max(width, 1), line or b"\n", [], 0
+    budget.text(len(text) * (1 + len(line)) if cut_words else len(text) + text.count(b" ") * len(line))
+    while len(text) - offset > width:
+        budget.spend()
+        if text[offset : offset + 1] == b" ":
+            offset += 1
+            continue
+        space = text.rfind(b" ", offset, offset + width + 1)
+        if space < 0 and not cut_words:
+            space = text.find(b" ", offset + width)
+            if space < 0:
+                break
+        end = offset + width if space < 0 else space
+        pieces.append(text[offset:end] + line)
+        offset = end if space < 0 else end + 1
+    return b"".join(pieces) + text[offset:]
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "abbrev": function(_abbrev, INT, STRING),
+        "abbrevboth": function(_abbrevboth, INT, INT, STRING),
+        "cat": budgeted(_cat, rest=ANY),
+        "contains": function(lambda part, text: part in text, STRING, STRING),
+        "hasPrefix": function(lambda part, text: text.startswith(part), STRING, STRING),
+        "hasSuffix": function(lambda part, text: text.endswith(part), STRING, STRING),
+        "hello": function(lambda: b"Hello!"),
+        "indent": budgeted(_indent, INT, STRING),
+        "join": budgeted(_join, STRING, ANY),
+        "lower": function(to_lower, STRING),
+        "nindent": budgeted(lambda budget, spaces, text: b"\n" + _indent(budget, spaces, text), INT, STRING),
+        "plural": function(lambda one, many, count: one if count == 1 else many, STRING, STRING, INT),
+        "quote": budgeted(_quote, rest=ANY),
+        "repeat": budgeted(_repeat, INT, STRING),
+        "replace": budgeted(replace, STRING, STRING, STRING),
+        "split": budgeted(lambda budget, separator, text: _numbered(split(budget, text, separator)), STRING, STRING),
+        "splitList": budgeted(
+            lambda budget, separator, text: string_slice(split(budget, text, separator)), STRING, STRING
+        ),
+        "splitn": budgeted(
+            lambda budget, separator, most, text: _numbered(split(budget, text, separator, most)), STRING, INT, STRING
+        ),
+        "squote": budgeted(_squote, rest=ANY),
+        "substr": function(_substr, INT, INT, STRING),
+        "toString": budgeted(lambda budget, value: shown(value, budget), ANY),
+        "toStrings": budgeted(lambda budget, value: string_slice(strings_of(budget, value)), ANY),
+        "trim": function(trim_space, STRING),
+        "trimAll": function(_trim, STRING, STRING),
+        "trimPrefix": function(lambda part, text: text.removeprefix(part), STRING, STRING),
+        "trimSuffix": function(lambda part, text: text.removesuffix(part), STRING, STRING),
+        "trimall": function(_trim, STRING, STRING),
+        "trunc": function(_trunc, INT, STRING),
+        "upper": function(to_upper, STRING),
+        "wrap": budgeted(lambda budget, width, text: _wrap(budget, width, b"", text, cut_words=False), INT, STRING),
+        "wrapWith": budgeted(
+            lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
+        ),
+    }
+)
