@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.goregex.errors import PatternError
-from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern, encoded
+from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern, compile_source, encoded
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/vectors/regexp.json").read_text(encoding="utf-8"))
@@ -249,3 +249,26 @@ def test_a_portion_that_has_not_changed_is_taken_over():
     edited = FirstMatch([*patterns[:-1], compile_pattern("^/new$")], instructions=40, known=known)
     assert edited._portions[0] is known._portions[0]
     assert edited._portions[-1] is not known._portions[-1]
+
+
+@pytest.mark.parametrize("source", [r"^/[^/]{1,255}/[^/]{1,255}$", "(a?)" * 100, r"\pL{10}", "a?" * 590])
+def test_a_source_may_be_as_large_as_authors_need(source):
+    """Two segments of any length, a hundred groups and a dozen Unicode classes are within the limits."""
+    assert compile_source(source) == compile_pattern(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (r"\pL{100}", "123,704 RE2 instructions, the limit is 16,000"),
+        ("(a?)" * 1000, "4,004,000 RE2 instructions times groups, the limit is 100,000"),
+        ("(?:a?){1000}", "2,000 parts with its counts written out, the limit is 1,200"),
+        ("a?b" * 401, "1,604 parts with its counts written out, the limit is 1,200"),
+    ],
+)
+def test_a_source_that_would_match_slowly_is_refused(source, reason):
+    """No other request is answered while a key is searched."""
+    with pytest.raises(PatternError) as caught:
+        compile_source(source)
+    assert str(caught.value) == f"expression too slow to match: {reason}"
+    assert caught.value.help == "lower its counts, or split it into several rewrites"

@@ -13,10 +13,11 @@ import re2
 from generated_expressions import Generator
 from real_go import build
 
-from tornado_proxy.goregex.codepoints import NAMES
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.printer import print_program
+from tornado_proxy.goregex.unicode_data import NAMES
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.plain import compile_template
 
@@ -113,7 +114,7 @@ def test_generated_expressions_and_expansions_have_the_answers_of_go(go):
 def _members(expression):
     """The code points that an expression of one character matches, as ranges."""
     every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x110000))))
-    runs = re2.compile(f"(?:{parse(expression).program})+".encode()).finditer(every.encode())
+    runs = re2.compile(f"(?:{print_program(parse(expression).tree)})+".encode()).finditer(every.encode())
     ranges = []
     for low, high in ((ord(run[0]), ord(run[-1])) for run in (each.group().decode() for each in runs)):
         if low < 0xD800 and high > 0xDFFF:

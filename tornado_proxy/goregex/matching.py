@@ -21,13 +21,22 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
 from tornado_proxy.goregex.engine import MEMORY, ProgramRefused, compile_program, leftmost, options
 from tornado_proxy.goregex.errors import PatternError
-from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.limits import measure
+from tornado_proxy.goregex.parser import Expression, parse
 from tornado_proxy.goregex.printer import print_program
+from tornado_proxy.goregex.syntax import fold
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _SET_MEMORY = 128 << 20
 """Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""
+
+MOST_PARTS = 1_200
+"""The most characters, classes and alternatives of a source, counts written out: two of `[^/]{1,255}` and the rest."""
+MOST_INSTRUCTIONS = 16_000
+"""The most of RE2's instructions for a source; `\\pL` is some 1,200 of them."""
+MOST_CAPTURES = 100_000
+"""The most of a source's instructions times its groups."""
 
 # Far less than what fits: some 2,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
 # about 20 ms, which requests hardly notice; and each set more costs a key a microsecond.
@@ -111,7 +120,11 @@ def encoded(key: str) -> bytes:
 
 def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
     """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
-    expression = parse(text)
+    return _compiled(parse(text), memory)
+
+
+def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern:
+    text = expression.text
     program = print_program(expression.tree).encode()
     try:
         compiled = compile_program(program, memory)
@@ -134,6 +147,31 @@ def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
         _sees_within=rb"\B" in program,
         _numbers=range(len(expression.names) + 1),
     )
+
+
+def compile_source(text: str) -> Pattern:
+    """The pattern of an expression that requests are matched with; raises `PatternError`, also for one that is slow.
+
+    Any key of 1,024 bytes is searched in some 20 ms at most: RE2's first pass over a key of a new kind takes time by
+    all places where a match may stand, and by the instructions for these; that for groups by instructions and groups.
+    """
+    expression = parse(text)
+    pattern = _compiled(expression)
+    for what, amount, most in (
+        ("RE2 instructions", pattern.program_size, MOST_INSTRUCTIONS),
+        ("RE2 instructions times groups", pattern.program_size * pattern.group_count, MOST_CAPTURES),
+        ("parts with its counts written out", _parts(expression), MOST_PARTS),
+    ):
+        if amount > most:
+            message = f"expression too slow to match: {amount:,} {what}, the limit is {most:,}"
+            raise PatternError(message, 0, len(text), "lower its counts, or split it into several rewrites")
+    return pattern
+
+
+def _parts(expression: Expression) -> int:
+    """The size of an expression as Go counts it; of a short text without counts, only what it is at most."""
+    most = 2 * len(expression.text)  # an operator adds two at most
+    return most if most <= MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
 
 
 class FirstMatch:

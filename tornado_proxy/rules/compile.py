@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 
 from tornado_proxy.goregex.errors import PatternError
-from tornado_proxy.goregex.matching import Pattern, compile_pattern
+from tornado_proxy.goregex.matching import Pattern, compile_source
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
@@ -131,7 +131,7 @@ class _Target:
 
 def _compiled_source(source: Literal) -> Pattern | Diagnostic:
     try:
-        return compile_pattern(source.value)
+        return compile_source(source.value)
     except PatternError as error:
         return Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)
 
