@@ -21,21 +21,21 @@ def sides(command):
 
 def test_requests_that_differ_by_their_query_are_one(command, sides):
     """Where no template can read it."""
-    assert command(*sides).out.startswith("another key for 2 of 3 requests, 1 of 2 different ones\n")
+    assert command(*sides).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
 
 
 def test_a_template_that_may_read_the_query_tells_them_apart(command, sides):
     """Each query may make another key."""
     Path("new.rules").write_text(QUERY)
     done = command(*sides)
-    assert done.out.startswith("another key for 2 of 3 requests, 2 of 3 different ones\n")
+    assert done.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
     assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in done.out
 
 
 def test_a_go_template_may_always_read_it(command, sides):
     """Its data can be read as a whole."""
     Path("new.rules").write_text(OLD.replace('"/one/$1"', 'go "/{{ .Key }}"'))
-    assert "2 of 3 different ones" in command(*sides).out
+    assert "2 of 3 distinct" in command(*sides).out
 
 
 def test_json_tells_the_same(command, sides):
@@ -69,8 +69,8 @@ def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
     [
         (["--target", "sit"], "there is no target `sit`; did you mean `site`?"),
         (["--target", "site", "--config", "x"], "not allowed with argument"),
-        (["--examples", "some"], "`some` is no count"),
-        (["--user", "a/b"], "`a/b` cannot sign in"),
+        (["--examples", "some"], "`some` is not a whole number"),
+        (["--user", "a/b"], "invalid user name `a/b`"),
         (["--config", "nothing.yaml"], "nothing.yaml"),
         (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
     ],
@@ -98,7 +98,7 @@ def test_many_requests_are_compared_by_several_processes(command, sides):
     """With the same result."""
     Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
     assert command(*sides, "--examples", "0").out.splitlines() == [
-        "another key for 21,000 of 21,000 requests, 21,000 of 21,000 different ones",
+        "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
         "",
         "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
         "  and 21,000 more",

@@ -115,7 +115,7 @@ def test_a_configuration_gives_the_whole_plan(explain):
         rewrites    ·  #1     ^/old/                          no match  rules/site.rules:4:5
                               `^/` matches up to `/`, then `o` meets `press/`
                     ·  press  ^/press/(?P<page>[^/]+)\\.html$  no match  rules/site.rules:5:5
-                              `^/press/` matches up to `/press/`, then `[^/]+` meets the key's end
+                              `^/press/` matches up to `/press/`, then `[^/]+` meets the end of the key
                     ·  #3     ^/never$                        no match  rules/site.rules:6:5
                               `^/` matches up to `/`, then `n` meets `press/`
         result      unchanged
@@ -289,18 +289,18 @@ def test_the_only_target_need_not_be_named(explain, files):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["/x"], "give `--rules`, or `--config`"),
+        (["/x"], "give `--rules` or `--config`"),
         (["/x", "--rules", "rules"], "give `--target` or `--config`: the targets are `site`, `other`"),
         (["/x", "--rules", "rules", "--target", "sit"], "there is no target `sit`; did you mean `site`?"),
         (["/x", "--rules", "rules", "--target", "zzz"], "there is no target `zzz`\n"),
         (["/x", *CONFIGURED, "--target", "sit"], "there is no target `sit`; did you mean `site`?"),
-        (["/x", *CONFIGURED, "--prefix", "p"], "`--prefix` is the configuration's where there is one"),
+        (["/x", *CONFIGURED, "--prefix", "p"], "`--prefix` cannot be used with `--config`"),
         (["/x", "--rules", "nothing", "--target", "site"], "there is no `nothing`"),
         (["/x", "--config", "nothing.yaml"], "nothing.yaml"),
         (["/x", *SITE, "--prefix", "a/../b"], "`a/../b`"),
-        (["/x", *SITE, "--header", "X-Team"], "`X-Team` is no `NAME:VALUE`"),
-        (["/x", *SITE, "--header", ":red"], "`:red` is no `NAME:VALUE`"),
-        (["/x", *SITE, "--user", "a/b"], "`a/b` cannot sign in: the name contains a `/`"),
+        (["/x", *SITE, "--header", "X-Team"], "`X-Team` is not `NAME:VALUE`"),
+        (["/x", *SITE, "--header", ":red"], "`:red` is not `NAME:VALUE`"),
+        (["/x", *SITE, "--user", "a/b"], "invalid user name `a/b`: it contains a `/`"),
         (["/x", *SITE, "--method", "POST"], "invalid choice: 'POST'"),
         ([], "PATH"),
     ],

@@ -63,8 +63,8 @@ def test_a_log_that_cannot_be_read_ends_the_command():
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--host", "a/b"], "`a/b` is no host: it contains `/`"),
-        (["--user", "a/b"], "`a/b` cannot sign in: the name contains a `/`"),
+        (["--host", "a/b"], "invalid host `a/b`: it contains `/`"),
+        (["--user", "a/b"], "invalid user name `a/b`: it contains a `/`"),
     ],
 )
 def test_what_the_service_refuses_is_refused(capsys, words, reason):

@@ -52,7 +52,7 @@ def test_coverage_may_be_asked_for(command, rules, least, status):
     done = command("test", "--run", "^/a$", "--fail-under", least)
     assert done.status == status
     assert done.out.startswith("coverage    site   50.0 %  1 of 2 rewrites\n")
-    assert ("are asked for" in done.err) == bool(status)
+    assert ("are required" in done.err) == bool(status)
 
 
 def test_without_tests_coverage_still_counts(command, rules):
@@ -67,7 +67,7 @@ def test_a_percentage_is_a_number_from_0_to_100(command, percent):
     """Anything else is a usage error."""
     done = command("test", f"--fail-under={percent}")
     assert done.status == 2
-    assert f"`{percent}` is no number from 0 to 100" in done.err
+    assert f"`{percent}` is not a number from 0 to 100" in done.err
 
 
 def test_a_configuration_names_the_rules(command, rules):

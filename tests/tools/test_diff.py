@@ -38,11 +38,11 @@ def _compared(old, new, *addresses, examples=5):
 def test_what_changes_is_grouped_by_the_rewrites_that_are_responsible():
     """Rewrites are told by their numbers on each side; the group with the most requests comes first."""
     found = _compared(OLD, NEW, "/b/x", "/b/x", "/b/y", "/new/z", "/a/x", "/else")
-    assert [(cause, group.times, group.different) for cause, group in found.groups] == [
+    assert [(cause, group.times, group.distinct) for cause, group in found.groups] == [
         (Cause("site", 2, 3), 3, 2),
         (Cause("site", None, 1), 1, 1),
     ]
-    assert (found.times, found.different) == (4, 3)
+    assert (found.times, found.distinct) == (4, 3)
 
 
 def test_a_rewrite_that_has_only_moved_changes_nothing():
@@ -84,7 +84,7 @@ def test_examples_are_the_most_frequent_and_as_many_as_asked_for():
     """All are counted."""
     ((_, group),) = _compared(OLD, NEW, "/b/x", "/b/y", "/b/y", "/b/z", examples=1).groups
     assert [each.request.address for each in group.examples] == ["/b/y"]
-    assert group.different == 3
+    assert group.distinct == 3
 
 
 _keys = st.sampled_from(["/a/x", "/b/x", "/b/", "/new/", "/c", "/b/a/"])
@@ -131,9 +131,9 @@ def test_groups_show_what_goes_and_what_comes():
     """The count, then each group with the rewrites before and now, and its examples."""
     report = _report("/press/a", "/press/a", "/press/b?x", "/dots", "/else", examples=2)
     assert "\n".join(to_text(report)) == dedent("""\
-        another key for 4 of 5 requests, 3 of 4 different ones
+        key changed: 4 of 5 requests, 3 of 4 distinct
 
-        site: press (site.rules:2:1) → press (site.rules:2:1): 3 requests, 2 different
+        site: press (site.rules:2:1) → press (site.rules:2:1): 3 requests, 2 distinct
           /press/a (2 times)
           - /one/a
           + /two/a
@@ -160,12 +160,12 @@ def test_a_request_is_told_from_others_for_its_path():
 
 def test_lines_without_a_request_are_told():
     """Nothing is dropped in silence."""
-    assert "2 lines hold no request; the first is line 1" in list(to_text(_report("/else", strange=2)))
+    assert "2 lines without a request; the first is line 1" in list(to_text(_report("/else", strange=2)))
 
 
 def test_no_change_is_said():
     """With how many requests were asked for."""
-    assert list(to_text(_report("/else"))) == ["no key changes: 1 request, 1 of them different"]
+    assert list(to_text(_report("/else"))) == ["no key changed: 1 request, 1 distinct"]
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_what_a_request_gets_is_a_key_or_a_reason(answer, shown):
 def test_markdown_is_a_table_of_groups_and_one_for_each():
     """For a comment on a pull request."""
     assert "\n".join(to_markdown(_report("/press/a", "/press/b", examples=1))) == dedent("""\
-        ### another key for 2 of 2 requests, 2 of 2 different ones
+        ### key changed: 2 of 2 requests, 2 of 2 distinct
 
-        | target | rewrite before | rewrite now | requests | different |
+        | target | rewrite before | rewrite now | requests | distinct |
         | --- | --- | --- | --- | --- |
         | `site` | `press` (`site.rules:2:1`) | `press` (`site.rules:2:1`) | 2 | 2 |
 

@@ -74,7 +74,7 @@ def test_a_rewrite_is_told_from_its_path_to_its_plan():
         groups      $0     /press/spring.htm
                     $page  spring
                     $2     htm
-                    $3     (took no part)
+                    $3     (not matched)
         template    /archive/press/$page.html  (plain)
         result      /archive/press/spring.html
         object key  folder1/archive/press/spring.html
@@ -297,9 +297,9 @@ def test_the_json_form_obeys_its_schema(arguments, named, lines):
     ("source", "key", "words"),
     [
         (r"^/old/", "/press/x", "`^/` matches up to `/`, then `o` meets `press/x`"),
-        (r"^/(?P<page>[^/]+)\.html$", "/a.htm", "`^/(?P<page>[^/]+)\\.htm` matches up to `/a.htm`, then `l` meets the key's end"),
+        (r"^/(?P<page>[^/]+)\.html$", "/a.htm", "`^/(?P<page>[^/]+)\\.htm` matches up to `/a.htm`, then `l` meets the end of the key"),
         (r"^docs/", "/docs/a", "`^` matches, then `d` meets `/docs/a`"),
-        (r"never", "/press", "`n` is nowhere in the key"),
+        (r"never", "/press", "`n` does not occur in the key"),
         (r"/a$", "/a/b", "`/a` matches up to `/a`, then `$` meets `/b`"),
         (r"^/(?:x|y)/1|^/z", "/y/2", "`^/(?:x|y)/` matches up to `/y/`, then `1` meets `2`"),
     ],

@@ -87,12 +87,12 @@ def test_a_revision_may_be_read_whole(without_stray_link):
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("nowhere", "there is no `nowhere`"),
-        ("nowhere:rules", "neither in the file system nor in Git: invalid object name 'nowhere'"),
-        ("main:nowhere", "neither in the file system nor in Git: path 'nowhere' does not exist in 'main'"),
+        ("nowhere", "`nowhere` does not exist"),
+        ("nowhere:rules", "is neither a path nor a place in a Git revision: invalid object name 'nowhere'"),
+        ("main:nowhere", "is neither a path nor a place in a Git revision: path 'nowhere' does not exist in 'main'"),
         ("--output=x:rules", "a revision does not begin with `-`"),
         ("main:docs", "`main:docs` holds no rule file"),
-        ("main:rules", "`main:rules/astray.rules` is no file"),
+        ("main:rules", "`main:rules/astray.rules` is not a file"),
     ],
 )
 def test_what_cannot_be_read_says_why(repository, place, message):
@@ -115,8 +115,8 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "beside", "help"),
     [
-        ("main", "rules", "a revision of Git is followed by a place in it: `main:rules`"),
-        ("HEAD", "HEAD:docs", "a revision of Git is followed by a place in it: `HEAD:rules/`"),
+        ("main", "rules", "name a place in the revision: `main:rules`"),
+        ("HEAD", "HEAD:docs", "name a place in the revision: `HEAD:rules/`"),
         ("other", "rules", None),
         ("-x", "rules", None),
     ],
@@ -124,4 +124,4 @@ def test_without_git_a_revision_cannot_be_read(repository, monkeypatch):
 def test_a_revision_alone_is_answered_with_a_place(repository, place, beside, help):
     """What stands beside it is the place that was meant, where it can be."""
     (found,) = read_rules(place, beside).diagnostics
-    assert (found.message, found.help) == (f"there is no `{place}`", help)
+    assert (found.message, found.help) == (f"`{place}` does not exist", help)

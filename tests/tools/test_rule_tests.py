@@ -95,7 +95,7 @@ def test_keys_stand_below_one_another_with_a_caret_at_the_first_difference():
                        ^
         by          x  ^/a(b)?$  site.rules:2:1
         groups      $0  /a
-                    $1  (took no part)
+                    $1  (not matched)
 
         1 failed, 0 passed
         """)
@@ -118,7 +118,7 @@ def test_coverage_lists_what_is_missed():
     assert text == dedent("""\
         coverage    site   50.0 %  1 of 2 rewrites
 
-        no test of site reaches
+        not reached by the tests of site
                     y  ^/c$  site.rules:3:1
 
         1 passed

@@ -82,7 +82,7 @@ def _report(*addresses, top=10, strange=0):
 def test_a_rewrite_that_is_never_taken_is_shown():
     """Every rewrite has its line, with its share of the target's requests."""
     assert to_text(_report("/press/a", "/press/b", "/press/b", "/else")) == dedent("""\
-        requests    4, 3 of them different
+        requests    4, 3 distinct
 
         target      site: 4 requests
         rewrites            3   75.0 %  press  ^/press/  site.rules:3:5
@@ -103,7 +103,7 @@ def test_refusals_are_listed_with_an_example():
     """What is left over is counted."""
     text = to_text(_report("/dots", "/dots", "/a/../b", "nonsense", top=1))
     assert (
-        "refused             2  400  the result contains a `.` or `..` segment  such as /dots\n"
+        "refused             2  400  the result contains a `.` or `..` segment  for example /dots\n"
         "                       2 more reasons\n"
     ) in text
 
@@ -112,8 +112,8 @@ def test_lines_without_a_request_and_uploads_are_told():
     """Nothing is dropped in silence."""
     told = to_text(_report("/a", strange=2)).split("\n\n")[0]
     assert told == dedent("""\
-        requests    3, 2 of them different
-                    2 lines hold no request; the first is line 7
+        requests    3, 2 distinct
+                    2 lines without a request; the first is line 7
                     2 left out: a log does not hold the name of an upload's file""")
 
 

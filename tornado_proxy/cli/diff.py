@@ -28,20 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
     parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
     parser.add_argument("new", metavar="NEW", help="the rules now: the same")
-    where = parser.add_argument_group("what is asked")
+    where = parser.add_argument_group("input")
     add_log_arguments(where, required=True)
     whose = where.add_mutually_exclusive_group()
-    whose.add_argument("--target", metavar="NAME", help="the target whose rules are asked (default: the only one)")
-    whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration, whose mounts and access apply")
+    whose.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
+    whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
     add_request_arguments(parser)
     parser.add_argument(
-        "--examples", type=count, default=5, metavar="N", help="how many requests of each group are shown (default: 5)"
+        "--examples", type=count, default=5, metavar="N", help="how many requests to show for each group (default: 5)"
     )
     parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_FORMATS), default="text")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; 1 where a request gets another key or the files have mistakes, 2 where nothing can be compared."""
+    """Compare; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
     try:
         report = _report(arguments)
     except Ended as ended:
@@ -71,7 +71,7 @@ def _configured(settings: Settings) -> _SitesOf:
 
 
 def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> _SitesOf:
-    """The one target that is asked, as rule files alone know it; one that a side lacks has no rules there."""
+    """Returns the chosen target as rule files alone know it; it has no rules on a side that lacks it."""
     name = chosen_target(arguments.target, list({**old.rule_sets, **new.rule_sets}))
     return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
 

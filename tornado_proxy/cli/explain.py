@@ -38,24 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", metavar="PATH", nargs="?", help="the percent-encoded path of a request, with its query if any"
     )
-    where = parser.add_argument_group("what is asked")
+    where = parser.add_argument_group("input")
     add_log_arguments(where, required=False)
     where.add_argument(
         "--rules", type=Path, action="append", metavar="PLACE", help="a rule file or a directory of them"
     )
-    where.add_argument("--target", metavar="NAME", help="the target whose rules are asked, (default: the only one)")
-    where.add_argument("--config", type=Path, metavar="FILE", help="a configuration, whose mounts and access apply")
-    where.add_argument("--prefix", type=_prefix, help="the bucket's, where there is no configuration")
+    where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
+    where.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
+    where.add_argument("--prefix", type=_prefix, help="the bucket's prefix, without `--config`")
     add_request_arguments(parser, methods=METHODS)
-    parser.add_argument("--file-name", metavar="NAME", help="what the form of an upload calls its file")
+    parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
     parser.add_argument(
-        "--top", type=count, default=10, metavar="N", help="of a log: how many paths are listed (default: 10)"
+        "--top", type=count, default=10, metavar="N", help="with `--requests`, how many paths to list (default: 10)"
     )
     parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain; 0 whatever the request's answer would be, 1 where the files have errors, 2 where nothing can be told."""
+    """Explain; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
     try:
         found = _found(arguments)
         text = _explained(found, arguments) if arguments.path is not None else _counted(found, arguments)
@@ -96,25 +96,25 @@ def _decided(mounts: Mounts, arguments: argparse.Namespace, user: User | None) -
 
 
 def _found(arguments: argparse.Namespace) -> Sequence[Site]:
-    """The sites that are asked."""
+    """Returns the sites that apply."""
     if (arguments.path is None) == (arguments.requests is None):
         raise Ended(ExitStatus.FAILED, "give either a PATH or `--requests`")
     return _configured(arguments) if arguments.config else _bare(arguments)
 
 
 def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
-    """The target as rule files alone know it."""
+    """Returns the target as rule files alone know it."""
     if not arguments.rules:
-        raise Ended(ExitStatus.FAILED, "give `--rules`, or `--config`")
+        raise Ended(ExitStatus.FAILED, "give `--rules` or `--config`")
     rule_sets = load_rules(arguments.rules).rule_sets
     name = chosen_target(arguments.target, list(rule_sets))
     return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
 
 
 def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
-    """The configuration's targets, or the one that is asked for."""
+    """Returns the configuration's targets, or the chosen one."""
     if arguments.prefix is not None:
-        raise Ended(ExitStatus.FAILED, "`--prefix` is the configuration's where there is one")
+        raise Ended(ExitStatus.FAILED, "`--prefix` cannot be used with `--config`")
     settings = load_settings(arguments.config)
     loaded = load_rules(arguments.rules or settings.rules, settings.rule_spans)
     return configured_sites(settings, loaded, arguments.target)

@@ -1,4 +1,4 @@
-"""What a command line says of requests and of who makes them: the arguments that several commands share."""
+"""The arguments that several commands share: the request, its user, and the log that requests are read from."""
 
 from __future__ import annotations
 
@@ -19,22 +19,27 @@ from tornado_proxy.tools.simulator import RequestDefaults
 
 
 def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:
-    """Declare what is said of a request, and of its user; `methods` where one may be chosen."""
-    request = parser.add_argument_group("what the request says")
+    """Declare the arguments of a request and its user; `methods` are the choices of `--method`, if it is wanted."""
+    request = parser.add_argument_group("request")
     if methods:
         request.add_argument("--method", choices=methods, default="GET", help="default: GET")
-    request.add_argument("--host", type=_host, default="", help="the host that is asked")
+    request.add_argument("--host", type=_host, default="", help="the request's host")
     request.add_argument(
         "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
     )
-    user = parser.add_argument_group("who signs in")
-    user.add_argument("--user", type=_user_name, metavar="NAME", help="a user's name; passwords are not asked for")
+    user = parser.add_argument_group("user")
+    user.add_argument(
+        "--user",
+        type=_user_name,
+        metavar="NAME",
+        help="the name of the user who is signed in; passwords are not checked",
+    )
     user.add_argument("--user-groups", type=_names, default=(), metavar="A,B", help="the user's groups")
     user.add_argument("--email", default="", metavar="ADDRESS", help="the user's address")
 
 
 def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> None:
-    """Declare where requests that were made are read from."""
+    """Declare the argument of the log that requests are read from."""
     parser.add_argument(
         "--requests",
         type=Path,
@@ -46,7 +51,7 @@ def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> Non
 
 
 def given_user(arguments: argparse.Namespace) -> User | None:
-    """Who signs in; None where nobody does."""
+    """Returns the user who is signed in; None if nobody is."""
     if arguments.user is None:
         return None
     # As in a test: only a header's user has groups or an address.
@@ -55,12 +60,12 @@ def given_user(arguments: argparse.Namespace) -> User | None:
 
 
 def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
-    """What is said of all requests of a log."""
+    """Returns what holds for all requests of a log."""
     return RequestDefaults(given_user(arguments), arguments.host, tuple(arguments.header))
 
 
 def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
-    """The requests of a log, as far as rules can tell them apart; raises `Ended`."""
+    """Reads the requests of a log; those that the rules cannot tell apart count as one. Raises `Ended`."""
     queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
     try:
         with open_log(path) as file, progress("reading") as show:
@@ -70,35 +75,35 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
 
 
 def _may_read_query(rewrite: Rewrite) -> bool:
-    """Whether a template could read the query: in Go from its data as a whole too, in Jinja by the name alone."""
+    """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
     return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
 
 
 def count(text: str) -> int:
-    """The type of an argument that counts; raises what argparse shows."""
+    """Converts an argument that is a number; raises what argparse shows."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"`{text}` is no count")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number")
     return int(text)
 
 
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not (name.strip() and colon):
-        raise argparse.ArgumentTypeError(f"`{text}` is no `NAME:VALUE`")
+        raise argparse.ArgumentTypeError(f"`{text}` is not `NAME:VALUE`")
     return name.strip(), value.strip()
 
 
 def _host(text: str) -> str:
     objection = host_objection(text)
     if objection is not None:
-        raise argparse.ArgumentTypeError(f"`{text}` is no host: it {objection}")
+        raise argparse.ArgumentTypeError(f"invalid host `{text}`: it {objection}")
     return host_name(text)
 
 
 def _user_name(text: str) -> str:
     objection = segment_objection(text)
     if objection is not None:
-        raise argparse.ArgumentTypeError(f"`{text}` cannot sign in: the name {objection}")
+        raise argparse.ArgumentTypeError(f"invalid user name `{text}`: it {objection}")
     return text
 
 

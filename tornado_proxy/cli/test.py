@@ -27,29 +27,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the current directory)",
     )
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="a configuration, whose targets' buckets and mounts templates see"
+        "--config", type=Path, metavar="FILE", help="a configuration; templates see its targets' buckets and mounts"
     )
     parser.add_argument(
         "--run",
         type=_pattern,
         metavar="PATTERN",
-        help="only tests whose target, key or place (FILE:LINE:COLUMN) a pattern in Go's syntax is found in",
+        help="run only tests whose target, key or place (FILE:LINE:COLUMN) matches a pattern in Go's syntax",
     )
     parser.add_argument("--coverage", action="store_true", help="show which rewrites no test reaches")
     parser.add_argument(
-        "--fail-under", type=_percent, metavar="PERCENT", help="fail where tests reach fewer of all rewrites"
+        "--fail-under", type=_percent, metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
     )
     parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_FORMATS), default="text")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test; 1 where a test fails or too few rewrites are reached, or the files have mistakes."""
+    """Test; 1 if a test fails, too few rewrites are reached or the files have mistakes."""
     try:
         result = _tested(arguments)
     except Ended as ended:
         return ended.tell("test")
     if arguments.run is not None and not result.total:
-        print(f"tornado-proxy test: no test is chosen by `{arguments.run.text}`", file=sys.stderr)
+        print(f"tornado-proxy test: no test matches `{arguments.run.text}`", file=sys.stderr)
         return ExitStatus.FAILED
     print(_FORMATS[arguments.format](result, arguments.coverage or arguments.fail_under is not None), end="")
     if arguments.format != "text":
@@ -72,7 +72,7 @@ def _too_few(result: TestRun, least: float | None) -> bool:
     percent = result.coverage.percent
     if least is None or percent >= least:
         return False
-    print(f"tests reach {percent:.1f} % of the rewrites, and {least:g} % are asked for", file=sys.stderr)
+    print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
     return True
 
 
@@ -104,5 +104,5 @@ def _percent(text: str) -> float:
     except ValueError:
         percent = -1
     if not 0 <= percent <= 100:
-        raise argparse.ArgumentTypeError(f"`{text}` is no number from 0 to 100")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 0 to 100")
     return percent

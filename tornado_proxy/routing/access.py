@@ -1,4 +1,4 @@
-"""Who may use a request path: a target's resources, compiled; the first that matches path and method decides."""
+"""Who may use a request path: the first of a target's resources that matches path and method decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GLOB_MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Anyone:
-    """Nobody need sign in."""
+    """Anyone may pass, without signing in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class SignedIn:
         object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users)})
 
     def find(self, name: str) -> BasicUser | None:
-        """The user of a name; None where it is not listed."""
+        """Returns the user of a name; None if it is not listed."""
         return self._by_name.get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
-    """No resource covers the request."""
+    """Nobody may pass: no resource covers the request, or it names no way to sign in."""
 
 
 Guard = Anyone | SignedIn | Nobody
@@ -51,22 +51,22 @@ Guard = Anyone | SignedIn | Nobody
 
 @dataclass(frozen=True, slots=True)
 class _Ruling:
-    """The resources that speak of one method, in order, and what each demands."""
+    """The resources for one method, in order, and what each demands."""
 
     first_match: FirstMatch
     guards: tuple[Guard, ...]
 
 
 class Access:
-    """A target's resources; a target without any is open to anyone."""
+    """A target's resources, compiled; a target without resources is open to anyone."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
         methods = {method for each in resources for method in _methods(each)}
-        self._rulings = {method: _ruling(self._speaking_of(method)) for method in methods}
+        self._rulings = {method: _ruling(self._for_method(method)) for method in methods}
 
     def guard(self, path: RequestPath, method: str) -> Guard:
-        """Who may use a path with a method; HEAD goes with GET."""
+        """Returns who may use a path with a method; HEAD goes with GET."""
         if not self._resources:
             return Anyone()
         ruling = self._rulings.get(method)
@@ -74,10 +74,10 @@ class Access:
         return ruling.guards[found[0]] if ruling and found else Nobody()
 
     def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
-        """All resources that match, in order: the first decides, the others are explain's to show."""
-        return tuple(each for each, pattern in self._speaking_of(method) if pattern.search(path))
+        """Returns all resources that match, in order: the first decides, explain shows the others."""
+        return tuple(each for each, pattern in self._for_method(method) if pattern.search(path))
 
-    def _speaking_of(self, method: str) -> list[tuple[Resource, Pattern]]:
+    def _for_method(self, method: str) -> list[tuple[Resource, Pattern]]:
         return [pair for pair in self._resources if method in _methods(pair[0])]
 
 

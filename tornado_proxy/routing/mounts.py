@@ -1,4 +1,4 @@
-"""Which target a host and a path lead to."""
+"""Finds the target that is mounted at a host and a path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANY_HOST = ""
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A target ready to be asked: its configuration, its rules, its access; all compiled."""
+    """A target ready for requests: its configuration, rules and access, all compiled."""
 
     target: Target
     rules: RuleSet
@@ -35,13 +35,13 @@ class Site:
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:
-    """Each target with its rules and its access, in order; one that has no rules has an empty set of them."""
+    """Returns each target with its rules and access, in order; a target without rules has an empty rule set."""
     return tuple(Site(each, rule_sets.get(each.name, RuleSet(each.name)), Access(each.resources)) for each in targets)
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """Where a request led: the site, the mount path that matched (it ends in `/`), and the key below it.
+    """The site of a request, the mount path that matched (it ends in `/`), and the key below it.
 
     A request for the mount path without its closing slash has the key `/` too: only its path tells the two apart.
     """
@@ -71,7 +71,7 @@ class Mounts:
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
     def find(self, host: str, path: RequestPath) -> RouteMatch | None:
-        """The site that a host (no port, lower case) and a path lead to; None where there is none."""
+        """Finds the site for a host (no port, lower case) and a path; None if no target is mounted there."""
         # Every mount path ends in `/`, so a path that does too can only be cut at a segment's border.
         slashed = path if path.endswith("/") else f"{path}/"
         exact = self._by_host.get(host)
@@ -81,7 +81,7 @@ class Mounts:
 
 
 class _Paths:
-    """The mounts of one host by path: a look-up for each length that a mount path has, the longest first."""
+    """The mounts of one host by path: one look-up for each length of a mount path, the longest first."""
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
         # Of two mounts of one host and path, the first in the file stands.
@@ -97,7 +97,7 @@ class _Paths:
 
 
 class _Patterns:
-    """The mounts of host patterns: one pass over all, in the order in which they win."""
+    """The mounts of host patterns: one pass over all, in order of precedence."""
 
     def __init__(self, entries: Iterable[_Entry]) -> None:
         self._entries = sorted(entries, key=lambda each: -len(each.path))

@@ -18,7 +18,7 @@ from tornado_proxy.tools.simulator import SimulatedAnswer, Simulator, in_portion
 from tornado_proxy.tools.usage import log_json, strange_lines
 
 JSON_VERSION = 1
-"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+"""The version of the JSON form; additions do not change it."""
 
 # What a code span within a table does not keep, and all that could be markup outside of one.
 _AWKWARD = re.compile(r"[`|\\]|^ | $|^$")
@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"[^\w/.]|_", re.ASCII)
 
 
 class Cause(NamedTuple):
-    """The rewrites that took a key before and now, by their numbers; None where no rewrite did."""
+    """The numbers of the rewrites that took a key before and after the edit; None where no rewrite did."""
 
     target: str
     old: int | None
@@ -44,16 +44,16 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class ChangeGroup:
-    """The changes of one cause: `times` counts requests, `different` each different one once; some as examples."""
+    """The changes of one cause: `times` counts requests, `distinct` each of them once; some are kept as examples."""
 
     times: int = 0
-    different: int = 0
+    distinct: int = 0
     examples: list[Change] = field(default_factory=list)
 
     def add(self, other: ChangeGroup, most: int) -> None:
-        """Take in more changes of the same cause; the examples are those that were asked for most often."""
+        """Adds changes of the same cause; the most frequent requests stay as examples."""
         self.times += other.times
-        self.different += other.different
+        self.distinct += other.distinct
         self.examples = sorted(self.examples + other.examples, key=lambda each: -each.times)[:most]
 
 
@@ -62,31 +62,31 @@ Groups = dict[Cause, ChangeGroup]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All groups, the one with the most requests first."""
+    """All groups of changes, the one with the most requests first."""
 
     groups: tuple[tuple[Cause, ChangeGroup], ...] = ()
 
     @property
     def times(self) -> int:
-        """How many requests change their key."""
+        """The number of requests whose key changes."""
         return sum(group.times for _, group in self.groups)
 
     @property
-    def different(self) -> int:
-        """How many different requests do."""
-        return sum(group.different for _, group in self.groups)
+    def distinct(self) -> int:
+        """The number of distinct requests whose key changes."""
+        return sum(group.distinct for _, group in self.groups)
 
 
 class Comparer:
-    """Asks two sets of rules behind the same mounts, and keeps up to `examples` of each group of changes."""
+    """Compares two sets of rules behind the same mounts; keeps up to `examples` requests of each group of changes."""
 
     def __init__(self, old: Simulator, new: Simulator, examples: int) -> None:
         self.examples = examples
         self._old, self._new = old, new
-        self._pairs = {name: (_Taking(old.sites[name].rules), _Taking(new.sites[name].rules)) for name in old.sites}
+        self._pairs = {name: (_Matcher(old.sites[name].rules), _Matcher(new.sites[name].rules)) for name in old.sites}
 
     def compare(self, log: RequestLog, progress: Callable[[float], None]) -> Comparison:
-        """The requests of a log that change their key; `progress` hears what part of them was asked for."""
+        """Returns the requests whose key changes; `progress` is called with the part that is done, from 0 to 1."""
         requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
         whole: Groups = {}
         for portion in in_portions(partial(_groups, self), requests, progress):
@@ -95,7 +95,7 @@ class Comparer:
         return Comparison(tuple(sorted(whole.items(), key=lambda item: -item[1].times)))
 
     def change(self, request: LoggedRequest, times: int) -> Change | None:
-        """What changes for a request; None where its key, or the status that refuses it, stays."""
+        """Returns what changes for a request; None where its key, or the status that refuses it, stays the same."""
         try:
             asked = self._old.read(request)
         except RequestError:
@@ -113,16 +113,16 @@ class Comparer:
         return Change(request, old, new, times)
 
 
-class _Taking:
-    """Which rewrite of a rule set takes a key, by what it does, wherever it stands."""
+class _Matcher:
+    """Finds which rewrite of a rule set takes a key; a rewrite is known by its text, not by its number."""
 
     def __init__(self, rules: RuleSet) -> None:
         self._first_match = rules.first_match
-        self._deeds = [(each.pattern.text, each.dialect, each.template.text) for each in rules.rewrites]
+        self._texts = [(each.pattern.text, each.dialect, each.template.text) for each in rules.rewrites]
 
     def taken_by(self, key: str) -> tuple[str, Dialect, str] | None:
         found = self._first_match.find(key)
-        return self._deeds[found[0]] if found else None
+        return self._texts[found[0]] if found else None
 
 
 def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -> Groups:
@@ -142,7 +142,7 @@ def _groups(comparer: Comparer, requests: Iterable[tuple[LoggedRequest, int]]) -
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """What is reported: the rule sets before and now, the log, and what changed for its requests."""
+    """The rule sets before and after the edit, the log, and what changed for its requests."""
 
     old: Mapping[str, RuleSet]
     new: Mapping[str, RuleSet]
@@ -150,7 +150,7 @@ class DiffReport:
     comparison: Comparison
 
     def rewrites(self, cause: Cause) -> tuple[Rewrite | None, Rewrite | None]:
-        """The rewrites that are responsible for a group: before, and now."""
+        """Returns the rewrites that are responsible for a group, before and after the edit."""
         return _rewrite(self.old, cause.target, cause.old), _rewrite(self.new, cause.target, cause.new)
 
 
@@ -160,7 +160,7 @@ def _rewrite(rule_sets: Mapping[str, RuleSet], target: str, number: int | None) 
 
 
 def to_text(report: DiffReport) -> Iterator[str]:
-    """For people: the counts, then each group with its examples, as lines."""
+    """Yields lines for people: the counts, then each group with its examples."""
     yield _summary(report)
     if report.log.strange:
         yield strange_lines(report.log)
@@ -172,21 +172,21 @@ def to_text(report: DiffReport) -> Iterator[str]:
             yield visible(f"  {_asked(change)}")
             yield visible(f"  - {outcome(change.old)}")
             yield visible(f"  + {outcome(change.new)}")
-        if group.different > len(group.examples):
-            yield f"  and {group.different - len(group.examples):,} more"
+        if group.distinct > len(group.examples):
+            yield f"  and {group.distinct - len(group.examples):,} more"
 
 
 def _summary(report: DiffReport) -> str:
     found, log = report.comparison, report.log
     if not found.groups:
-        return f"no key changes: {counted(log.total)}, {len(log.requests):,} of them different"
+        return f"no key changed: {counted(log.total)}, {len(log.requests):,} distinct"
     requests = f"{found.times:,} of {counted(log.total)}"
-    return f"another key for {requests}, {found.different:,} of {len(log.requests):,} different ones"
+    return f"key changed: {requests}, {found.distinct:,} of {len(log.requests):,} distinct"
 
 
 def _counted(group: ChangeGroup) -> str:
     requests = counted(group.times)
-    return requests if group.different == group.times else f"{requests}, {group.different:,} different"
+    return requests if group.distinct == group.times else f"{requests}, {group.distinct:,} distinct"
 
 
 def _placed(rewrite: Rewrite | None) -> str:
@@ -194,7 +194,7 @@ def _placed(rewrite: Rewrite | None) -> str:
 
 
 def _asked(change: Change) -> str:
-    """The request of a change: its path, with what tells it from others that ask for the same path."""
+    """Returns the request of a change: its path, method, query and user, as far as they are not the usual ones."""
     request = change.request
     query = f"?{found}" if (found := request.address.partition("?")[2]) else ""
     method = "" if request.method == "GET" else f"{request.method} "
@@ -204,19 +204,19 @@ def _asked(change: Change) -> str:
 
 
 def outcome(answer: SimulatedAnswer) -> str:
-    """What a request gets: its key, or why it has none."""
+    """Returns the key of a request, or why it has none."""
     if answer.key is not None:
         return answer.key
     return f"({answer.status}: {answer.reason})" if answer.status else f"({answer.reason or 'redirected'})"
 
 
 def to_json(report: DiffReport) -> dict[str, Any]:
-    """For programs: all groups with their examples, in a form that only grows within a version."""
+    """Returns all groups with their examples for programs; the form only grows within a version."""
     found = report.comparison
     return {
         "version": JSON_VERSION,
         "requests": log_json(report.log),
-        "changed": {"total": found.times, "different": found.different},
+        "changed": {"total": found.times, "different": found.distinct},
         "groups": [_group_json(report, cause, group) for cause, group in found.groups],
     }
 
@@ -227,7 +227,7 @@ def _group_json(report: DiffReport, cause: Cause, group: ChangeGroup) -> dict[st
         "target": cause.target,
         "old": old and rewrite_json(old),
         "new": new and rewrite_json(new),
-        "requests": {"total": group.times, "different": group.different},
+        "requests": {"total": group.times, "different": group.distinct},
         "examples": [
             {
                 "method": each.request.method,
@@ -249,18 +249,18 @@ def _answer_json(answer: SimulatedAnswer) -> dict[str, Any]:
 
 
 def to_markdown(report: DiffReport) -> Iterator[str]:
-    """For a comment on a pull request: GitHub's and GitLab's Markdown, as lines."""
+    """Yields lines of Markdown (GitHub's and GitLab's) for a comment on a pull request."""
     yield f"### {_summary(report)}"
     if report.comparison.groups:
         yield ""
         yield from _table(
-            ("target", "rewrite before", "rewrite now", "requests", "different"),
+            ("target", "rewrite before", "rewrite now", "requests", "distinct"),
             (
                 (
                     code(cause.target),
                     *map(_labelled, report.rewrites(cause)),
                     f"{group.times:,}",
-                    f"{group.different:,}",
+                    f"{group.distinct:,}",
                 )
                 for cause, group in report.comparison.groups
             ),
@@ -274,9 +274,9 @@ def to_markdown(report: DiffReport) -> Iterator[str]:
             ("request", "before", "now", "times"),
             ((code(_path(each)), _result(each.old), _result(each.new), f"{each.times:,}") for each in group.examples),
         )
-        if group.different > len(group.examples):
+        if group.distinct > len(group.examples):
             yield ""
-            yield f"and {group.different - len(group.examples):,} more"
+            yield f"and {group.distinct - len(group.examples):,} more"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -301,9 +301,9 @@ def _result(answer: SimulatedAnswer) -> str:
 
 
 def code(text: str) -> str:
-    """A text as code within a table: nothing in it is markup, whatever it is.
+    """Returns a text as code within a Markdown table; nothing in it is read as markup.
 
-    A code span takes everything as it stands but for backticks, and within a table it is not agreed how pipes and
+    A code span takes everything literally but for backticks, and within a table implementations differ on pipes and
     backslashes stand in one; references to characters are never markup (CommonMark 2.5).
     """
     shown = visible(text)

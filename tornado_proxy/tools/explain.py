@@ -16,7 +16,7 @@ from tornado_proxy.templates.data import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1
-"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+"""The version of the JSON form; additions do not change it."""
 
 _WHOLE_BUCKET = "(the whole bucket)"
 
@@ -31,7 +31,7 @@ _Block = Iterable[tuple[str, Rows]]
 
 
 def to_text(found: RequestTrace, *, configured: bool, given: User | None = None) -> str:
-    """For people: a heading, then the result of each step; mounts and access only where a configuration has some.
+    """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
 
     `given` is who would sign in if asked to.
     """
@@ -155,7 +155,7 @@ def _words(attempt: Attempt) -> str:
 
 
 def to_json(found: RequestTrace) -> dict[str, Any]:
-    """For programs: all that is known, in a form that only grows within a version."""
+    """Returns everything that is known for programs; the form only grows within a version."""
     decision = found.decision
     request, user, match = decision.request, decision.user, decision.match
     return {
@@ -212,9 +212,9 @@ def _rule_json(attempt: RuleAttempt, rewriting: RewriteTrace) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """How far into a source a key gets: `part` of the source is found, last in the key's beginning `taken`.
+    """How far into a source a key matches: `part` of the source matches, at the latest in the key's beginning `taken`.
 
-    `stopped` is the part of the source that comes next and finds nothing; `rest` is what it meets in the key.
+    `stopped` is the part of the source that comes next and does not match; `rest` is what it meets in the key.
     """
 
     part: str
@@ -224,7 +224,7 @@ class NearMiss:
 
 
 def near_miss(source: str, key: str) -> NearMiss | None:
-    """How far a key gets into a source that does not match it; None where that cannot be told exactly."""
+    """Returns how far a source matches a key that it does not match; None where that is not known exactly."""
     progress = longest_matching_part(language(source), key)
     if progress is None or progress.failing is None:
         return None
@@ -233,12 +233,12 @@ def near_miss(source: str, key: str) -> NearMiss | None:
 
 
 def in_words(miss: NearMiss) -> str:
-    """A near miss in a line."""
+    """Returns a near miss as a line."""
     stopped = f"`{_opening(miss.stopped)}`"
     if not miss.part:
-        return f"{stopped} is nowhere in the key"
+        return f"{stopped} does not occur in the key"
     taken = f" up to `{_ending(miss.taken)}`" if miss.taken else ""
-    met = f"`{_opening(miss.rest)}`" if miss.rest else "the key's end"
+    met = f"`{_opening(miss.rest)}`" if miss.rest else "the end of the key"
     return f"`{_ending(miss.part)}` matches{taken}, then {stopped} meets {met}"
 
 

@@ -20,7 +20,7 @@ from tornado_proxy.rules.loading import RuleFile
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """A rule file before and after; one with mistakes has no canonical layout, and its `after` is as it was."""
+    """A rule file before and after; a file with mistakes has no canonical layout and stays as it was."""
 
     file: RuleFile
     after: bytes = field(repr=False)
@@ -28,12 +28,12 @@ class Formatted:
 
     @property
     def changed(self) -> bool:
-        """Whether it is not in its canonical layout; a byte order mark and CR LF are no part of that."""
+        """Whether the file differs from its canonical layout, which has no byte order mark and no CR LF."""
         return self.after != self.file.data
 
 
 def formatted(file: RuleFile) -> Formatted:
-    """The canonical layout of a file, printed from its tree; with mistakes it stays untouched."""
+    """Returns a file in its canonical layout, printed from its tree; a file with mistakes stays untouched."""
     source, mistake = decode(file.name, file.data)
     if source is None:
         assert mistake is not None
@@ -45,7 +45,7 @@ def formatted(file: RuleFile) -> Formatted:
 
 
 def difference(result: Formatted) -> Iterator[str]:
-    """The lines of a unified diff, without their ends, as `patch` takes them."""
+    """Yields the lines of a unified diff, without their ends, as `patch` takes them."""
     before, after = _lines(result.file.data), _lines(result.after)
     for line in difflib.unified_diff(before, after, result.file.name, result.file.name):
         yield line.removesuffix("\n")
@@ -54,16 +54,16 @@ def difference(result: Formatted) -> Iterator[str]:
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines with their ends: only LF ends one, and a byte order mark is shown."""
+    """Returns the lines with their ends; only LF ends a line, and a byte order mark is shown."""
     lines = data.decode(errors="replace").split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Give a file new content, its mode and where possible its owner kept; a link stays one. Raises `OSError`."""
+    """Replaces the content of a file at once; mode and links stay, the owner where possible. Raises `OSError`."""
     place = path.resolve(strict=True)
     was = place.stat()
-    # A name that begins with a dot is no rule file, whoever looks into the directory at this moment.
+    # A name that begins with a dot is not a rule file for anyone who reads the directory at this moment.
     handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
         with os.fdopen(handle, "wb") as file:

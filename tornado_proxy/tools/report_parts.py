@@ -1,4 +1,4 @@
-"""What several commands show alike: rewrites, the groups that they took, rows in columns."""
+"""The parts that several reports share: rewrites, captured groups, rows in columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GUTTER = 12  # characters: the longest title and two spaces
 
 
 def section(title: str, rows: Rows) -> Iterator[str]:
-    """Lines of one title, in columns; a row's last cell takes the room that it needs and widens no column."""
+    """Yields the lines of a titled section in columns; the last cell of a row widens no column."""
     cells = [[visible(cell) for cell in row] for row in rows]
     widths: dict[int, int] = {}
     for row in cells:
@@ -30,35 +30,35 @@ def section(title: str, rows: Rows) -> Iterator[str]:
 
 
 def counted(requests: int) -> str:
-    """A number of requests: 1 request, 2,000 requests."""
+    """Returns a number of requests in words: 1 request, 2,000 requests."""
     return "1 request" if requests == 1 else f"{requests:,} requests"
 
 
 def group_rows(captures: Captures) -> Rows:
-    """The groups of a match, each with what it took."""
+    """Returns the groups of a match with their texts as rows."""
     return [(f"${label}", _taken(text)) for label, text in _groups(captures)]
 
 
 def _taken(text: str | None) -> str:
     if text is None:
-        return "(took no part)"
+        return "(not matched)"
     return text or "(empty)"
 
 
 def groups_json(captures: Captures) -> list[dict[str, Any]]:
-    """The same for programs."""
+    """Returns the groups of a match for programs."""
     return [{"name": name, "text": text} for name, text in _groups(captures)]
 
 
 def _groups(captures: Captures) -> Iterator[tuple[str, str | None]]:
-    """Each group by its name, or by its number where it has none."""
+    """Yields each group by its name, or by its number if it has no name."""
     names = {number: name for name, number in captures.names.items()}
     for number, text in enumerate(captures.groups):
         yield names.get(number, str(number)), text
 
 
 def rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
-    """A rewrite for programs, with its place."""
+    """Returns a rewrite with its place for programs."""
     line, column = rewrite.span.first
     return {
         "number": rewrite.number,

@@ -1,6 +1,6 @@
-"""Requests that were made: read from access logs and lists of paths, each different one once, with its count.
+"""Reads requests from access logs and lists of paths: each distinct request once, with its count.
 
-A line is read for what it is, whatever the others are: a common or combined log line (with the virtual host in front,
+Each line is read on its own: a common or combined log line (with the virtual host in front,
 if there is one), one of our own access lines (pairs or JSON), or a percent-encoded path or address. All else holds no
 request and is counted. A file may be compressed with gzip.
 """
@@ -33,7 +33,7 @@ _OFTEN = 8192
 
 
 class LoggedRequest(NamedTuple):
-    """A request as a log tells of it; `address` is as sent: percent-encoded, with its query, each character a byte."""
+    """A request as a log has it; `address` is as sent: percent-encoded, with its query, each character a byte."""
 
     address: str
     method: str = "GET"
@@ -47,7 +47,7 @@ class UnreadableLog(Exception):
 
 @dataclass(slots=True)
 class RequestLog:
-    """Different requests with how often each was made; `strange` lines held none, the first of them `first_strange`."""
+    """Distinct requests with their counts; `strange` lines hold no request, `first_strange` is the first of them."""
 
     requests: Counter[LoggedRequest] = field(default_factory=Counter)
     strange: int = 0
@@ -61,7 +61,7 @@ class RequestLog:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be read, `-` for standard input; raises `UnreadableLog`."""
+    """Opens a file for reading, `-` for standard input; raises `UnreadableLog`."""
     if path == Path("-"):
         yield sys.stdin.buffer
         return
@@ -74,9 +74,9 @@ def open_log(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_log(file: IO[bytes], progress: Callable[[float], None], *, queries: bool = True) -> RequestLog:
-    """The requests of a log; `progress` hears what part of a file was read, from 0 to 1. Raises `UnreadableLog`.
+    """Reads a log; `progress` is called with the part of the file that was read, from 0 to 1. Raises `UnreadableLog`.
 
-    Without `queries`, requests that differ by their query only are one.
+    Without `queries`, requests that differ by their query alone count as one.
     """
     log = RequestLog()
     size = _size(file)
@@ -110,12 +110,12 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _size(file: IO[bytes]) -> int:
-    """Bytes of a file; 0 for a pipe, of which nobody knows."""
+    """Returns the bytes of a file; 0 for a pipe, whose size is unknown."""
     return os.fstat(file.fileno()).st_size if file.seekable() else 0
 
 
 def read_line(line: str) -> LoggedRequest | None:
-    """The request that a line tells of, its bytes as characters (latin-1); None where it tells of none."""
+    """Reads the request of a line, whose bytes are characters (latin-1); None where it holds no request."""
     if line.startswith("{"):
         return _from_fields(_json_fields(line))
     common = _COMMON.match(line)
@@ -145,7 +145,7 @@ def _pairs(line: str) -> dict[str, object]:
 
 
 def _from_fields(fields: dict[str, object]) -> LoggedRequest | None:
-    """A request of our own access log, whose query is not told, and whose path is decoded where it could be."""
+    """Returns a request of our own access log, which has no query, and a decoded path if it could be decoded."""
     path, method = fields.get("path"), fields.get("method")
     if not (isinstance(path, str) and isinstance(method, str) and path.startswith("/")):
         return None
@@ -154,7 +154,7 @@ def _from_fields(fields: dict[str, object]) -> LoggedRequest | None:
 
 
 def _is_as_sent(fields: dict[str, object]) -> bool:
-    """Whether the path is told raw: a request that no target refused was refused for an address that is none."""
+    """Returns whether the path is raw: a request that was refused before it had a target had a malformed address."""
     return str(fields.get("status")) == "400" and "target" not in fields
 
 

@@ -1,4 +1,4 @@
-"""Rule files as they stand in a Git revision, read without touching the working tree."""
+"""Reads rule files from a Git revision without touching the working tree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tornado_proxy.rules.loading import Read, RuleFile, read_rule_files
 
 
 class _GitFailed(Exception):
-    """Git could not do what it was asked; the text is the first line of what it said."""
+    """A Git command failed; the text is the first line of its message."""
 
 
 def read_rules(place: str, beside: str = "rules/") -> Read:
-    """The rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
+    """Reads the rule files of a file, a directory, or a place in a revision, such as `main:rules/`.
 
     A revision alone is a mistake; what stands `beside` it on the command line is probably the place that was meant.
 
@@ -31,7 +31,7 @@ def read_rules(place: str, beside: str = "rules/") -> Read:
     try:
         return _from_git(place)
     except _GitFailed as error:
-        message = f"there is no `{place}`, neither in the file system nor in Git: {error}"
+        message = f"`{place}` is neither a path nor a place in a Git revision: {error}"
         return Read((), (Diagnostic("no-rule-files", message),))
 
 
@@ -41,8 +41,8 @@ def _no_place(place: str, beside: str) -> Read:
         if not place.startswith("-"):
             _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
             path = "rules/" if ":" in beside or Path(beside).is_absolute() else beside
-            cure = f"a revision of Git is followed by a place in it: `{place}:{path}`"
-    return Read((), (Diagnostic("no-rule-files", f"there is no `{place}`", help=cure),))
+            cure = f"name a place in the revision: `{place}:{path}`"
+    return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=cure),))
 
 
 def _from_git(place: str) -> Read:
@@ -62,7 +62,7 @@ def _from_git(place: str) -> Read:
 
 
 def _rule_files(tree: str) -> Iterator[str]:
-    """The paths of a tree's rule files below it, in the order in which a directory is read."""
+    """Yields the paths of a tree's rule files, in the order in which a directory is read."""
     listed = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
     for path in sorted(listed.split(b"\0")):
         name = os.fsdecode(path)
@@ -71,23 +71,25 @@ def _rule_files(tree: str) -> Iterator[str]:
 
 
 def _content(name: str) -> bytes:
-    """What a path of a revision holds; a link within the tree is followed, as in a directory."""
+    """Returns the content of a path of a revision; a link within the tree is followed, as in a directory."""
     answer = _git("cat-file", "--batch", "--follow-symlinks", given=f"{name}\n")
     head, _, content = answer.partition(b"\n")
     words = head.split()
     if len(words) != 3 or words[1] != b"blob":
-        raise _GitFailed(f"`{name}` is no file")
+        raise _GitFailed(f"`{name}` is not a file")
     return content[: int(words[2])]
 
 
 def _git(*words: str, given: str = "") -> bytes:
     command: Sequence[str] = ("git", *words)
-    environment = os.environ | {"LC_ALL": "C"}  # what it says becomes part of an English message
+    environment = os.environ | {"LC_ALL": "C"}  # its messages become part of an English one
     try:
         done = subprocess.run(command, input=os.fsencode(given), capture_output=True, check=False, env=environment)  # noqa: S603 - no shell, and a place cannot begin with `-`
     except FileNotFoundError:
         raise _GitFailed("the command `git` is not installed") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [
+            f"git exited with status {done.returncode}"
+        ]
         raise _GitFailed(said[0].removeprefix("fatal: ").rstrip("."))
     return done.stdout

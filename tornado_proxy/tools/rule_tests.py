@@ -17,7 +17,7 @@ from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1
-"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+"""The version of the JSON form; additions do not change it."""
 
 _GUTTER = 12
 
@@ -35,12 +35,12 @@ class TargetRun:
 
     @property
     def failed(self) -> int:
-        """How many tests failed."""
+        """The number of tests that failed."""
         return sum(not each.passed for each in self.outcomes)
 
     @property
     def coverage(self) -> Coverage:
-        """Which of the rewrites took the key of a test, whatever came of it."""
+        """The rewrites that took the key of a test, whether or not the test passed."""
         reached = {each.rewrite.number for each in self.outcomes if each.rewrite}
         missed = tuple(each for each in self.rule_set.rewrites if each.number not in reached)
         return Coverage(len(self.rule_set.rewrites), missed)
@@ -48,20 +48,20 @@ class TargetRun:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many rewrites there are, and which of them no test reaches."""
+    """The number of rewrites, and those that no test reaches."""
 
     rewrites: int
     missed: tuple[Rewrite, ...] = ()
 
     @property
     def percent(self) -> float:
-        """The part that is reached; all of nothing is."""
+        """The part that is reached, in percent; 100 where there are no rewrites."""
         return 100 * (self.rewrites - len(self.missed)) / self.rewrites if self.rewrites else 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """All targets' outcomes."""
+    """The outcomes of all targets."""
 
     __test__ = False  # the name is the language's, not pytest's
 
@@ -69,23 +69,23 @@ class TestRun:
 
     @property
     def total(self) -> int:
-        """How many tests were run."""
+        """The number of tests that were run."""
         return sum(len(each.outcomes) for each in self.targets)
 
     @property
     def failed(self) -> int:
-        """How many tests failed."""
+        """The number of tests that failed."""
         return sum(each.failed for each in self.targets)
 
     @property
     def coverage(self) -> Coverage:
-        """That of all targets together."""
+        """The coverage of all targets together."""
         parts = [each.coverage for each in self.targets]
         return Coverage(sum(each.rewrites for each in parts), tuple(missed for each in parts for missed in each.missed))
 
 
 def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], chosen: Pattern | None = None) -> TestRun:
-    """Run the tests of rule sets, or those that are chosen; `known` is what a configuration says of the targets."""
+    """Runs the tests of rule sets, or the chosen ones; `known` is what a configuration says about the targets."""
     return TestRun(
         tuple(
             TargetRun(
@@ -102,19 +102,19 @@ def run_tests(rule_sets: Iterable[RuleSet], known: Mapping[str, TargetData], cho
 
 
 def is_chosen(test: RuleTest, target: str, chosen: Pattern) -> bool:
-    """Whether a pattern is found in the name of a test's target, in its key, or in its place."""
+    """Returns whether a pattern matches a test's target, key or place."""
     return any(chosen.search(text) for text in (target, test.key, test.statement.span.place))
 
 
 def to_text(run: TestRun, *, coverage: bool) -> str:
-    """For people: each failure in full, then the coverage if it is asked for, and a summary."""
+    """Returns text for people: each failure in full, then the coverage if wanted, and a summary."""
     failures = [failure(each, target) for target in run.targets for each in target.outcomes if not each.passed]
     covered = ["\n".join(_coverage(run))] if coverage else []
     return "\n\n".join([*failures, *covered, summary(run)]) + "\n"
 
 
 def summary(run: TestRun) -> str:
-    """How many tests passed and failed, in a line."""
+    """Returns the numbers of failed and passed tests as a line."""
     if not run.total:
         return "there are no tests"
     passed = run.total - run.failed
@@ -122,12 +122,12 @@ def summary(run: TestRun) -> str:
 
 
 def statement(test: RuleTest) -> str:
-    """A test as it is written in its canonical layout, on one line."""
+    """Returns a test in its canonical layout, on one line."""
     return visible(group_lines([test.statement])[0])
 
 
 def failure(outcome: TestOutcome, target: TargetRun) -> str:
-    """A failed test in full: what it expected and got below one another, the rule that took the key, and its groups."""
+    """Returns a failed test in full: expected and got below one another, the rewrite that took the key, its groups."""
     test = outcome.test
     head = f"FAILED {visible(target.rule_set.target)}: {statement(test)}"
     place = section("at", [(test.statement.span.place,)])
@@ -135,7 +135,7 @@ def failure(outcome: TestOutcome, target: TargetRun) -> str:
 
 
 def message(outcome: TestOutcome) -> str:
-    """A failed test in a line."""
+    """Returns a failed test as a line."""
     return visible(f"expected {_expected(outcome.test)}, got {_got(outcome)}")
 
 
@@ -176,13 +176,13 @@ def _captures(outcome: TestOutcome) -> Captures | None:
 
 def _coverage(run: TestRun) -> Iterator[str]:
     rows = [(each.rule_set.target, *_counted(each.coverage)) for each in run.targets]
-    whole = [("in all", *_counted(run.coverage))] if len(rows) > 1 else []
+    whole = [("total", *_counted(run.coverage))] if len(rows) > 1 else []
     yield from section("coverage", [*rows, *whole])
     for target in run.targets:
         missed = [(each.label, each.pattern.text, each.span.place) for each in target.coverage.missed]
         if missed:
             yield ""
-            yield f"no test of {visible(target.rule_set.target)} reaches"
+            yield f"not reached by the tests of {visible(target.rule_set.target)}"
             yield from section("", missed)
 
 
@@ -191,7 +191,7 @@ def _counted(coverage: Coverage) -> tuple[str, str]:
 
 
 def to_json(run: TestRun, *, coverage: bool) -> dict[str, Any]:
-    """For programs: every test with what became of its key, in a form that only grows within a version."""
+    """Returns every test with its outcome for programs; the form only grows within a version."""
     return {
         "version": JSON_VERSION,
         "summary": {"tests": run.total, "failed": run.failed},
@@ -233,7 +233,7 @@ def _coverage_json(coverage: Coverage) -> dict[str, Any]:
 
 
 def to_junit(run: TestRun) -> str:
-    """As JUnit's XML: a suite for each target, a case for each test; ends with a line end."""
+    """Returns JUnit's XML: a suite for each target, a case for each test."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring  # noqa: PLC0415 - for this form only
 
     root = Element("testsuites", name="tornado-proxy test", tests=str(run.total), failures=str(run.failed))

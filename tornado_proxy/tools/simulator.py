@@ -1,4 +1,4 @@
-"""What becomes of requests that were made, by the sites of one set of rules: the decisions of a server, in bulk.
+"""Simulates the requests of a log: decides about them as a server with the same sites would.
 
 Many requests are shared between processes: workers are forked, so that they inherit requests and compiled rules as
 they are, and only results travel.
@@ -21,7 +21,7 @@ from tornado_proxy.templates.data import User
 from tornado_proxy.tools.request_log import LoggedRequest
 
 UPLOAD = "a log does not hold the name of an upload's file"
-"""Why nothing is known about a PUT to a directory."""
+"""Why nothing is known about an upload."""
 
 
 class SimulatedAnswer(NamedTuple):
@@ -42,7 +42,7 @@ class SimulatedAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestDefaults:
-    """What holds for all requests at once: who signs in, and what their lines do not say."""
+    """What holds for all requests: who signs in, and what their lines do not say."""
 
     user: User | None = None
     host: str = ""
@@ -88,7 +88,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _WORTH_IT = 20_000
-"""Items below which starting workers takes longer than they save."""
+"""The number of items below which starting workers takes longer than they save."""
 
 _PORTION = 5_000
 
@@ -102,9 +102,9 @@ def in_portions(
     progress: Callable[[float], None],
     workers: int | None = None,
 ) -> Iterator[Result]:
-    """What `work` makes of each portion of the items, in order; `progress` hears what part is done, from 0 to 1.
+    """Yields the result of `work` for each portion of the items, in order; `progress` is called with the part done.
 
-    `workers` is how many there are; left out, as many as processors, and none for few items.
+    `workers` is their number; by default one for each processor, and none for few items.
     """
     starts = range(0, len(items), _PORTION)
     if workers is None:
@@ -132,7 +132,7 @@ def _forked(
 
 
 def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the one that started the others ends them."""
+    """Ignores Ctrl-C, which reaches every process of a terminal: the process that forked the others ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""What a log's requests make of the rules: how often each rewrite takes a key, what none takes, what is refused."""
+"""What `explain --requests` prints: how often each rewrite takes a request's key, what none takes, what is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tornado_proxy.tools.request_log import LoggedRequest, RequestLog
 from tornado_proxy.tools.simulator import UPLOAD, SimulatedAnswer, Simulator, in_portions
 
 JSON_VERSION = 1
-"""Counts the changes of the JSON form that a reader must know of; what is only added does not count."""
+"""The version of the JSON form; additions do not change it."""
 
 
 @dataclass(slots=True)
@@ -25,10 +25,10 @@ class Usage:
     unmatched: Counter[tuple[str, str]] = field(default_factory=Counter)  # by target and path
     refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # by status and reason
     examples: dict[tuple[int, str], str] = field(default_factory=dict)  # a path for each of them
-    left_out: int = 0  # uploads, of which nothing can be said
+    left_out: int = 0  # uploads: a log has no names of files
 
     def count(self, answer: SimulatedAnswer, times: int) -> None:
-        """Count what became of a request that was made so many times."""
+        """Counts what became of a request that was made several times."""
         if answer.reached and answer.target is not None:
             self.rewrites[answer.target, answer.number] += times
             if answer.number is None:
@@ -41,7 +41,7 @@ class Usage:
             self.left_out += times
 
     def add(self, other: Usage) -> None:
-        """Count what another counted."""
+        """Adds the counts of another."""
         self.rewrites.update(other.rewrites)
         self.unmatched.update(other.unmatched)
         self.refused.update(other.refused)
@@ -50,7 +50,7 @@ class Usage:
 
 
 def count_usage(simulator: Simulator, log: RequestLog, progress: Callable[[float], None]) -> Usage:
-    """What becomes of all requests of a log; `progress` hears what part of them was asked for."""
+    """Counts what becomes of the requests of a log; `progress` is called with the part that is done, from 0 to 1."""
     requests: Sequence[tuple[LoggedRequest, int]] = list(log.requests.items())
     whole = Usage()
     for portion in in_portions(partial(_count, simulator), requests, progress):
@@ -67,7 +67,7 @@ def _count(simulator: Simulator, requests: Iterable[tuple[LoggedRequest, int]]) 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What is reported: the sites that were asked, the log, its use of the rules, and how many paths are listed."""
+    """The sites, the log, its use of their rules, and the number of paths and reasons to list."""
 
     sites: Sequence[Site]
     log: RequestLog
@@ -75,17 +75,17 @@ class UsageReport:
     top: int
 
     def of_target(self, name: str) -> int:
-        """How many requests came to the rules of a target."""
+        """Returns the number of requests that reached the rules of a target."""
         return sum(times for (target, _), times in self.usage.rewrites.items() if target == name)
 
     def unmatched(self, name: str) -> list[tuple[str, int]]:
-        """The paths of a target that no rewrite took, those that were asked for most often."""
+        """Returns the most frequent paths of a target that no rewrite took."""
         paths = [(path, times) for (target, path), times in self.usage.unmatched.items() if target == name]
         return sorted(paths, key=lambda each: (-each[1], each[0]))[: self.top]
 
 
 def to_text(report: UsageReport) -> str:
-    """For people: the log, then each target with its rewrites, then what was refused."""
+    """Returns text for people: the log, then each target with its rewrites, then what was refused."""
     blocks = [_log(report.log, report.usage), *(_target(report, site) for site in report.sites)]
     if report.usage.refused:
         blocks.append(list(section("refused", list(_refusals(report)))))
@@ -93,14 +93,14 @@ def to_text(report: UsageReport) -> str:
 
 
 def strange_lines(log: RequestLog) -> str:
-    """How many lines of a log tell of no request."""
+    """Returns the number of lines of a log that hold no request, in words."""
     if log.strange == 1:
-        return f"one line holds no request: line {log.first_strange}"
-    return f"{log.strange:,} lines hold no request; the first is line {log.first_strange}"
+        return f"1 line without a request: line {log.first_strange}"
+    return f"{log.strange:,} lines without a request; the first is line {log.first_strange}"
 
 
 def _log(log: RequestLog, usage: Usage) -> list[str]:
-    rows = [(f"{log.total:,}, {len(log.requests):,} of them different",)]
+    rows = [(f"{log.total:,}, {len(log.requests):,} distinct",)]
     if log.strange:
         rows.append((strange_lines(log),))
     if usage.left_out:
@@ -127,14 +127,14 @@ def _share(times: int, total: int) -> tuple[str, str]:
 
 def _refusals(report: UsageReport) -> Iterator[Sequence[str]]:
     for (status, reason), times in report.usage.refused.most_common(report.top):
-        yield f"{times:>9,}", str(status), reason, f"such as {report.usage.examples[status, reason]}"
+        yield f"{times:>9,}", str(status), reason, f"for example {report.usage.examples[status, reason]}"
     more = len(report.usage.refused) - report.top
     if more > 0:
         yield ("", f"{more} more reasons")
 
 
 def to_json(report: UsageReport) -> dict[str, Any]:
-    """For programs: the same counts, in a form that only grows within a version."""
+    """Returns the same counts for programs; the form only grows within a version."""
     return {
         "version": JSON_VERSION,
         "requests": {**log_json(report.log), "left_out": report.usage.left_out},
@@ -147,7 +147,7 @@ def to_json(report: UsageReport) -> dict[str, Any]:
 
 
 def log_json(log: RequestLog) -> dict[str, Any]:
-    """What a log holds, for programs."""
+    """Returns the counts of a log for programs."""
     return {
         "total": log.total,
         "different": len(log.requests),
