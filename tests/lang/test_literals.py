@@ -71,12 +71,12 @@ def test_character_of_an_escape_has_the_escapes_place():
 @pytest.mark.parametrize(
     ("written", "message", "place"),
     [
-        (r'"^/a\.b"', r"`\.` is no escape", r"\."),
-        (r'"\x41"', r"`\x` is no escape", r"\x"),
+        (r'"^/a\.b"', r"invalid escape `\.`", r"\."),
+        (r'"\x41"', r"invalid escape `\x`", r"\x"),
         (r'"\u12"', r"`\u` needs four hexadecimal digits", r"\u"),
         (r'"\ud83d"', r"`\ud83d` is half of a surrogate pair", r"\ud83d"),
         (r'"\ude00\ud83d"', r"`\ude00` is half of a surrogate pair", r"\ude00"),
-        (r'"\n\d\w"', r"`\d` is no escape", r"\d"),
+        (r'"\n\d\w"', r"invalid escape `\d`", r"\d"),
     ],
 )
 def test_bad_escape_is_named(written, message, place):

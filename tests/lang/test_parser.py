@@ -81,11 +81,11 @@ def test_carriage_returns_change_nothing():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("target a\0{}", "U+0000 (null) stands outside of strings"),
-        ("target a {}\r", "U+000D (carriage return) stands outside of strings"),
-        ("target a {}\x0c", "U+000C (form feed) stands outside of strings"),
-        ("target\u00a0a {}", "U+00A0 (no-break space) stands outside of strings"),
-        ("target a {} # \x07", "U+0007 (control character) stands in a comment"),
+        ("target a\0{}", "invisible character U+0000 (null)"),
+        ("target a {}\r", "invisible character U+000D (carriage return)"),
+        ("target a {}\x0c", "invisible character U+000C (form feed)"),
+        ("target\u00a0a {}", "invisible character U+00A0 (no-break space)"),
+        ("target a {} # \x07", "invisible character U+0007 (control character) in a comment"),
     ],
 )
 def test_character_that_nobody_sees_is_an_error(text, message):
@@ -97,7 +97,7 @@ def test_character_that_nobody_sees_is_an_error(text, message):
 def test_half_of_a_surrogate_pair_is_no_character():
     """A text that no file can hold is refused, wherever it has its half character."""
     (diagnostic,) = parsed('target a { rewrite "\ud800" -> "/b" }').diagnostics
-    assert (diagnostic.code, diagnostic.message) == ("not-utf-8", "half of a surrogate pair, U+D800, is no character")
+    assert (diagnostic.code, diagnostic.message) == ("not-utf-8", "U+D800 is half of a surrogate pair")
 
 
 def test_mistakes_come_in_the_order_of_the_text():

@@ -131,7 +131,7 @@ class Builder:
 
     def _report_repeated(self, keyword: Token, first: Literal) -> None:
         place = Span(self.source, _start(keyword), _end(keyword))
-        note = Note("the first one is here", first.span)
+        note = Note("first given here", first.span)
         message = f"`{keyword}` is given twice"
         self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
 

@@ -96,7 +96,7 @@ def _objection(escape: str) -> str:
         return "`\\u` needs four hexadecimal digits"
     if len(escape) > 2:
         return f"`{escape}` is half of a surrogate pair"
-    return f"`{escape}` is no escape"
+    return f"invalid escape `{escape}`"
 
 
 def _group(escape: str, dialect: Dialect | None) -> str | None:

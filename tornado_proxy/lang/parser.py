@@ -48,7 +48,7 @@ def _tree(reading: Reading) -> Tree[Any]:
 
 
 def _recover(reading: Reading, token: Token) -> None:
-    from tornado_proxy.lang.recovery.cures import recover  # noqa: PLC0415 - 10 ms that no good file needs
+    from tornado_proxy.lang.recovery.strategies import recover  # noqa: PLC0415 - 10 ms that no good file needs
 
     recover(reading, token)
 
@@ -57,11 +57,11 @@ def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
     """What the grammar does not see: characters in comments that nobody else sees, and what is no character at all."""
     strange = [each for each in map(_strange, reading.comments) if each is not None]
     if strange:
-        from tornado_proxy.lang.recovery.slips import in_comments  # noqa: PLC0415 - as above
+        from tornado_proxy.lang.recovery.tokens import in_comments  # noqa: PLC0415 - as above
 
         yield from in_comments(reading, strange)
     for found in _SURROGATE.finditer(reading.source.text):
-        message = f"half of a surrogate pair, U+{ord(found.group()):04X}, is no character"
+        message = f"U+{ord(found.group()):04X} is half of a surrogate pair"
         yield Diagnostic("not-utf-8", message, reading.span(*found.span()))
 
 

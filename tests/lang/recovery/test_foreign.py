@@ -13,14 +13,14 @@ _TEST = '    test "/a" -> "/b"\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("RewriteEngine On\nRewriteCond %{HTTPS} off\n\n# why\nRewriteRule ^/a(.*)$ /b$1 [L]\n", "Engine` is a directive of Apache"),
-        ("RewriteCond %{HTTPS} off\nRewriteRule ^/a /b\n", "`RewriteCond` is a directive of Apache"),
-        ("Redirect 301 /a /b", "`Redirect` is a directive of Apache"),
-        ('rewrite ^/a(.*)$ /b$1 last;\nrewrite "^/a{2}" /b; # x\nreturn 404;\n', "`rewrite …;` is a directive of nginx"),
-        ("server {\n location / {\n rewrite ^/a /b break;\n }\n}\n", "`server {` is a directive of nginx"),
-        ("server {\n location / {\n", "`server {` is a directive of nginx"),
-        ("targets:\n  - name: x\n    keyRewriteList:\n      - source: ^/a$\n        target: /b\n", "`targets:` is YAML, and"),
-        ('{"targets": {"x": {"keyRewriteList": [{"source": "^/a"}]}}}\n', '`"targets":` is JSON, and'),
+        ("RewriteEngine On\nRewriteCond %{HTTPS} off\n\n# why\nRewriteRule ^/a(.*)$ /b$1 [L]\n", "Apache directive `RewriteEngine`"),
+        ("RewriteCond %{HTTPS} off\nRewriteRule ^/a /b\n", "Apache directive `RewriteCond` in a rule file"),
+        ("Redirect 301 /a /b", "Apache directive `Redirect` in a rule file"),
+        ('rewrite ^/a(.*)$ /b$1 last;\nrewrite "^/a{2}" /b; # x\nreturn 404;\n', "nginx directive `rewrite …;` in a rule file"),
+        ("server {\n location / {\n rewrite ^/a /b break;\n }\n}\n", "nginx directive `server {` in a rule file"),
+        ("server {\n location / {\n", "nginx directive `server {` in a rule file"),
+        ("targets:\n  - name: x\n    keyRewriteList:\n      - source: ^/a$\n        target: /b\n", "YAML key `targets:`"),
+        ('{"targets": {"x": {"keyRewriteList": [{"source": "^/a"}]}}}\n', 'JSON key `"targets":`'),
     ],
 )  # fmt: skip
 def test_the_configuration_of_another_program_is_told_once(text, message):

@@ -1,6 +1,6 @@
-"""How reading goes on after a mistake, so that one run finds every mistake of a file and invents none.
+"""How reading goes on after a mistake, so that one run reports every mistake of a file and invents none.
 
-Nouns: a *trouble* is a token that does not fit; a *cure* knows one kind of mistake, names it, and brings parser and
-lexer to where reading can go on; a *slip* is a mistake within a statement, a *structure* mistake is one of braces and
-first words; a *landmark* is where a statement seems to begin.
+A *strategy* recognises one kind of mistake at an unexpected token, reports it, and brings parser and lexer to where
+reading can go on: mistakes in `tokens`, in `statements`, or lines of another program (`foreign`). Where none applies,
+reading goes on at the next *sync point*, where a statement seems to begin.
 """

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tornado_proxy.lang.reading import Where
-from tornado_proxy.lang.recovery.trouble import Trouble
+from tornado_proxy.lang.recovery.unexpected import Unexpected
 
 _APACHE = re.compile(
     r"[ \t]*(?P<what>Rewrite(?:Rule|Cond|Engine|Base|Map|Options)|Redirect(?:Match|Permanent|Temp)?)[ \t]+\S[^\n]*"
@@ -30,8 +30,8 @@ _YAML_PASSED = re.compile(
 _CONVERT = (
     "`tornado-proxy convert s3-proxy` makes rule files of a `keyRewriteList`; a configuration is given by `--config`"
 )
-_SAME = 'a rule is written rewrite `^/old/(.*)$` -> "/new/$1", within `target NAME { … }`'
-_CONDITION = "a rule sees the key alone; what depends on the request is asked for in a `jinja` or `go` template"
+_SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'
+_CONDITION = "rules match the key only; test other parts of the request in a `jinja` or `go` template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Language:
     line: re.Pattern[str]
     between: re.Pattern[str]
     fact: str
-    cure: Callable[[re.Match[str]], str]
+    advice: Callable[[re.Match[str]], str]
 
 
 def _rule(found: re.Match[str]) -> str:
@@ -49,39 +49,39 @@ def _rule(found: re.Match[str]) -> str:
 
 
 _LANGUAGES = (
-    _Language(_APACHE, _PASSED, "`{}` is a directive of Apache", _rule),
-    _Language(_NGINX, _PASSED, "`{} …;` is a directive of nginx", _rule),
-    _Language(_YAML, _YAML_PASSED, "`{}:` is YAML, and this is a rule file", lambda _: _CONVERT),
+    _Language(_APACHE, _PASSED, "Apache directive `{}` in a rule file", _rule),
+    _Language(_NGINX, _PASSED, "nginx directive `{} …;` in a rule file", _rule),
+    _Language(_YAML, _YAML_PASSED, "YAML key `{}:` in a rule file", lambda _: _CONVERT),
 )
 
 
-def foreign_lines(trouble: Trouble) -> bool:
+def foreign_lines(unexpected: Unexpected) -> bool:
     """Lines of Apache's or nginx's configuration, or of YAML or JSON: told once, and passed over."""
-    text = trouble.reading.text
-    start = text.rfind("\n", 0, trouble.start) + 1
-    if trouble.token.type == "LBRACE" and not text[: trouble.start].strip() and (found := _JSON.match(text)):
-        _tell(trouble, found, f'`"{found["what"]}":` is JSON, and this is a rule file', _CONVERT)
-        trouble.reading.move_to(len(text))
+    text = unexpected.reading.text
+    start = text.rfind("\n", 0, unexpected.start) + 1
+    if unexpected.token.type == "LBRACE" and not text[: unexpected.start].strip() and (found := _JSON.match(text)):
+        _tell(unexpected, found, f'JSON key `"{found["what"]}":` in a rule file', _CONVERT)
+        unexpected.reading.move_to(len(text))
         return True
-    if trouble.where is Where.FILE and (found := _NGINX_BLOCK.match(text, start)) and found.end() > trouble.start:
-        _tell(trouble, found, f"`{found['what']} {{` is a directive of nginx", _SAME)
-        trouble.reading.move_to(_closing(text, found.end()))
+    if unexpected.where is Where.FILE and (found := _NGINX_BLOCK.match(text, start)) and found.end() > unexpected.start:
+        _tell(unexpected, found, f"nginx directive `{found['what']} {{` in a rule file", _SAME)
+        unexpected.reading.move_to(_closing(text, found.end()))
         return True
     for language in _LANGUAGES:
         found = language.line.match(text, start)
-        if found is not None and found.end() > trouble.start:
-            _tell(trouble, found, language.fact.format(found["what"]), language.cure(found))
-            trouble.reading.move_to(_end(text, found.end(), language))
+        if found is not None and found.end() > unexpected.start:
+            _tell(unexpected, found, language.fact.format(found["what"]), language.advice(found))
+            unexpected.reading.move_to(_end(text, found.end(), language))
             return True
     return False
 
 
-def _tell(trouble: Trouble, found: re.Match[str], message: str, cure: str) -> None:
+def _tell(unexpected: Unexpected, found: re.Match[str], message: str, advice: str) -> None:
     """Report the first; the others of its kind are passed over without a word."""
-    reading = trouble.reading
-    if not any(each.help == cure for each in reading.diagnostics):
-        reading.report("syntax-error", message, found.span("what"), cure)
-    if trouble.where in {Where.REWRITE, Where.TEST, Where.HEADER}:
+    reading = unexpected.reading
+    if not any(each.help == advice for each in reading.diagnostics):
+        reading.report("syntax-error", message, found.span("what"), advice)
+    if unexpected.where in {Where.REWRITE, Where.TEST, Where.HEADER}:
         reading.cut_back()
 
 

@@ -50,8 +50,8 @@ def test_misspelt_block_ends_the_one_before_it():
 def test_stray_brace_is_named():
     """A closing brace too many closes nothing."""
     (diagnostic,) = parsed("target a {}\n}\n").diagnostics
-    assert diagnostic.message == "`}` closes no block"
-    assert diagnostic.help == "leave it out, or look for a brace too many above"
+    assert diagnostic.message == "unmatched `}`"
+    assert diagnostic.help == "remove it, or look for an extra brace above"
 
 
 @pytest.mark.parametrize("name", ["site", '"my site"'])
@@ -67,7 +67,7 @@ def test_statements_outside_of_a_block_are_named_once():
     """The statements are read, so that their own mistakes come out, but belong to no target."""
     text = 'rewrite `^/a` => "/b"\ntest "/a" -> error\ntarget a {}\n'
     first, second = parsed(text).diagnostics
-    assert (first.code, first.message) == ("outside-block", "`rewrite` stands outside of a block")
+    assert (first.code, first.message) == ("outside-block", "`rewrite` outside of a block")
     assert (first.notes, second.message) == ((), "expected `->`, found `=>`")
     assert _blocks(text) == [("a", 0)]
 
@@ -75,7 +75,7 @@ def test_statements_outside_of_a_block_are_named_once():
 def test_statement_behind_a_block_is_shown_where_that_ended():
     """After a brace too many the author sees which one."""
     (diagnostic,) = parsed('target a {\n}\n  tets "/a" -> error\n}\n').diagnostics[:1]
-    assert diagnostic.message == "`tets` stands outside of a block"
+    assert diagnostic.message == "`tets` outside of a block"
     assert (diagnostic.notes[0].message, diagnostic.notes[0].span.first) == ("the last block ends here", (2, 1))
 
 
@@ -94,10 +94,10 @@ def test_statement_behind_a_block_is_shown_where_that_ended():
         ('target a: # c\n test "/a" -> error }', "expected `{`, found `:`", [("a", 1)]),
         ("target target x {}", "expected `{`, found `x`", [("target", 0)]),
         ("target 1st {}", "expected the target's name (a name or a string), found `1st`", []),
-        ("target a/b {}", "`a/b` is no name", [("a/b", 0)]),
-        ('target "a {\n}', "the string has no closing quote", []),
-        ('target "a\n{\n}', "the string has no closing quote", []),
-        ('target a "b {\n}', "the string has no closing quote", [("a", 0)]),
+        ("target a/b {}", "invalid name `a/b`", [("a/b", 0)]),
+        ('target "a {\n}', "unterminated string", []),
+        ('target "a\n{\n}', "unterminated string", []),
+        ('target a "b {\n}', "unterminated string", [("a", 0)]),
     ],
 )
 def test_first_line_is_mended(text, message, blocks):

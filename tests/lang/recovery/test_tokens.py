@@ -4,7 +4,7 @@ import pytest
 from rule_texts import complaints_about, parsed
 
 _STRINGS = "(a string or a raw string between backticks)"
-_QUOTES = 'a string stands between `"`, or between backticks, where a backslash stands for itself'
+_QUOTES = 'write the string between `"`, or between backticks, where a backslash is literal'
 _COMMENT = "a comment begins with `#` and runs to the end of its line"
 
 
@@ -48,7 +48,7 @@ def test_second_arrow_is_passed():
     """One arrow too many does no harm to the statement."""
     text = 'test "/a" -> -> "/b"'
     expected = f"expected a key {_STRINGS}, `unchanged` or `error`, found `->`"
-    assert complaints_about(text) == [(expected, "one `->` is enough")]
+    assert complaints_about(text) == [(expected, "remove one `->`")]
     assert _kept(text) == ["/a"]
 
 
@@ -62,7 +62,7 @@ def test_second_arrow_is_passed():
 )
 def test_other_quotes_make_a_raw_string(text, kind):
     """Quotes that are none are named, and what stands between them is read as it looks."""
-    assert complaints_about(text) == [(f"{kind} quotes enclose no string", _QUOTES)]
+    assert complaints_about(text) == [(f"{kind} quotes cannot delimit a string", _QUOTES)]
     assert _kept(text) == ["^/a\\.b"]
 
 
@@ -74,14 +74,14 @@ def test_other_quotes_around_a_name_make_a_string():
 
 def test_other_quotes_out_of_place_are_passed():
     """A quoted text between statements is named once."""
-    assert complaints_about("'x'") == [("single quotes enclose no string", _QUOTES)]
+    assert complaints_about("'x'") == [("single quotes cannot delimit a string", _QUOTES)]
 
 
 @pytest.mark.parametrize("comment", ["// c", "/* c */", "/* c\n c */", "-- c", "/* c", "/*/"])
 def test_other_comment_is_passed(comment):
     """Comments of other languages are named and skipped."""
     text = f'rewrite `^/a` -> "/b" {comment}\nrewrite `^/c` -> "/d"'
-    assert complaints_about(text) == [(f"`{comment[:2]}` begins no comment", _COMMENT)]
+    assert complaints_about(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
     assert _kept(text) == ["^/a", "^/c"]
 
 
@@ -95,8 +95,8 @@ def test_mark_where_a_pattern_belongs_is_no_comment():
 def test_terminators_are_passed():
     """A semicolon is named each time, and ends nothing."""
     text = 'rewrite `^/a`; -> "/b";; ;'
-    cure = "leave it out: a statement ends where its shape ends"
-    assert complaints_about(text) == [("`;` ends no statement", cure)] * 3
+    cure = "remove it: statements need no terminator"
+    assert complaints_about(text) == [("unexpected `;`", cure)] * 3
     assert _kept(text) == ["^/a"]
 
 
@@ -104,9 +104,9 @@ def test_character_that_nobody_sees_is_passed():
     """An invisible character between words is named, and the words are read."""
     text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
     assert [message for message, _ in complaints_about(text)] == [
-        "U+00A0 (no-break space) stands outside of strings",
-        "U+200B (zero width space) stands outside of strings",
-        "U+000B (vertical tab) stands outside of strings",
+        "invisible character U+00A0 (no-break space)",
+        "invisible character U+200B (zero width space)",
+        "invisible character U+000B (vertical tab)",
     ]
     assert _kept(text) == ["^/a"]
 
@@ -132,7 +132,7 @@ def test_misspelt_word_is_read_as_the_one_that_was_meant(text, meant):
 def test_value_with_characters_that_no_name_has_wants_quotes(value, whole):
     """A torn value is named whole, and read whole."""
     text = f'test "/a" as {value} -> error'
-    assert complaints_about(text) == [(f"`{whole}` is no name", f'put it between quotes: `"{whole}"`')]
+    assert complaints_about(text) == [(f"invalid name `{whole}`", f'put it between quotes: `"{whole}"`')]
     (block,) = parsed(f"target site {{ {text} }}").document.blocks
     assert block.statements[0].clauses.user.value == whole
 
@@ -226,9 +226,7 @@ def test_unknown_clause_is_passed():
 )
 def test_string_without_an_end_ends_with_its_line(text):
     """The next line is read as if nothing had happened."""
-    assert complaints_about(text) == [
-        ("the string has no closing quote", 'a string ends on its line: close it with `"`')
-    ]
+    assert complaints_about(text) == [("unterminated string", 'a string ends on its line: close it with `"`')]
     assert _kept(text) == ["^/c"]
 
 
@@ -243,7 +241,7 @@ def test_string_without_an_end_ends_with_its_line(text):
 def test_string_that_runs_into_the_next_one_is_named(text, mark):
     """A string with the arrow in it has lost its end; nothing is said about the wreckage behind it."""
     ((message, cure),) = complaints_about(text)
-    assert message.endswith(f"has no closing {mark} before `->`")
+    assert message == f"unterminated {'raw ' if mark == 'backtick' else ''}string before `->`"
     assert cure == f"it runs on to the {mark} that should open the next string"
     assert _kept(text) == ["^/c"]
 
@@ -260,7 +258,7 @@ def test_string_that_runs_into_the_next_one_is_named(text, mark):
 )
 def test_raw_string_without_an_end_ends_with_its_line(text):
     """A missing backtick spoils its own statement only, although raw strings may span lines."""
-    assert complaints_about(text) == [("the raw string has no closing backtick", "close it with a backtick")]
+    assert complaints_about(text) == [("unterminated raw string", "close it with a backtick")]
     assert _kept(text) == ["^/c"]
 
 
@@ -285,9 +283,9 @@ def test_raw_string_over_several_lines_is_not_suspected():
 def test_marks_of_a_merge_conflict_are_called_so():
     """Both sides are read, and each mark is named."""
     text = '<<<<<<< HEAD\nrewrite `^/a` -> "/b"\n||||||| base\n=======\nrewrite `^/c` -> "/d"\n>>>>>>> other'
-    cure = "keep what is meant of the two sides, without the marks"
+    cure = "resolve the conflict and remove its markers"
     marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
-    assert complaints_about(text) == [(f"`{mark}` is the mark of a merge conflict", cure) for mark in marks]
+    assert complaints_about(text) == [(f"merge conflict marker `{mark}`", cure) for mark in marks]
     assert _kept(text) == ["^/a", "^/c"]
 
 
@@ -324,7 +322,7 @@ def test_a_quote_within_an_action_ends_the_template(template):
     """It is told at the quote, once, and what follows is read."""
     text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
     message = 'the string ends at this `"`, within an action'
-    assert complaints_about(text) == [(message, "put the template between backticks: quotes can stand in it")]
+    assert complaints_about(text) == [(message, "put the template between backticks, where quotes are allowed")]
     assert _kept(text) == ["/c"]
 
 
@@ -332,9 +330,7 @@ def test_a_quote_within_an_action_ends_the_template(template):
 def test_a_carriage_return_that_ends_lines_is_told_once(text):
     """The whole file is written so."""
     found = [each for each in parsed(text).diagnostics if each.code == "control-character"]
-    assert [each.help for each in found] == [
-        "a line ends in a line feed: save the file with the line ends of Unix or of Windows"
-    ]
+    assert [each.help for each in found] == ["save the file with Unix or Windows line ends"]
 
 
 def test_a_quote_in_a_key_that_looks_like_an_action_is_none_of_a_template():

@@ -1,4 +1,4 @@
-"""Where a statement seems to begin: what recovery steers by, since line ends mean nothing to the grammar."""
+"""Sync points: where a statement seems to begin, since line ends mean nothing to the grammar."""
 
 from __future__ import annotations
 

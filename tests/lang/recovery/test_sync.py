@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.lang.recovery.landmarks import begins_statement, next_statement, next_statement_line
+from tornado_proxy.lang.recovery.sync import begins_statement, next_statement, next_statement_line
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_line_looks_like_a_statement(line):
     ],
 )
 def test_line_looks_like_a_continuation(line):
-    """A line that goes on with a statement is no landmark."""
+    """A line that goes on with a statement is not a sync point."""
     assert not begins_statement(f"x\n{line}\n", 2)
 
 
