@@ -6,6 +6,7 @@ import asyncio
 import resource
 import threading
 from pathlib import Path
+from time import sleep
 
 import pytest
 from watchdog.events import FileClosedNoWriteEvent, FileOpenedEvent
@@ -68,19 +69,20 @@ def _rename_directory_in(rules):
     (rules.parent / "prepared").rename(rules / "prepared")
 
 
+def _link_a_directory(rules):
+    (rules.parent / "elsewhere").mkdir()
+    (rules / "linked").symlink_to(rules.parent / "elsewhere")
+
+
 def _replace_the_directory(rules):
     rules.rename(rules.with_name("old"))
-
-
-def _allow_others(rules):
-    (rules / "site.rules").chmod(0o600)
 
 
 @pytest.mark.parametrize(
     "change",
     [
         _write_in_place, _save_by_rename, _new_file, _delete, _write_below, _rename_directory_in,
-        _replace_the_directory, _allow_others,
+        _replace_the_directory, _link_a_directory,
     ],
 )  # fmt: skip
 def test_a_change_pokes(watch, rules, poked, change):
@@ -110,6 +112,61 @@ def test_a_config_map_swap_pokes(config_map, poked):
     (config_map / "..data_tmp").symlink_to("..2026_02")
     (config_map / "..data_tmp").rename(config_map / "..data")
     assert poked.wait(WITHIN)
+    watch.close()
+
+
+def _log_a_line(rules):
+    with (rules / "app.log").open("a") as log:
+        log.write("a line\n")
+
+
+def _log_beside(rules):
+    (rules.parent / "app.log").write_text("a line\n")
+
+
+def _rotate_the_log(rules):
+    (rules / "app.log").write_text("a line\n")
+    (rules / "app.log").rename(rules / "app.log.1")
+    (rules / "app.log.1").unlink()
+
+
+def _begin_to_save(rules):
+    (rules / ".site.rules.swp").write_text("target site { }\n")
+
+
+def _read(rules):
+    (rules / "site.rules").read_text()
+
+
+@pytest.mark.parametrize("change", [_log_a_line, _log_beside, _rotate_the_log, _begin_to_save, _read])
+def test_what_is_not_read_does_not_poke(rules, poked, change):
+    """Neither a log beside the files nor a file that is read wakes anybody."""
+    watch = Watch(poked.set)
+    watch.look_at([rules, rules.parent / "proxy.yaml"])
+    change(rules)
+    assert not poked.wait(0.2)
+    # Events come in order: what follows is noticed.
+    _write_in_place(rules)
+    assert poked.wait(WITHIN)
+    watch.close()
+
+
+def test_a_log_that_is_held_open_makes_no_events(rules):
+    """Its lines reach neither watchdog's threads nor the process."""
+    seen = []
+
+    class Counting(Watch):
+        def dispatch(self, event):
+            seen.append(event)
+
+    watch = Counting(lambda: None)
+    with (rules / "app.log").open("a") as log:
+        watch.look_at([rules])
+        for number in range(100):
+            log.write(f"line {number}\n")
+            log.flush()
+        sleep(0.2)
+        assert seen == []
     watch.close()
 
 

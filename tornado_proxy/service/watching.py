@@ -10,16 +10,37 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-# Reading a file makes events too (`opened`, `closed_no_write`): with those, a reload would cause the next one.
-_CHANGES = frozenset({"created", "modified", "attrib", "moved", "deleted", "closed"})
+# What can change the set: a file closed after writing, and every kind of coming and going. Reading makes events too,
+# with which a reload would cause the next one. A write without a close is left to the slow look: a log that is held
+# open would make an event of every line.
+_CHANGES: list[type[FileSystemEvent]] = [
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+    DirCreatedEvent,
+    DirDeletedEvent,
+    DirMovedEvent,
+]
 
 _LIMITS = {
     errno.ENOSPC: "`fs.inotify.max_user_watches` is too low",
@@ -30,18 +51,25 @@ Identity = tuple[int, int]  # device and inode: a directory renamed into place i
 
 
 class Watch(FileSystemEventHandler):
-    """Calls `poke`, on a thread of its own, whenever something changes around the places it looks at."""
+    """Calls `poke`, on a thread of its own, whenever a change may be one of the set of files."""
 
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
-        self._observer: BaseObserver | None = None  # made at the first look: it takes what the kernel may not have
+        self._observer: BaseObserver | None = None  # made at the first look: the kernel may have none left
         self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
-        self.trouble = ""  # why changes may go unnoticed; empty while all is well
+        self._ways: frozenset[str] = frozenset()  # to the places, through every link
+        self._roots: tuple[str, ...] = ()  # directories whose rule files are read
+        self.trouble = ""  # why changes may go unnoticed, or empty
 
     def look_at(self, places: Iterable[Path]) -> None:
-        """Watch around these places from now on; call it again after every change, for what was renamed into place."""
+        """Watches around places; call it again after every change, for what was renamed into place."""
+        places = [place.absolute() for place in places]
         try:
             wanted = dict.fromkeys(directory for place in places for directory in _around(place))
+            roots = [path for path, is_root in wanted if is_root]
+            links = [link for root in roots for link in _links_below(root)]
+            self._ways = frozenset(str(way) for path in (*places, *links) for way in _ways(path))
+            self._roots = tuple(f"{root}/" for root in roots)
             observer = self._observer = self._observer or Observer()
             if not observer.is_alive():
                 observer.start()
@@ -54,15 +82,26 @@ class Watch(FileSystemEventHandler):
             self.trouble = ""
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stops watching."""
         if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Poke for a change; called by watchdog."""
-        if event.event_type in _CHANGES:
+        """Pokes for a change that matters; called by watchdog."""
+        if type(event) in _CHANGES and any(
+            self._matters(os.fsdecode(path), is_directory=event.is_directory)
+            for path in (event.src_path, event.dest_path)
+        ):
             self._poke()
+
+    def _matters(self, path: str, *, is_directory: bool) -> bool:
+        """Whether a path may belong to the set; a log beside it does not."""
+        if path in self._ways:
+            return True
+        name = path.rpartition("/")[2]
+        is_rules = name.endswith(".rules") and not name.startswith(".")
+        return path.startswith(self._roots) and (is_directory or is_rules or Path(path).is_symlink())
 
     def _disarm(self, observer: BaseObserver, wanted: Iterable[tuple[Path, bool]]) -> None:
         for directory, (watch, identity) in list(self._armed.items()):
@@ -74,17 +113,43 @@ class Watch(FileSystemEventHandler):
         identity = _identity(path)
         if (path, recursive) in self._armed or identity is None:
             return
-        watch = observer.schedule(self, str(path), recursive=recursive)
+        watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
         self._armed[path, recursive] = (watch, identity)
 
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:
-    """The directories in which a change to a place shows, each with whether all below it counts."""
-    for path in dict.fromkeys((place.absolute(), place.resolve())):
+    """The directories in which a change of a place shows, each with whether all below it counts."""
+    for path in dict.fromkeys((place, place.resolve())):
         if path.is_dir():
             yield path, True
-        # The parent sees what is renamed into the place; where it is missing too, the next that exists does.
+        # What is renamed into the place shows in its parent; if that is missing too, in the next that exists.
         yield next(parent for parent in path.parents if parent.is_dir()), False
+
+
+def _ways(path: Path) -> Iterator[Path]:
+    """A path, its parents, and the same of wherever links among them lead: what may be changed to change the path."""
+    seen: set[Path] = set()
+    pending = [path]
+    while pending:
+        way = pending.pop()
+        for part in (way, *way.parents):
+            if part in seen:
+                break
+            seen.add(part)
+            yield part
+            if part.is_symlink():
+                target = part.parent / part.readlink() / way.relative_to(part)
+                pending.append(Path(os.path.normpath(target)))
+
+
+def _links_below(root: Path) -> Iterator[Path]:
+    """The links in a directory of rules, which may lead through others, as those of a ConfigMap do."""
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield Path(entry.path)
+            elif entry.is_dir() and not entry.name.startswith("."):
+                yield from _links_below(Path(entry.path))
 
 
 def _identity(path: Path) -> Identity | None:
@@ -100,12 +165,12 @@ _LOG = logging.getLogger("tornado_proxy")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How soon an edit is taken up, in seconds."""
+    """How soon an edit is followed, in seconds."""
 
-    quiet: float = 0.05  # without a further change, before an edit counts as done
-    patience: float = 0.5  # at most, however long changes go on
-    look: float = 10.0  # between looks that nothing asked for
-    look_unwatched: float = 1.0  # the same, where the kernel does not notify
+    quiet: float = 0.05  # without a further change before an edit counts as done
+    patience: float = 0.5  # at most, even if changes go on
+    look: float = 10.0  # between looks without a notification
+    look_unwatched: float = 1.0  # the same if the kernel does not notify
 
 
 class Follower:
@@ -123,28 +188,28 @@ class Follower:
         self._pace = pace or Pace()
         self._poked = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._told = ""  # the trouble that was logged last
+        self._logged_trouble = ""  # the last one
         self._watch = watch(self.poke)
 
     def __repr__(self) -> str:
         return f"<Follower of {len(self._places())} places>"
 
     def poke(self) -> None:
-        """Say that something may have changed; from any thread, also after the loop has ended."""
+        """Notes that something may have changed; from any thread, also after the loop has ended."""
         try:
             self._loop.call_soon_threadsafe(self._poked.set)
         except RuntimeError:
             return
 
     async def run(self) -> None:
-        """Follow edits until cancelled; whatever goes wrong, the next look is taken."""
+        """Follows edits until cancelled; a defect only ends the current look."""
         try:
             while True:
                 try:
-                    # Watched first, read then: what changes in between is seen by one or the other.
+                    # Watch first, then read: a change in between is seen by one or the other.
                     await self._look()
                     await self._reload()
-                except Exception:  # noqa: BLE001 - whatever it is, the next look may go well
+                except Exception:  # noqa: BLE001 - the next look may go well
                     _LOG.exception("following edits failed")
                 await self._next_poke()
         finally:
@@ -154,15 +219,15 @@ class Follower:
         # Walking a large tree takes a while, and so does a network file system.
         await asyncio.to_thread(self._watch.look_at, self._places())
         trouble = self._watch.trouble
-        if trouble and trouble != self._told:
+        if trouble and trouble != self._logged_trouble:
             period = self._pace.look_unwatched
             _LOG.warning("the kernel does not notify of edits: looking for them every %g s (%s)", period, trouble)
-        elif self._told and not trouble:
+        elif self._logged_trouble and not trouble:
             _LOG.info("the kernel notifies of edits again")
-        self._told = trouble
+        self._logged_trouble = trouble
 
     async def _next_poke(self) -> None:
-        """Wait for a change and for the quiet after it, or for the time of a look."""
+        """Waits for a change and the quiet after it, or for the time of the next look."""
         period = self._pace.look_unwatched if self._watch.trouble else self._pace.look
         if await self._poked_within(period):
             end = self._loop.time() + self._pace.patience
