@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+from files import ENVIRONMENT, Files
 from serving import serve
+
+from tornado_proxy.service.reload import Reloader, ReloadOutcome
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.sources import SourceReader, compile_sources
+from tornado_proxy.telemetry.events import Bus
+from tornado_proxy.telemetry.service_log import log_service_events
 
 PACKAGE = f"{Path(__file__).parent.parent / 'tornado_proxy'}/"
 
 
 @contextmanager
 def hops():
-    """The functions of the product that are called meanwhile in this thread, each by its file and its line."""
+    """The functions of the product that are called meanwhile, in this thread and in those that it starts."""
     passed: set[tuple[str, int]] = set()
 
     def note(frame, event, _argument):
@@ -24,9 +32,11 @@ def hops():
 
     before = sys.getprofile()
     sys.setprofile(note)
+    threading.setprofile(note)
     try:
         yield passed
     finally:
+        threading.setprofile(before)
         sys.setprofile(before)
 
 
@@ -49,3 +59,25 @@ def test_a_get_passes_few_files_and_functions():
     passed = asyncio.run(_get())
     assert len(_files(passed)) <= 24, sorted(_files(passed))
     assert len(passed) <= 108, sorted(passed)
+
+
+async def _edit(files):
+    reader, bus = SourceReader(files.configuration, ENVIRONMENT), Bus()
+    log_service_events(bus)
+    sources = reader()
+    first = compile_sources(sources)
+    serving = SingleProcess(first)
+    reloader = Reloader((sources, first), serving, reader, bus.emit)
+    files.write('rewrite `^/a$` -> "/c"')
+    with hops() as passed:
+        report = await reloader.reload()
+    await serving.wind_down(0)
+    assert report.outcome is ReloadOutcome.LOADED
+    return passed
+
+
+def test_an_edit_passes_few_files(tmp_path):
+    """A changed rewrite, from reading to the log: the figures may only go down, to 25 files."""
+    passed = asyncio.run(_edit(Files.create(tmp_path, site='rewrite `^/a$` -> "/b"')))
+    assert len(_files(passed)) <= 34, sorted(_files(passed))
+    assert len(passed) <= 230, sorted(passed)
