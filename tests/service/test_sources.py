@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from files import ENVIRONMENT, Files
+from files import CONFIGURATION, ENVIRONMENT, Files
 
-from tornado_proxy.service.sources import SourceReader, compile_text, load, read_sources
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.service.sources import SourceReader, compile_sources, compile_text, load, read_sources, read_to_check
 
 
 @pytest.fixture
@@ -294,3 +295,19 @@ def test_a_configuration_without_rules_needs_no_rule_files(files):
     """`rules` may be left out."""
     files.configure(files.configuration.read_text().replace("rules: [rules]\n", ""))
     assert files.load().usable
+
+
+def test_a_check_without_credentials_checks_the_rest(files):
+    """A shell has not the service's credentials: each is named, and every other mistake is found."""
+    text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
+    files.configure(text)
+    loaded = compile_sources(read_to_check(files.configuration, ENVIRONMENT))
+    assert loaded.usable
+    assert [(each.severity, each.message) for each in loaded.diagnostics] == [
+        (Severity.INFO, "not checked: the systemd credential `s3-key`, which only the service has")
+    ]
+    files.configure(text.replace("{env: ACCESS}", "{env: MISSING}"))
+    assert not compile_sources(read_to_check(files.configuration, ENVIRONMENT)).usable
+    # Where systemd has given credentials, they are looked for.
+    given = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
+    assert not compile_sources(read_to_check(files.configuration, given)).usable

@@ -21,7 +21,7 @@ from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import CannotListen, Sockets, inherited_sockets, named, open_sockets
-from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources
+from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources, read_to_check
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier
 from tornado_proxy.service.threads import end_process
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
-    sources = reader()
+    sources = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
     first = _Start(sources, compile_sources(sources))
     yield first
     if arguments.last_good is None or arguments.check:

@@ -15,7 +15,7 @@ from tornado_proxy.auth.passwords import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import BasicUser, Settings
-from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, file_of, resolver
+from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Source, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.compile import unknown_targets
@@ -70,10 +70,31 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     return compile_text(text, environment, None)
 
 
-def compile_text(text: SourceFile, environment: Mapping[str, str], rules: Read | None) -> Sources:
+def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
+    """Reads the set once, for a shell that has not the service's systemd credentials: a note names each."""
+    text = configuration.read(config, again=True)
+    if isinstance(text, configuration.Loaded) or "CREDENTIALS_DIRECTORY" in environment:
+        return read_sources(config, environment)
+    resolve, left_out = resolver(environment, config.parent), dict[Reference, Diagnostic]()
+
+    def without_credentials(reference: Reference) -> Secret:
+        if reference.source is not Source.CREDENTIAL:
+            return resolve(reference)
+        note = f"not checked: {reference.origin}, which only the service has"
+        left_out[reference] = Diagnostic("unchecked-secret", note, severity=Severity.INFO)
+        return Secret(reference.origin, "")
+
+    sources = compile_text(text, environment, None, without_credentials)
+    said = sources.configuration
+    return replace(sources, configuration=replace(said, diagnostics=(*said.diagnostics, *left_out.values())))
+
+
+def compile_text(
+    text: SourceFile, environment: Mapping[str, str], rules: Read | None, resolve: Resolver | None = None
+) -> Sources:
     """The set of a configuration's text and the given rule files (default: those it names); fetches the secrets."""
     config = Path(text.name)
-    asked = _RecordingResolver(resolver(environment, config.parent))
+    asked = _RecordingResolver(resolve or resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
     if rules is None:
         rules = _read_rules(said)
@@ -227,6 +248,8 @@ def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
 
 
 def _doubt(listed: BasicUser) -> Diagnostic | None:
+    if not listed.password.reveal():
+        return None  # one that only the service has
     whose = f"the password of `{listed.user}` in {listed.password.origin}"
     try:
         odd = doubt(listed.password.reveal())
