@@ -11,12 +11,12 @@ RULES = "rewrite moved `^/a$` -> `/b`\nrewrite `^/dots$` -> `/..`\n"
     ("test", "message", "meant"),
     [
         ('test "/a" -> "/c"', "`/a` becomes `/b`, not `/c`", '"/b"'),
-        ('test "/a" -> unchanged', "`/a` becomes `/b`, though it is expected to stay unchanged", '"/b"'),
-        ('test "/a" -> error', "`/a` becomes `/b`, though an error is expected", '"/b"'),
-        ('test "/x" -> "/b"', "no rewrite matches `/x`, though `/b` is expected", "unchanged"),
-        ('test "/x" -> error', "no rewrite matches `/x`, though an error is expected", "unchanged"),
-        ('test "/dots" -> unchanged', "`/dots` is refused (the result contains a `.` or `..` segment), though it is expected to stay unchanged", "error"),
-        ('test "/dots" -> "/b"', "`/dots` is refused (the result contains a `.` or `..` segment), though `/b` is expected", "error"),
+        ('test "/a" -> unchanged', "`/a` becomes `/b`, but the test expects no rewrite to match", '"/b"'),
+        ('test "/a" -> error', "`/a` becomes `/b`, but the test expects an error", '"/b"'),
+        ('test "/x" -> "/b"', "no rewrite matches `/x`, but the test expects `/b`", "unchanged"),
+        ('test "/x" -> error', "no rewrite matches `/x`, but the test expects an error", "unchanged"),
+        ('test "/dots" -> unchanged', "`/dots` is refused (the result contains a `.` or `..` segment), but the test expects no rewrite to match", "error"),
+        ('test "/dots" -> "/b"', "`/dots` is refused (the result contains a `.` or `..` segment), but the test expects `/b`", "error"),
     ],
 )  # fmt: skip
 def test_what_happens_instead_is_said(test, message, meant):

@@ -76,13 +76,13 @@ def _fact(outcome: TestOutcome) -> str:
 def _expectation(outcome: TestOutcome) -> str:
     match outcome.test.expected:
         case Verdict.UNCHANGED:
-            return "though it is expected to stay unchanged"
+            return "but the test expects no rewrite to match"
         case Verdict.ERROR:
-            return "though an error is expected"
+            return "but the test expects an error"
         case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
             return f"not {shown(expected)}"
         case expected:
-            return f"though {shown(expected)} is expected"
+            return f"but the test expects {shown(expected)}"
 
 
 def _written(outcome: TestOutcome, span: Span) -> str:
