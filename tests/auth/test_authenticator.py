@@ -12,4 +12,4 @@ def test_basic_authentication_is_a_way_to_sign_in():
 
 def test_a_challenge_is_a_value():
     """Challenges are compared by what they say."""
-    assert Challenge("Basic", "why") == Challenge("Basic", "why") != Challenge("Basic", "another reason")
+    assert Challenge(401, "why") == Challenge(401, "why") != Challenge(401, "another reason")

@@ -4,11 +4,12 @@ from base64 import b64encode
 import bcrypt
 import pytest
 
-from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.basic import BasicAuthenticator, basic_authenticators
 from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.auth.verifier import Verifier
-from tornado_proxy.config.model import BasicProvider, BasicUser, Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.keys import parse_request_path
@@ -44,12 +45,12 @@ def _asked(*headers, guard=STAFF, users=(ANN, BEN)):
 @pytest.mark.parametrize(("credentials", "name"), [("ann:plain", "ann"), ("ben:wörd:2", "ben")])
 def test_a_listed_user_with_the_right_password_signs_in(credentials, name):
     """Passwords are plain or hashed, UTF-8, and may hold colons; a name may not."""
-    assert _asked(_basic(credentials)) == User(name)
+    assert _asked(_basic(credentials)) == SignIn(User(name))
 
 
 def test_the_scheme_is_read_in_any_case():
     """`basic` and `BASIC` are the scheme's name too (RFC 9110 11.1)."""
-    assert _asked(_basic("ann:plain").replace("Basic", "bASIC")) == User("ann")
+    assert _asked(_basic("ann:plain").replace("Basic", "bASIC")) == SignIn(User("ann"))
 
 
 @pytest.mark.parametrize(
@@ -77,20 +78,20 @@ def test_the_scheme_is_read_in_any_case():
 )
 def test_anything_else_is_asked_for_credentials(headers, reason):
     """Absent, malformed or wrong credentials, and names that are no single segment, are a 401 with a challenge."""
-    assert _asked(*headers) == Challenge(ASK, reason)
+    assert _asked(*headers) == Challenge(401, reason, ASK)
 
 
 def test_a_user_whom_the_guard_does_not_list_is_asked_again():
     """Another resource's user does not pass: the challenge is the same as for a wrong password."""
     assert _asked(_basic("ben:wörd:2"), guard=SignedIn("staff", (ANN,))) == Challenge(
-        ASK, "nobody of the name that was sent is listed"
+        401, "nobody of the name that was sent is listed", ASK
     )
 
 
 def test_a_guard_without_users_lets_nobody_in():
     """An empty list is a list: nobody is on it."""
     assert _asked(_basic("ann:plain"), guard=SignedIn("staff", ())) == Challenge(
-        ASK, "nobody of the name that was sent is listed"
+        401, "nobody of the name that was sent is listed", ASK
     )
 
 
@@ -135,4 +136,4 @@ def test_each_provider_has_its_authenticator():
         await verifier.close()
         return signed_in, asked.header
 
-    assert asyncio.run(run()) == (User("ben"), 'Basic realm="Guests", charset="UTF-8"')
+    assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')

@@ -67,7 +67,7 @@ def test_contradiction_has_both_places():
     [
         ("{staff: {realm: Files}}", "did you mean `staff`?"),
         ("{guests: {realm: Files}, friends: {realm: Files}}", "the providers are `guests` and `friends`"),
-        ("{}", "give it a realm in `authProviders.basic`"),
+        ("{}", "declare it in `authProviders`"),
     ],
 )
 def test_unknown_provider_is_helped_with(providers, help):

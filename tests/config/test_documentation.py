@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from itertools import pairwise
@@ -13,10 +14,13 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Group, Mark, Option, OptionPath, OptionType, all_options, options_of
 from tornado_proxy.config.quantities import Duration, Size
+from tornado_proxy.config.schema import published
 from tornado_proxy.config.secrets import Reference, unresolved
 from tornado_proxy.lang.source import SourceFile
 
-TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
+TEXT = DOCS.read_text(encoding="utf-8")
+_HEAD = ("| option | type | default | meaning |", "|---|---|---|---|")
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 
 _BLOCKS = [*re.findall(r"```(yaml|text)\n(.*?)```", TEXT, re.DOTALL), ("", "")]
@@ -26,6 +30,7 @@ UNSOUND = [(text, told) for (kind, text), (after, told) in _PAIRS if kind == "ya
 
 _SECRET_OPTIONS = options_of(Reference)
 _NAMES = {bool: "boolean", int: "number", str: "string"}
+_PLURALS = {"string": "strings", "secret": "secrets"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024}
 _PERIODS = {"m": 60, "s": 1}
 
@@ -37,8 +42,8 @@ def _type(kind: OptionType) -> str:
         return type(quantity).__name__.lower()
     if kind.is_list:
         item = kind.item
-        if Mark.BY_NAME in kind.marks:
-            return "sections by name"
+        if kind.is_mapping:
+            return f"{_PLURALS.get(_type(item), 'sections')} by name"
         one = "sections" if item.section else "methods" if get_origin(item.base) is Literal else "strings"
         return "string, or a list of them" if Mark.ONE_OR_MANY in kind.marks else f"list of {one}"
     if get_origin(kind.base) is Literal:
@@ -82,11 +87,34 @@ def tables() -> dict[str, list[str]]:
     return rows
 
 
+def _updated(text: str) -> str:
+    """The docs with every table as the options are now; a section that is new follows the one before it."""
+    after = "### Top level"
+    for heading, rows in tables().items():
+        title, table = f"### {heading}", "\n".join([*_HEAD, *rows])
+        if f"\n{title}\n" not in text:
+            start = text.index(f"\n{after}\n") + 1
+            end = min(found for mark in ("\n### ", "\n## ") if (found := text.find(mark, start)) >= 0)
+            text = f"{text[:end]}\n{title}\n\n{table}\n{text[end:]}"
+        start = text.index("\n".join(_HEAD), text.index(f"\n{title}\n"))
+        end = text.index("\n\n", start)
+        text, after = text[:start] + table + text[end:], title
+    return text
+
+
+def test_docs_are_written_anew():
+    """`UPDATE_DOCS=1` writes the tables of the docs and the published schema, to be reviewed."""
+    if "UPDATE_DOCS" not in os.environ:
+        pytest.skip("nothing is written unless UPDATE_DOCS is set")
+    DOCS.write_text(_updated(TEXT), encoding="utf-8")
+    DOCS.with_name("configuration.schema.json").write_text(published(), encoding="utf-8")
+
+
 @pytest.mark.parametrize(("heading", "rows"), tables().items())
 def test_every_option_is_in_the_docs(heading, rows):
     """Under the heading of its section, each option has a row with its type, its default and its meaning."""
     (section,) = re.findall(rf"^### {re.escape(heading)}$(.*?)(?=^##|\Z)", TEXT, re.DOTALL | re.MULTILINE)
-    assert "\n".join(["| option | type | default | meaning |", "|---|---|---|---|", *rows]) in section
+    assert "\n".join([*_HEAD, *rows]) in section
 
 
 def test_docs_have_no_other_option():

@@ -8,7 +8,7 @@ import pytest
 from fakes import Failing
 from serving import part, serve
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge
+from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
@@ -21,7 +21,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")
-        return User(name) if name else Challenge('Basic realm="Files"', "nobody is signed in")
+        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
 
 
 STAFF = {

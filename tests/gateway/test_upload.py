@@ -9,7 +9,7 @@ import pytest
 from fakes import Counting, Failing
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
-from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.model import Actions, Bucket, Limits, Mount, PutAction, Resource
 from tornado_proxy.gateway.upload import content_type
 from tornado_proxy.storage.errors import Busy
@@ -306,7 +306,7 @@ class _Staff:
 
     async def authenticate(self, facts, guard):
         sent = dict(facts.headers).get("Authorization")
-        return User("ann") if sent == "ann" else Challenge('Basic realm="Files"', "nobody")
+        return SignIn(User("ann")) if sent == "ann" else Challenge(401, "nobody", 'Basic realm="Files"')
 
 
 STAFF = {"staff": _Staff()}

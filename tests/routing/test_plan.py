@@ -4,7 +4,18 @@ import pytest
 
 from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction, PutAction
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.routing.plan import Attempt, Browse, ReadForm, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.plan import (
+    Attempt,
+    Browse,
+    ReadForm,
+    Receive,
+    Redirect,
+    Refuse,
+    Remove,
+    Serve,
+    Sign,
+    VisitProvider,
+)
 
 NO_OBJECT = Refuse(404, "no object at this key")
 NO_DIRECTORY = Refuse(404, "no objects below this key")
@@ -239,6 +250,7 @@ ATTEMPTS = [
     Remove(ObjectKey("a")),
     Sign(ObjectKey("a"), 60),
     Redirect("/a/"),
+    VisitProvider("id", "login"),
     Refuse(404, "no object at this key"),
 ]
 
@@ -251,6 +263,6 @@ def test_an_attempt_is_a_value(attempt):
         setattr(attempt, dataclasses.fields(attempt)[0].name, "b")
 
 
-def test_every_attempt_is_one_of_the_eight():
+def test_every_attempt_is_one_of_these():
     """The union that readers match on has a member for each attempt."""
     assert {type(each) for each in ATTEMPTS} == set(Attempt.__args__)

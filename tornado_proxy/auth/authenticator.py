@@ -1,4 +1,4 @@
-"""The protocol of a way to sign in."""
+"""The protocol of a way to sign in, and what it may answer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,40 @@ class AuthBusy(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge:
-    """How to ask for credentials: the value of WWW-Authenticate; `reason` is for the log, never for the client."""
+class SignIn:
+    """A user who is signed in; `cookies` are values of Set-Cookie for whatever the request is answered with."""
 
-    header: str
+    user: User
+    cookies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A request that goes no further until somebody signs in.
+
+    `header` is the value of WWW-Authenticate, `location` the page where a browser can sign in. `reason` is for the log,
+    never for the client.
+    """
+
+    status: int
     reason: str
+    header: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a page that belongs to a provider: a redirect where there is a location, else an error."""
+
+    status: int
+    location: str = ""
+    cookies: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> User | Challenge:
-        """Who asks, if it is one whom the guard lists, or how to ask for credentials; raises `AuthBusy`."""
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
+        """Returns who makes the request, or how it is turned away; raises `AuthBusy`."""
         ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tornado_proxy.auth.authenticator import Challenge
+from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.passwords import HashedPassword, Password, UnreadableHash, read_password
 from tornado_proxy.auth.verifier import Claim, Verifier
-from tornado_proxy.config.model import BasicProvider, BasicUser, Settings
+from tornado_proxy.config.model import BasicUser, Settings
+from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import segment_objection
@@ -29,7 +30,7 @@ class BasicAuthenticator:
         self._by_cost = {each.cost: each for each in hashed}
         self._verifier = verifier
 
-    async def authenticate(self, request: Request, guard: SignedIn) -> User | Challenge:
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
         """Who asks, if the guard lists the user and the password is right; raises `AuthBusy`."""
         sent = [value for name, value in request.headers if name.lower() == "authorization"]
         if not sent:
@@ -45,7 +46,7 @@ class BasicAuthenticator:
         listed = guard.find(offered.user)
         own = self._passwords[listed] if listed else None
         if await self._verifier.verify(claim, own, offered.password, self._beside(own)):
-            return User(offered.user)
+            return SignIn(User(offered.user))
         # The name only of one who is listed: else it may be a password that was typed into the wrong field.
         return self._refuse(
             f"the password of `{offered.user}` is wrong" if listed else "nobody of the name that was sent is listed"
@@ -60,7 +61,7 @@ class BasicAuthenticator:
         return (each for each in self._by_cost.values() if each.cost != cost)
 
     def _refuse(self, reason: str) -> Challenge:
-        return Challenge(self._challenge, reason)
+        return Challenge(401, reason, self._challenge)
 
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:

@@ -6,12 +6,28 @@ import re
 from collections.abc import Callable, Iterator
 
 from tornado_proxy.config.context import Finding, ValidationContext
-from tornado_proxy.config.model import Resource, Target
+from tornado_proxy.config.model import Provider, Resource, Target
 from tornado_proxy.config.nodes import Node
+from tornado_proxy.config.providers import BasicProvider, HeaderProvider, OidcProvider
 from tornado_proxy.config.redaction import enumeration
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _NO_WILDCARD = re.compile(r"[?\[{]")
+
+
+_KINDS = ("basic", "oidc", "header")
+"""The kinds of providers, which are names of options, too."""
+
+
+def _kind(provider: Provider) -> str:
+    kinds: dict[type[Provider], str] = {BasicProvider: "basic", OidcProvider: "oidc", HeaderProvider: "header"}
+    return kinds[type(provider)]
+
+
+def _providers_settled(context: ValidationContext) -> bool:
+    return context.settled(context.settings, "authProviders", *(f"authProviders.{kind}" for kind in _KINDS))
 
 
 def _resources(context: ValidationContext) -> Iterator[tuple[Target, Resource]]:
@@ -23,9 +39,9 @@ def _resources(context: ValidationContext) -> Iterator[tuple[Target, Resource]]:
 def _decisions(context: ValidationContext) -> Iterator[Diagnostic]:
     """A resource is open to everyone or names a provider: not both, not neither."""
     for _, resource in _resources(context):
-        if not context.settled(resource, "provider", "whiteList", "basic"):
+        if not context.settled(resource, "provider", "whiteList", *_KINDS):
             continue
-        asks = [option for option in ("provider", "basic") if context.given(resource, option)]
+        asks = [option for option in ("provider", *_KINDS) if context.given(resource, option)]
         if resource.white_list and asks:
             message = f"`whiteList` and `{asks[0]}` contradict each other"
             note = (f"`{asks[0]}` is given here", context.key(resource, asks[0]))
@@ -37,17 +53,18 @@ def _decisions(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _undecided(context: ValidationContext, resource: Resource) -> Finding:
-    if context.given(resource, "basic"):
-        advice = "name one of `authProviders.basic`"
-        return Finding("missing-option", "`basic` needs a `provider`", context.key(resource, "basic"), advice)
+    for kind in _KINDS:
+        if context.given(resource, kind):
+            advice = f"name one of `authProviders.{kind}`"
+            return Finding("missing-option", f"`{kind}` needs a `provider`", context.key(resource, kind), advice)
     message = "the resource has neither `provider` nor `whiteList`"
     advice = "add `provider` and `basic.credentials`, or `whiteList: true`"
     return Finding("undecided-resource", message, context.key(resource, "path"), advice)
 
 
 def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
-    names = [each.name for each in context.settings.basic_providers]
-    if not context.settled(context.settings, "authProviders", "authProviders.basic"):
+    names = [each.name for each in context.settings.providers]
+    if not _providers_settled(context):
         return
     for _, resource in _resources(context):
         if resource.provider and resource.provider not in names:
@@ -60,12 +77,25 @@ def _instead_of(name: str, names: list[str]) -> str:
     near = did_you_mean(name, names)
     if near:
         return f"did you mean `{near}`?"
-    return f"the providers are {enumeration(names)}" if names else "give it a realm in `authProviders.basic`"
+    return f"the providers are {enumeration(names)}" if names else "declare it in `authProviders`"
+
+
+def _kinds(context: ValidationContext) -> Iterator[Diagnostic]:
+    """What a resource demands fits its provider."""
+    kinds = {each.name: _kind(each) for each in context.settings.providers}
+    for _, resource in _resources(context):
+        kind = kinds.get(resource.provider or "")
+        for option in _KINDS if kind and _providers_settled(context) else ():
+            if option != kind and context.given(resource, option):
+                key = context.key(resource, option)
+                message = f"`{option}` does not fit the provider `{context.text(context.value(resource, 'provider'))}`"
+                yield context.error(Finding("contradiction", message, key, f"it is one of `authProviders.{kind}`"))
 
 
 def _credentials(context: ValidationContext) -> Iterator[Diagnostic]:
+    others = {each.name for each in context.settings.providers if _kind(each) != "basic"}
     for _, resource in _resources(context):
-        asks = resource.provider and not resource.white_list
+        asks = resource.provider and not resource.white_list and resource.provider not in others
         if asks and not resource.users and context.settled(resource, "basic", "basic.credentials"):
             node = context.key(resource, "provider")
             message = "the resource has a `provider` but no users"
@@ -88,11 +118,66 @@ def _unused_providers(context: ValidationContext) -> Iterator[Diagnostic]:
     used = {resource.provider for _, resource in _resources(context)}
     if not context.settled(context.settings, "authProviders", "targets"):
         return
-    for provider in context.settings.basic_providers:
+    for provider in context.settings.providers:
         if provider.name not in used:
-            key = context.name_key("authProviders.basic", provider.name)
+            key = context.name_key(f"authProviders.{_kind(provider)}", provider.name)
             message = f"no resource uses the provider `{context.text(key)}`"
             yield context.warning(Finding("unused-provider", message, key))
+
+
+def _access_rules(context: ValidationContext) -> Iterator[Diagnostic]:
+    for _, resource in _resources(context):
+        for rule in resource.authorization.accesses if resource.authorization else ():
+            named = [option for option in ("group", "email") if context.given(rule, option)]
+            if len(named) != 1 and context.settled(rule, "group", "email"):
+                message = "a rule names either a `group` or an `email`"
+                advice = "make two rules of it" if named else "such as `{group: editors}`"
+                yield context.error(Finding("access-rule", message, context.key(rule, "group"), advice))
+            elif rule.regexp:
+                try:
+                    compile_pattern(rule.group or rule.email or "")
+                except PatternError as error:
+                    yield context.error(Finding("bad-pattern", str(error), context.value(rule, named[0]), error.help))
+
+
+def _sign_in_pages(context: ValidationContext) -> Iterator[Diagnostic]:
+    """Every page of a provider has a path of its own, and every session a key."""
+    first: dict[str, OidcProvider] = {}
+    for provider in context.settings.oidc_providers:
+        key = context.name_key("authProviders.oidc", provider.name)
+        name = context.text(key)
+        if not (context.given(provider, "sessionKey") or context.given(provider, "clientSecret")):
+            message = f"sessions of `{name}` have no key"
+            advice = "add `sessionKey: {env: NAME}`, a secret of at least 16 characters"
+            yield context.error(Finding("missing-option", message, key, advice))
+        for path in (provider.login_path, provider.callback_path, provider.logout_path):
+            if first.setdefault(path.rstrip("/"), provider) is not provider:
+                message = f"`{path}` is a page of more than one provider"
+                yield context.error(Finding("overlapping-pages", message, key, "give each provider paths of its own"))
+
+
+def _provider_names(context: ValidationContext) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for provider in context.settings.providers:
+        if provider.name in seen:
+            key = context.name_key(f"authProviders.{_kind(provider)}", provider.name)
+            message = f"there is more than one provider `{context.text(key)}`"
+            yield context.error(Finding("duplicate-provider", message, key, "give each a name of its own"))
+        seen.add(provider.name)
+
+
+def _trusted_proxies(context: ValidationContext) -> Iterator[Diagnostic]:
+    server, providers = context.settings.server, context.settings.header_providers
+    if not context.settled(context.settings, "server") or not context.settled(server, "trustedProxies"):
+        return
+    if providers and not server.trusted_proxies:
+        key = context.name_key("authProviders.header", providers[0].name)
+        message = "nobody can sign in by headers: no proxy is trusted"
+        yield context.warning(Finding("untrusted-headers", message, key, "add `server.trustedProxies`"))
+    if any(network.endswith("/0") for network in server.trusted_proxies):
+        key = context.key(server, "trustedProxies")
+        message = "everyone is trusted as a proxy, so everyone can claim to be anybody"
+        yield context.warning(Finding("trusted-everyone", message, key, "name the addresses of your proxies"))
 
 
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -166,6 +251,11 @@ def _uncovered_methods(context: ValidationContext) -> Iterator[Diagnostic]:
 CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _decisions,
     _providers,
+    _kinds,
+    _provider_names,
+    _access_rules,
+    _sign_in_pages,
+    _trusted_proxies,
     _credentials,
     _duplicate_users,
     _unused_providers,

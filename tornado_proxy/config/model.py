@@ -13,11 +13,18 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Bounds, Check, Group, Mark, option, place_of
+from tornado_proxy.config.providers import (
+    AUTH_PROVIDERS,
+    Authorization,
+    BasicProvider,
+    HeaderProvider,
+    Line,
+    OidcProvider,
+)
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.source import Span
 
-Line = Annotated[str, Check(values.line, (("minLength", 1),))]
 Host = Annotated[str, Check(values.host, (("pattern", values.HOST),))]
 MountPath = Annotated[str, Check(values.mount_path)]
 BucketName = Annotated[str, Check(values.bucket_name, (("pattern", values.BUCKET),))]
@@ -27,6 +34,7 @@ Endpoint = Annotated[str, Check(values.endpoint, (("minLength", 1),))]
 Glob = Annotated[str, Check(values.glob, (("pattern", values.ROOTED),))]
 UserName = Annotated[str, Check(values.user_name, (("pattern", values.USER_NAME),))]
 IndexDocument = Annotated[str, Check(values.index_document)]
+Network = Annotated[str, Check(values.network)]
 Address = Annotated[str, Check(values.listen_address)]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
@@ -230,19 +238,13 @@ class Resource:
     users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
         "The users who may.", default=(), name="credentials", group=_RESOURCE_BASIC
     )
+    oidc: Authorization | None = option("Who may pass, if the provider is one of OpenID Connect.", default=None)
+    header: Authorization | None = option("Who may pass, if the provider reads headers.", default=None)
 
-
-_AUTH_PROVIDERS = Group("authProviders", "The ways to sign in.")
-
-
-@dataclass(frozen=True, slots=True)
-class BasicProvider:
-    """Basic authentication (RFC 7617) under a realm."""
-
-    shape: ClassVar[str] = "such as `{realm: Files}`"
-
-    name: str
-    realm: Line = option("The realm, which browsers show when they ask for the password.", example="Files")
+    @property
+    def authorization(self) -> Authorization | None:
+        """Who may pass, of those who signed in by OpenID Connect or by headers."""
+        return self.oidc or self.header
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,9 @@ class Server(Listener):
     )
     event_loop: Literal["auto", "asyncio", "uvloop"] = option(
         "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
+    )
+    trusted_proxies: tuple[Network, ...] = option(
+        "Addresses and networks of proxies in front, whose headers about the client are believed.", default=()
     )
 
 
@@ -330,6 +335,9 @@ class Log:
     access: bool = option("Whether each request is logged.", default=True)
 
 
+Provider = BasicProvider | OidcProvider | HeaderProvider
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """A whole configuration: everything but the rules."""
@@ -343,7 +351,16 @@ class Settings:
         "Providers of basic authentication, by the name that resources use.",
         default=(),
         name="basic",
-        group=_AUTH_PROVIDERS,
+        group=AUTH_PROVIDERS,
+    )
+    oidc_providers: Annotated[tuple[OidcProvider, ...], Mark.BY_NAME] = option(
+        "Providers of OpenID Connect, by the name that resources use.", default=(), name="oidc", group=AUTH_PROVIDERS
+    )
+    header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = option(
+        "Proxies in front that sign users in, by the name that resources use.",
+        default=(),
+        name="header",
+        group=AUTH_PROVIDERS,
     )
     targets: Annotated[tuple[Target, ...], Mark.BY_NAME, Mark.NOT_EMPTY] = option(
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
@@ -355,3 +372,8 @@ class Settings:
     log: Log = option("The log.", default=Log())
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
     rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """All ways to sign in."""
+        return (*self.basic_providers, *self.oidc_providers, *self.header_providers)

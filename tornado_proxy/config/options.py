@@ -58,6 +58,7 @@ class Mark(Enum):
     ONE_OR_MANY = "a single string may stand for a list of one"
     NOT_EMPTY = "an empty list or mapping is a mistake"
     BY_NAME = "a tuple of sections, written as a mapping from their `name`"
+    PAIRS = "a tuple of names and values, written as a mapping"
     MAY_BE_HASHED = "a secret whose hash may stand in the file"
 
 
@@ -81,8 +82,14 @@ class OptionType(NamedTuple):
 
     @property
     def item(self) -> OptionType:
-        """The type of the items of a list or of a mapping by name."""
-        return option_type(get_args(self.base)[0])
+        """The type of the items of a list, or of the values of a mapping."""
+        item = get_args(self.base)[0]
+        return option_type(get_args(item)[1] if Mark.PAIRS in self.marks else item)
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it is written as a mapping whose names the user chooses."""
+        return Mark.BY_NAME in self.marks or Mark.PAIRS in self.marks
 
     @property
     def is_list(self) -> bool:

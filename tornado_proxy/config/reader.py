@@ -189,7 +189,8 @@ class _Reader:
         if kind.is_secret:
             return self._secret(kind, place)
         if kind.section:
-            return self._section(kind.section, place, **({"name": name} if name else {}))
+            named = name is not None and any(each.name == "name" for each in fields(kind.section))
+            return self._section(kind.section, place, **({"name": name} if named else {}))
         found: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
             found = mark.function(found) if isinstance(mark, Check) else found
@@ -199,9 +200,8 @@ class _Reader:
         node = place.node
         if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is Kind.STRING:
             return (self.value(kind.item, place),)
-        by_name = Mark.BY_NAME in kind.marks
-        if not isinstance(node, MappingNode if by_name else SequenceNode):
-            raise _wrong_type("a mapping" if by_name else "a list", place)
+        if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
+            raise _wrong_type("a mapping" if kind.is_mapping else "a list", place)
         children = self._named(kind, node, place) if isinstance(node, MappingNode) else self._items(kind, node, place)
         if Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
@@ -216,7 +216,8 @@ class _Reader:
         for name, (key, value) in node.fields.items():
             if self.attempt(_Place(key, key, self._shown), values.line, name) is not _INVALID:
                 inner = _Place(value, key, self._shown, place.option)
-                found.append(self.attempt(inner, self.value, kind.item, inner, name))
+                read = self.attempt(inner, self.value, kind.item, inner, name)
+                found.append((name, read) if Mark.PAIRS in kind.marks and read is not _INVALID else read)
         return found
 
     def _secret(self, kind: OptionType, place: _Place) -> Secret:

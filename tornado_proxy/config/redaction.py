@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from tornado_proxy.config.composer import Composed
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, merged
-from tornado_proxy.config.options import Mark, OptionType, holds_secrets, options_of
+from tornado_proxy.config.options import OptionType, holds_secrets, options_of
 from tornado_proxy.config.secrets import Reference, Source
 from tornado_proxy.lang.diagnostic import did_you_mean
 from tornado_proxy.lang.source import SourceFile, Span
@@ -170,7 +170,7 @@ class _Redactor:
             self._mention(node)
         if kind.section:
             self._section(kind.section, node)
-        elif Mark.BY_NAME in kind.marks and isinstance(node, MappingNode):
+        elif kind.is_mapping and isinstance(node, MappingNode):
             for key, value in node.entries:
                 if isinstance(key, ScalarNode):
                     self._scalar(key, hidden=False)

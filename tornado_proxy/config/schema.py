@@ -102,7 +102,7 @@ def _value(kind: OptionType) -> dict[str, Any]:
 def _collection(kind: OptionType) -> dict[str, Any]:
     item = _value(kind.item)
     not_empty = Mark.NOT_EMPTY in kind.marks
-    if Mark.BY_NAME in kind.marks:
+    if kind.is_mapping:
         names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
         return {"type": "object", "additionalProperties": item} | names
     items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})

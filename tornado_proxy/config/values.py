@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection
@@ -33,6 +33,8 @@ REGION = r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$"
 USER_NAME = r"^(?!\.{1,2}$)[^/:\u0000-\u001f\u007f-\u009f]+$"
 ROOTED = r"^/"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+HEADER_NAME = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110 5.6.2
+HTTP_URL = r"^https?://"
 CREDENTIAL = r"^(?!\.{1,2}$)[A-Za-z0-9_.@:-]+$"
 
 # What AWS takes (S3 user guide, "Bucket naming rules"); other servers take more.
@@ -181,4 +183,38 @@ def credential(text: str) -> str:
         raise InvalidValue(
             "is not the name of a credential", "the name that the unit gives it in `LoadCredential=NAME:PATH`"
         )
+    return text
+
+
+def header_name(text: str) -> str:
+    """Check the name of a header or a cookie (RFC 9110 5.1, RFC 6265 4.1.1)."""
+    if not re.search(HEADER_NAME, text):
+        raise InvalidValue(f"cannot be `{text}`", "a name consists of letters, digits, `-` and `_`")
+    return text
+
+
+def network(text: str) -> str:
+    """Check an IP address or a network in CIDR notation; return it as a network."""
+    try:
+        return str(ip_network(text, strict=False))
+    except ValueError:
+        raise InvalidValue(f"cannot be `{text}`", "such as `10.0.0.0/8` or `::1`") from None
+
+
+def http_url(text: str) -> str:
+    """Check an absolute URL of HTTP or HTTPS."""
+    try:
+        parts = urlsplit(text)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"[\s\x00-\x1f]", text):
+        raise InvalidValue("is not a URL", "such as `https://example.org/path`")
+    return text
+
+
+def page_path(text: str) -> str:
+    """Check the path of a page of the service's own."""
+    if text and (not text.startswith("/") or text.startswith("//") or re.search(r"[?#\s]", text)):
+        raise InvalidValue(f"cannot be `{text}`", "a path begins with one `/`, such as `/auth/login`")
     return text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from asyncio import CancelledError
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from tornado.httputil import HTTPServerRequest
 
-from tornado_proxy.auth.authenticator import Challenge
 from tornado_proxy.gateway.answer import Answer, page
 from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.errors import ClientDisconnected
@@ -17,12 +17,13 @@ from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
+from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import UploadForm, read_upload
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.render import FAILURE_FORMS, Failure
-from tornado_proxy.routing.decide import Decision, NameFile, Question, decide
+from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES, RequestError
-from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import read_request, shown_path
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
@@ -53,6 +54,7 @@ class Exchange:
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
         self._upload: UploadForm | None = None
+        self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
     async def run(self) -> None:
         """Answer the request and emit what became of it; raises nothing."""
@@ -87,9 +89,11 @@ class Exchange:
             raise self._incoming.mistake
         decision = await self._decide()
         if decision.match is None:
-            (refused,) = decision.plan
-            assert isinstance(refused, Refuse)
-            return refusal_of(refused)
+            (only,) = decision.plan
+            if isinstance(only, VisitProvider):
+                return await self._reception.visit(only, decision.request)
+            assert isinstance(only, Refuse)
+            return refusal_of(only)
         if decision.request.method == "DELETE":
             # Nothing is removed before the request is whole.
             async for _ in self._incoming.body:
@@ -105,6 +109,8 @@ class Exchange:
         host, headers = incoming.headers.get("Host", ""), tuple(incoming.headers.get_all())
         address = incoming.remote_ip or ""
         request = read_request(incoming.uri or "", self._incoming.method, host, headers, incoming.protocol, address)
+        if address in self._generation.parts.trusted_proxies:
+            request = replace(request, from_trusted_proxy=True)
         self._decision = Decision(request, ())
         steps, answer = decide(self._generation.parts.mounts, request), None
         while True:
@@ -117,16 +123,20 @@ class Exchange:
             self._decision = question.so_far
             answer = await self._answer(question)
 
-    async def _answer(self, question: Question) -> User | Refuse | str:
+    async def _answer(self, question: Question) -> User | Refuse | bool | str:
         """Answer a question of the decision; raises `AuthBusy`, and what is wrong with a form."""
-        if isinstance(question, NameFile):
-            headers, limits = self._incoming.request.headers, self._generation.parts.settings.limits
-            limit, max_size = limits.max_form_field_size, question.max_size
-            self._upload = await read_upload(headers, self._incoming.body, limit, max_size)
-            return self._upload.file.file_name
-        guard = question.guard
-        found = await self._generation.parts.authenticators[guard.provider].authenticate(question.so_far.request, guard)
-        return Refuse(401, found.reason, challenge=found.header) if isinstance(found, Challenge) else found
+        match question:
+            case Authenticate():
+                return await self._reception.authenticate(question)
+            case Authorize():
+                return await self._reception.authorize(question)
+            case NameFile():
+                headers, limits = self._incoming.request.headers, self._generation.parts.settings.limits
+                limit, max_size = limits.max_form_field_size, question.max_size
+                self._upload = await read_upload(headers, self._incoming.body, limit, max_size)
+                return self._upload.file.file_name
+            case _:
+                assert_never(question)
 
     async def _send(self, outcome: Outcome) -> Exception | None:
         """Send an outcome; what kept it from arriving whole is returned."""
@@ -134,7 +144,10 @@ class Exchange:
             if isinstance(outcome, Refusal) and outcome.status == _CLIENT_CLOSED:
                 self._reply.cut()
             else:
-                await self._reply.send(self._page(outcome) if isinstance(outcome, Refusal) else outcome)
+                answer = self._page(outcome) if isinstance(outcome, Refusal) else outcome
+                if self._reception.cookies:
+                    answer = replace(answer, headers=(*answer.headers, *self._reception.cookies))
+                await self._reply.send(answer)
         except Exception as error:  # noqa: BLE001 - the caller knows whether it can still be answered
             return error
         return None

@@ -37,6 +37,7 @@ _RETRY_AFTER = (("Retry-After", "2"),)
 
 _MESSAGES: Mapping[int, str] = MappingProxyType(
     {
+        307: "Sign in to see this",
         400: "The request or its address is not valid",
         401: "Sign in to see this",
         403: "You do not have access to this",
@@ -83,7 +84,8 @@ def refusal_of(attempt: Refuse) -> Refusal:
     headers = (("Allow", ", ".join(attempt.allow)),) if attempt.status == 405 else ()
     # RFC 9110 11.6.1
     challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
-    return Refusal(attempt.status, attempt.reason, (*headers, *challenge))
+    location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
+    return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location))
 
 
 def _reason(error: Exception) -> str:

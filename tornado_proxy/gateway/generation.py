@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator
+from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
 
 
@@ -62,6 +64,11 @@ class Parts:
     pages: Pages
     stores: Mapping[str, Shared[Store]] = field(default_factory=dict)
     authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
+    fetch: Fetcher = field(default_factory=HttpFetcher)
+    trusted_proxies: TrustedProxies = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trusted_proxies", TrustedProxies(self.settings.server.trusted_proxies))
 
 
 class Generation:

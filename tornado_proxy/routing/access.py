@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.providers import AccessRule, OpaServer
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.templates.data import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 
@@ -26,19 +28,46 @@ class Anyone:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """One of these users must sign in with this provider."""
+    """Somebody must sign in with this provider: one of these users where there is a list, else anyone it knows.
+
+    Of those who signed in, `permits` lets the authorized ones pass, and `opa` is asked where it is given.
+    """
 
     provider: str
-    users: tuple[BasicUser, ...]
+    users: tuple[BasicUser, ...] | None
+    accesses: tuple[AccessRule, ...] = ()
+    opa: OpaServer | None = None
     _by_name: Mapping[str, BasicUser] = field(init=False, repr=False, compare=False)
+    _rules: tuple[tuple[AccessRule, Pattern | None], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Of two users of one name the first stands, as everywhere else in a configuration.
-        object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users)})
+        object.__setattr__(self, "_by_name", {each.user: each for each in reversed(self.users or ())})
+        object.__setattr__(self, "_rules", tuple((each, _pattern(each)) for each in self.accesses))
+
+    def permits(self, user: User) -> bool:
+        """Whether a user who signed in may pass: the first rule that matches decides, and without rules everyone may.
+
+        The order counts, as in s3-proxy: a `forbidden` rule turns away those whom no earlier rule let pass.
+        """
+        if self.users is not None and user.username not in self._by_name:
+            return False
+        found = (rule for rule, pattern in self._rules if _matches(rule, pattern, user))
+        rule = next(found, None)
+        return not rule.forbidden if rule else not self._rules
 
     def find(self, name: str) -> BasicUser | None:
         """Returns the user of a name; None if it is not listed."""
         return self._by_name.get(name)
+
+
+def _pattern(rule: AccessRule) -> Pattern | None:
+    return compile_pattern(rule.group or rule.email or "") if rule.regexp else None
+
+
+def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
+    values, wanted = (user.groups, rule.group) if rule.group else ((user.email,), rule.email)
+    return any(pattern.search(each) is not None if pattern else each == wanted for each in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +124,12 @@ def _guard(resource: Resource) -> Guard:
     if resource.white_list:
         return Anyone()
     # A resource that names no way to sign in lets nobody pass: a gap in a configuration never opens a door.
-    return SignedIn(resource.provider, resource.users) if resource.provider else Nobody()
+    if not resource.provider:
+        return Nobody()
+    authorization = resource.authorization
+    if authorization is None:
+        return SignedIn(resource.provider, resource.users or None)
+    return SignedIn(resource.provider, None, authorization.accesses, authorization.opa)
 
 
 def path_expression(glob: str) -> str:

@@ -11,17 +11,21 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
 from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, plan_early, plan_object
+from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
+_VISITING = ("GET", "POST")
+_NOT_VISITING = (Refuse(405, "the pages of a provider are visited with GET or POST", _VISITING),)
+_NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
@@ -65,6 +69,15 @@ class Authenticate:
 
 
 @dataclass(frozen=True, slots=True)
+class Authorize:
+    """Asks a policy server whether a user who signed in may make the request; the answer is True or False."""
+
+    so_far: Decision
+    server: OpaServer
+    user: User
+
+
+@dataclass(frozen=True, slots=True)
 class NameFile:
     """Asks what the form of an upload calls its file; None ends the decision with the plan to read the form."""
 
@@ -72,13 +85,16 @@ class NameFile:
     max_size: int | None  # bytes of the file
 
 
-Question = Authenticate | NameFile
-Answer = User | Refuse | str | None
+Question = Authenticate | Authorize | NameFile
+Answer = User | Refuse | bool | str | None
 Steps = Generator[Question, Answer, Decision]
 
 
 def decide(mounts: Mounts, request: Request) -> Steps:
     """Decides what to do about a request: target, method, access, rewrite, plan."""
+    visit = mounts.provider_pages.get(request.path)
+    if visit is not None:
+        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
     match = mounts.find(request.host, request.path)
     if match is None:
         return Decision(request, _NO_TARGET)
@@ -126,13 +142,20 @@ def _check_access(request: Request, match: RouteMatch, path: RequestPath, earlie
         case Nobody():
             return Decision(request, _NOT_COVERED, match, checks, user)
         case SignedIn():
-            answer = yield Authenticate(Decision(request, (), match, checks, user), guard)
-            if isinstance(answer, User):
-                return Decision(request, (), match, checks, answer)
-            assert isinstance(answer, Refuse)
-            return Decision(request, (answer,), match, checks, user)
+            return (yield from _sign_in(Decision(request, (), match, checks, user), guard))
         case _:
             assert_never(guard)
+
+
+def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
+    """Asks who makes the request, and whether that user may."""
+    user = yield Authenticate(so_far, guard)
+    if not isinstance(user, User):
+        assert isinstance(user, Refuse)
+        return replace(so_far, plan=(user,))
+    found = replace(so_far, user=user)
+    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(found, guard.opa, user)))
+    return found if permitted else replace(found, plan=_NOT_AUTHORIZED)
 
 
 def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
@@ -161,13 +184,22 @@ def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str
     try:
         while True:
             question = steps.send(answer)
-            answer = file_name if isinstance(question, NameFile) else _sign_in(question.guard, user)
+            answer = _simulated(question, user, file_name)
     except StopIteration as end:
         decision: Decision = end.value
         return decision
 
 
-def _sign_in(guard: SignedIn, user: User | None) -> User | Refuse:
-    if user is None:
-        return Refuse(401, f"nobody is signed in with `{guard.provider}`")
-    return user if guard.find(user.username) else Refuse(401, f"`{user.username}` is not listed")
+def _simulated(question: Question, user: User | None, file_name: str | None) -> Answer:
+    match question:
+        case NameFile():
+            return file_name
+        case Authorize():
+            return True  # a policy server is not at hand
+        case Authenticate(guard=guard):
+            if user is None:
+                return Refuse(401, f"nobody is signed in with `{guard.provider}`")
+            unlisted = guard.users is not None and guard.find(user.username) is None
+            return Refuse(401, f"`{user.username}` is not listed") if unlisted else user
+        case _:
+            assert_never(question)

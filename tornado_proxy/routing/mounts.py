@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tornado_proxy.config.model import Target
+from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import RequestPath
@@ -17,6 +18,9 @@ from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templates.data import TargetData
 
 _ANY_HOST = ""
+
+Step = Literal["login", "callback", "logout"]
+"""A page of a provider: a step of a sign-in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,9 @@ class _Entry(NamedTuple):
 class Mounts:
     """All sites by host and path: exact host, then pattern, then any; then the longest path; then file order."""
 
-    def __init__(self, sites: Sequence[Site]) -> None:
+    def __init__(self, sites: Sequence[Site], providers: Iterable[OidcProvider] = ()) -> None:
         self.sites = tuple(sites)
+        self.provider_pages = dict(_provider_pages(providers))
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
         self._patterns = _Patterns(each for each in entries if "*" in each.host)
         by_host: dict[str, list[_Entry]] = {}
@@ -78,6 +83,19 @@ class Mounts:
         entry = exact.find(slashed) if exact else None
         entry = entry or self._patterns.find(host, slashed) or self._any_host.find(slashed)
         return RouteMatch(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
+
+
+def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
+    """The paths that belong to providers, with and without a closing slash, whatever is mounted there."""
+    for each in providers:
+        pages: tuple[tuple[str, Step], ...] = (
+            (each.login_path, "login"),
+            (each.callback_path, "callback"),
+            (each.logout_path, "logout"),
+        )
+        for path, step in pages:
+            bare = path.rstrip("/")
+            yield from ((spelt, (each.name, step)) for spelt in (bare, f"{bare}/"))
 
 
 class _Paths:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
-from tornado_proxy.routing.mounts import RouteMatch
+from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.semantics.percent import path_reference
@@ -71,19 +71,29 @@ class Redirect:
 
 
 @dataclass(frozen=True, slots=True)
+class VisitProvider:
+    """Take a step of a sign-in at one of the pages that belong to a provider."""
+
+    provider: str
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
 class Refuse:
     """Answer with an error; `reason` is for the log and explain, never for the client.
 
-    `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401.
+    `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401, `location` the page where a
+    browser can sign in.
     """
 
     status: int
     reason: str
     allow: tuple[str, ...] = ()
     challenge: str | None = None
+    location: str | None = None
 
 
-Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | Refuse
+Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | VisitProvider | Refuse
 
 Plan = tuple[Attempt, ...]
 """Attempts in order; the last is one that always answers."""

@@ -27,6 +27,7 @@ class Request(RequestData):
     """A request as templates read it: its path decoded, its host without port and in lower case, all else as sent."""
 
     path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
+    from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
 
     @property
     def is_directory(self) -> bool:

@@ -8,10 +8,16 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.basic import basic_authenticators
+from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
+from tornado_proxy.auth.headers import HeaderAuthenticator
+from tornado_proxy.auth.oidc import OidcAuthenticator
+from tornado_proxy.auth.oidc_provider import Client, Provider
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, S3Pool, Settings, Target
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
@@ -50,6 +56,7 @@ class GenerationBuilder:
     verifier: Verifier
     pages: Pages
     emit: Callable[[Event], None]
+    fetch: Fetcher = field(default_factory=HttpFetcher)
 
     @classmethod
     def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
@@ -59,9 +66,22 @@ class GenerationBuilder:
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         stores = self._stores(settings, before)
-        mounts = Mounts(sites(settings.targets, rule_sets))
-        authenticators = basic_authenticators(settings, self.verifier)
-        return Parts(settings, mounts, self.pages, stores, authenticators)
+        mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers)
+        authenticators = {**basic_authenticators(settings, self.verifier), **self._delegated(settings, before)}
+        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch)
+
+    def _delegated(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
+        """The providers that leave sign-in to others; one that did not change keeps what it knows of its issuer."""
+        found: dict[str, Authenticator] = {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
+        for each in settings.oidc_providers:
+            known = before.authenticators.get(each.name) if before else None
+            if isinstance(known, OidcAuthenticator) and known.settings == each:
+                found[each.name] = known
+                continue
+            secret = each.client_secret.reveal() if each.client_secret else ""
+            provider = Provider(each.issuer_url, Client(each.client_id, secret), self.fetch, time.time)
+            found[each.name] = OidcAuthenticator(each, provider, time.time)
+        return found
 
     async def close(self) -> None:
         """Ends the threads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -10,7 +11,19 @@ from typing import Any, assert_never
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.plan import Attempt, Browse, Plan, ReadForm, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.plan import (
+    Attempt,
+    Browse,
+    Plan,
+    ReadForm,
+    Receive,
+    Redirect,
+    Refuse,
+    Remove,
+    Serve,
+    Sign,
+    VisitProvider,
+)
 from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome
 from tornado_proxy.templates.data import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
@@ -130,7 +143,7 @@ def _plan(plan: Plan) -> Rows:
 
 
 def _name(attempt: Attempt) -> str:
-    return "read form" if isinstance(attempt, ReadForm) else type(attempt).__name__.lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(attempt).__name__).lower()
 
 
 def _words(attempt: Attempt) -> str:
@@ -147,6 +160,8 @@ def _words(attempt: Attempt) -> str:
             words = f"{attempt.key}, for {attempt.expires} seconds"
         case Redirect():
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")
+        case VisitProvider():
+            words = f"the {attempt.step} page of `{attempt.provider}`"
         case Refuse():
             words = _status(attempt.status, attempt.reason)
         case _:
@@ -177,7 +192,8 @@ def to_json(found: RequestTrace) -> dict[str, Any]:
 
 def _attempt_json(attempt: Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
-    fields.pop("challenge", None)  # a header's text, which only a server knows
+    for header in ("challenge", "location") if isinstance(attempt, Refuse) else ():
+        fields.pop(header)  # a header's text, which only a server knows
     return {"attempt": _name(attempt), **fields}
 
 

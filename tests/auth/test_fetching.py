@@ -1,0 +1,64 @@
+import asyncio
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tornado_proxy.auth.fetching import Fetch, Fetched, HttpFetcher
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(302 if self.path == "/moved" else 200)
+        self.send_header("Location", "/")
+        self.end_headers()
+        self.wfile.write(b"x" * (2 * 1024 * 1024) if self.path == "/large" else self.path.encode())
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(400)
+        self.end_headers()
+        self.wfile.write(body + self.headers["X-A"].encode())
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def url():
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def _fetched(wanted, timeout=5.0):
+    return asyncio.run(HttpFetcher(timeout)(wanted))
+
+
+def test_an_answer_of_any_status_is_an_answer(url):
+    """What to make of it is the caller's matter; redirects are not followed."""
+    assert _fetched(Fetch(f"{url}/a")) == Fetched(200, b"/a")
+    assert _fetched(Fetch(f"{url}/moved")).status == 302
+    assert _fetched(Fetch(f"{url}/", {"X-A": "!"}, "form")) == Fetched(400, b"form!")
+
+
+def test_an_answer_that_is_too_large_is_an_error(url):
+    """A provider cannot fill the memory."""
+    with pytest.raises(OSError, match="closed"):
+        _fetched(Fetch(f"{url}/large"))
+
+
+def test_no_answer_in_time_is_an_error():
+    """A person waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(OSError, match="imeout"):
+        _fetched(Fetch(f"http://127.0.0.1:{silent.getsockname()[1]}/"), timeout=0.2)
+
+
+def test_a_port_that_nobody_listens_on_is_an_error():
+    """The service may be down."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(OSError, match="refused"):
+        _fetched(Fetch(f"http://127.0.0.1:{port}/"))

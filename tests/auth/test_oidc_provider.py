@@ -1,0 +1,204 @@
+import asyncio
+import json
+from urllib.parse import parse_qs
+
+import pytest
+from joserfc import jwk, jwt
+
+from tornado_proxy.auth.fetching import Fetch, Fetched
+from tornado_proxy.auth.oidc_provider import (
+    Client,
+    GrantRefused,
+    Metadata,
+    Provider,
+    ProviderError,
+    Tokens,
+    discover,
+    fetch_keys,
+    redeem,
+    renew,
+)
+from tornado_proxy.auth.tokens import UnknownKey
+
+ISSUER = "https://id.example"
+DOCUMENT = {
+    "issuer": ISSUER,
+    "authorization_endpoint": f"{ISSUER}/authorize",
+    "token_endpoint": f"{ISSUER}/token",
+    "jwks_uri": f"{ISSUER}/keys",
+    "id_token_signing_alg_values_supported": ["RS256", "HS256"],
+}
+METADATA = Metadata(ISSUER, f"{ISSUER}/authorize", f"{ISSUER}/token", f"{ISSUER}/keys")
+OLD, NEW = (jwk.RSAKey.generate_key(2048, {"kid": name}, private=True) for name in ("old", "new"))
+
+
+def _json(value, status=200):
+    return Fetched(status, json.dumps(value).encode())
+
+
+def _play(flow, *answers):
+    """Drives a flow with answers at hand: what it asked for, and what it returned."""
+    asked, sent = [], None
+    try:
+        for answer in (*answers, None):
+            asked.append(flow.send(sent))
+            sent = answer
+    except StopIteration as end:
+        return asked, end.value
+    raise AssertionError("the flow asks for more")
+
+
+def test_discovery_reads_the_metadata_below_the_issuer():
+    """Algorithms that are not safe are left out."""
+    asked, found = _play(discover(f"{ISSUER}/"), _json(DOCUMENT))
+    assert asked == [Fetch(f"{ISSUER}/.well-known/openid-configuration")]
+    assert found == METADATA
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (_json({}, 404), "came with status 404"),
+        (Fetched(200, b"<html>"), "is not JSON"),
+        (_json([]), "is not an object"),
+        (_json({**DOCUMENT, "issuer": "https://evil.example"}), "names another issuer"),
+        (_json({**DOCUMENT, "token_endpoint": "file:///etc/passwd"}), "has no URL `token_endpoint`"),
+        (_json({**DOCUMENT, "jwks_uri": None}), "has no URL `jwks_uri`"),
+        (_json({**DOCUMENT, "end_session_endpoint": "javascript:alert(1)"}), "has no URL `end_session_endpoint`"),
+    ],
+)
+def test_metadata_that_cannot_be_used_is_refused(answer, message):
+    """Another issuer means that somebody else answers (Discovery 4.3)."""
+    with pytest.raises(ProviderError, match=message):
+        _play(discover(ISSUER), answer)
+
+
+def test_keys_that_cannot_be_used_are_refused():
+    """There would be nothing to verify a token with."""
+    with pytest.raises(ProviderError, match="no key for signatures"):
+        _play(fetch_keys(METADATA), _json({"keys": []}))
+
+
+def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
+    """The secret stands in the header, form-encoded (RFC 6749 2.3.1)."""
+    flow = redeem(METADATA, Client("me", "s:e c"), "code", "verifier", "https://here.example/callback")
+    (asked,), tokens = _play(flow, _json({"id_token": "a.b.c", "refresh_token": "r"}))
+    assert tokens == Tokens("a.b.c", "r")
+    assert asked.headers["Authorization"] == "Basic bWU6cyUzQWUrYw=="
+    assert parse_qs(asked.body) == {
+        "grant_type": ["authorization_code"],
+        "code": ["code"],
+        "redirect_uri": ["https://here.example/callback"],
+        "code_verifier": ["verifier"],
+    }
+
+
+def test_a_public_client_names_itself_in_the_form():
+    """It has no secret to show (RFC 6749 3.2.1)."""
+    (asked,), _ = _play(renew(METADATA, Client("me"), "r"), _json({"id_token": "a.b.c"}))
+    assert "Authorization" not in asked.headers
+    assert parse_qs(asked.body) == {"grant_type": ["refresh_token"], "refresh_token": ["r"], "client_id": ["me"]}
+
+
+def test_a_refresh_token_counts_until_another_one_comes():
+    """A provider need not rotate it (RFC 6749 6)."""
+    assert _play(renew(METADATA, Client("me"), "old"), _json({"id_token": "t"}))[1].refresh_token == "old"
+    again = _json({"id_token": "t", "refresh_token": "new"})
+    assert _play(renew(METADATA, Client("me"), "old"), again)[1].refresh_token == "new"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (_json({"error": "invalid_grant"}, 400), GrantRefused),
+        (_json({}, 500), ProviderError),
+        (_json({"access_token": "x"}), ProviderError),
+    ],
+)
+def test_an_answer_without_tokens_is_an_error(answer, kind):
+    """A refusal is the client's matter, all else the provider's."""
+    with pytest.raises(kind):
+        _play(redeem(METADATA, Client("me"), "code", "verifier", "https://here.example/"), answer)
+
+
+def test_nothing_secret_shows_in_what_is_logged():
+    """A `repr` ends in logs."""
+    shown = repr((Client("me", "s3cret"), Tokens("t0ken", "r3fresh"), Fetch("u", {"A": "s3cret"}, "s3cret")))
+    assert not any(secret in shown for secret in ("s3cret", "t0ken", "r3fresh"))
+
+
+class _Issuer:
+    """A provider in the process; `now` is its clock, and `down` leaves requests without an answer."""
+
+    def __init__(self):
+        self.now, self.down, self.key, self.asked = 1_800_000_000.0, False, OLD, []
+        self.provider = Provider(ISSUER, Client("me"), self.fetch, lambda: self.now)
+
+    async def fetch(self, wanted):
+        self.asked.append(wanted.url)
+        await asyncio.sleep(0)
+        if self.down:
+            raise OSError("timed out")
+        return _json({"keys": [self.key.as_dict(private=False)]} if wanted.url == METADATA.jwks_uri else DOCUMENT)
+
+    def token(self, key):
+        claims = {"iss": ISSUER, "aud": "me", "exp": self.now + 300}
+        return jwt.encode({"alg": "RS256", "kid": key.kid}, claims, key)
+
+
+def test_many_tokens_ask_the_provider_once():
+    """Those who come while it is asked wait for the same answer."""
+
+    async def story():
+        issuer = _Issuer()
+        await asyncio.gather(*(issuer.provider.verify(issuer.token(OLD)) for _ in range(20)))
+        assert len(issuer.asked) == 2
+
+    asyncio.run(story())
+
+
+def test_rotated_keys_are_read_when_a_token_names_one():
+    """And a flood of unknown keys does not become a flood of requests."""
+
+    async def story():
+        issuer = _Issuer()
+        await issuer.provider.verify(issuer.token(OLD))
+        issuer.key = NEW
+        with pytest.raises(UnknownKey):
+            await issuer.provider.verify(issuer.token(NEW))  # asked a moment ago
+        assert len(issuer.asked) == 2
+        issuer.now += 11
+        assert (await issuer.provider.verify(issuer.token(NEW)))["aud"] == "me"
+        assert len(issuer.asked) == 4
+
+    asyncio.run(story())
+
+
+def test_what_is_known_stays_in_use_while_the_provider_is_down():
+    """Tokens of known keys are verified; the provider is asked again every ten seconds at most."""
+
+    async def story():
+        issuer = _Issuer()
+        await issuer.provider.metadata()
+        issuer.now, issuer.down = issuer.now + 4000, True
+        await issuer.provider.verify(issuer.token(OLD))
+        await issuer.provider.verify(issuer.token(OLD))
+        assert len(issuer.asked) == 3
+
+    asyncio.run(story())
+
+
+def test_a_provider_that_was_never_reached_is_an_error_until_it_answers():
+    """Nothing is remembered but the failure, and that for ten seconds."""
+
+    async def story():
+        issuer = _Issuer()
+        issuer.down = True
+        for _ in range(2):
+            with pytest.raises(ProviderError, match="gives no answer: timed out"):
+                await issuer.provider.metadata()
+        assert len(issuer.asked) == 1
+        issuer.now, issuer.down = issuer.now + 11, False
+        assert (await issuer.provider.metadata()).issuer == ISSUER
+
+    asyncio.run(story())

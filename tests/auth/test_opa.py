@@ -1,0 +1,84 @@
+import asyncio
+import json
+
+import pytest
+
+from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted, policy_input
+from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+SERVER = OpaServer("http://127.0.0.1:8181/v1/data/files/allow", (("team", "a"),))
+ANN = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Lee", "Ann", "Lee", email_verified=True)
+
+
+def _asked(status, body):
+    sent = []
+
+    async def fetch(wanted):
+        sent.append(wanted)
+        return Fetched(status, body)
+
+    return asyncio.run(is_permitted(SERVER, ANN, Request(), fetch)), sent
+
+
+def test_the_policy_gets_the_user_the_request_and_the_tags():
+    """The names are those that policies of s3-proxy read."""
+    headers = (("Accept", "text/html"), ("X-A", "1"), ("x-a", "2"))
+    request = Request(
+        "GET", "files.example", RequestPath("/v2/a b"), headers=headers, raw_query="x=1", remote_address="192.0.2.1"
+    )
+    assert policy_input(ANN, request, {"team": "a"}) == {
+        "user": {
+            "preferred_username": "ann",
+            "name": "Ann Lee",
+            "groups": ["editors"],
+            "given_name": "Ann",
+            "family_name": "Lee",
+            "email": "ann@example.org",
+            "email_verified": True,
+        },
+        "request": {
+            "method": "GET",
+            "protocol": "HTTP/1.1",
+            "headers": {"accept": "text/html", "x-a": "1"},
+            "remoteAddr": "192.0.2.1",
+            "scheme": "http",
+            "host": "files.example",
+            "path": "/v2/a b?x=1",
+            "parsed_path": ["v2", "a b"],
+        },
+        "tags": {"team": "a"},
+    }
+    named = policy_input(User("ben", "HEADER", "b@c", ("x",)), Request(), {})["user"]
+    assert named == {"username": "ben", "email": "b@c", "groups": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("document", "permitted"),
+    [({"result": True}, True), ({"result": False}, False), ({}, False), ({"result": "true"}, False), ([], False)],
+)
+def test_only_true_is_a_permission(document, permitted):
+    """OPA leaves the result out where the policy is undefined."""
+    found, (sent,) = _asked(200, json.dumps(document).encode())
+    assert found is permitted
+    assert json.loads(sent.body)["input"]["tags"] == {"team": "a"}
+
+
+@pytest.mark.parametrize(("status", "body"), [(500, b"{}"), (200, b"<html>")])
+def test_a_server_that_does_not_decide_is_an_error(status, body):
+    """The caller must close, not open."""
+    with pytest.raises(PolicyUnavailable):
+        _asked(status, body)
+
+
+def test_a_server_that_is_down_is_an_error():
+    """The same holds where nobody answers at all."""
+
+    async def fetch(_wanted):
+        raise OSError("refused")
+
+    with pytest.raises(PolicyUnavailable, match="gives no answer: refused"):
+        asyncio.run(is_permitted(SERVER, ANN, Request(), fetch))

@@ -1,0 +1,61 @@
+import pytest
+from configurations import MINIMAL, report
+
+from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.secrets import Secret
+
+OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me, clientSecret: {env: SECRET}}}}\n"
+HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: X-Email}}}\n"
+
+
+def test_the_pages_of_a_provider_are_named_after_it():
+    """Unless the configuration names them."""
+    plain = OidcProvider("id", "https://id.example", "me")
+    assert (plain.login_path, plain.callback_path, plain.logout_path) == (
+        "/auth/id",
+        "/auth/id/callback",
+        "/auth/id/logout",
+    )
+    named = OidcProvider("id", "https://id.example", "me", login="/in", callback="/back", logout="/out")
+    assert (named.login_path, named.callback_path, named.logout_path) == ("/in", "/back", "/out")
+
+
+def test_keys_of_sessions_come_from_a_secret_of_their_own_or_the_client_s():
+    """A public client has to have the first."""
+    key, secret = Secret("x", "a key of its own"), Secret("y", "the client's secret")
+    assert OidcProvider("id", "u", "me", secret, key).session_secret() == b"a key of its own"
+    assert OidcProvider("id", "u", "me", secret).session_secret() == b"the client's secret"
+    assert OidcProvider("id", "u", "me").session_secret() == b""
+
+
+def _resource(demand):
+    return f"targets: {{site: {{bucket: {{name: my-bucket}}, resources: [{{path: /**, {demand}}}]}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OIDC.replace(", clientSecret: {env: SECRET}", "") + _resource("provider: id"), "sessions of `id` have no key"),
+        (OIDC + _resource("provider: id, header: {}"), "`header` does not fit the provider `id`"),
+        (
+            OIDC + _resource("provider: id, oidc: {authorizationAccesses: [{}]}"),
+            "a rule names either a `group` or an `email`",
+        ),
+        (
+            OIDC + _resource('provider: id, oidc: {authorizationAccesses: [{group: "(", regexp: true}]}'),
+            "error[bad-pattern]",
+        ),
+        (HEADER + _resource("provider: proxy"), "nobody can sign in by headers: no proxy is trusted"),
+        (
+            "server: {trustedProxies: [0.0.0.0/0]}\n" + HEADER + _resource("provider: proxy"),
+            "everyone is trusted as a proxy, so everyone can claim to be anybody",
+        ),
+        ("server: {trustedProxies: [10.0.0]}\n" + MINIMAL, "cannot be `10.0.0`"),
+        (OIDC.replace("https://id.example", "id.example") + _resource("provider: id"), "is not a URL"),
+        (OIDC.replace("me,", "me, loginPath: //evil,") + _resource("provider: id"), "cannot be `//evil`"),
+        (OIDC.replace("me,", "me, cookieName: 'a b',") + _resource("provider: id"), "cannot be `a b`"),
+    ],
+)
+def test_a_mistake_is_told(text, message):
+    """Each is shown at its place."""
+    assert message in report(text)

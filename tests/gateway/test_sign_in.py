@@ -1,0 +1,59 @@
+import asyncio
+
+import pytest
+
+from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.gateway.sign_in import Reception
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.decide import Authenticate, Authorize, Decision
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+ANN = User("ann")
+OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+
+
+class _Provider:
+    def __init__(self, answer):
+        self.answer = answer
+
+    async def authenticate(self, request, guard):
+        return self.answer
+
+
+def _reception(answer, body=b"{}"):
+    async def fetch(_wanted):
+        if body is None:
+            raise OSError("refused")
+        return Fetched(200, body)
+
+    return Reception({"id": _Provider(answer)}, fetch)
+
+
+def test_cookies_of_a_sign_in_are_kept_for_the_answer():
+    """Whatever the request is answered with carries them."""
+    reception = _reception(SignIn(ANN, ("a=b", "c=d")))
+    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
+    assert asyncio.run(reception.authenticate(question)) == ANN
+    assert reception.cookies == (("Set-Cookie", "a=b"), ("Set-Cookie", "c=d"))
+
+
+def test_a_challenge_becomes_a_refusal():
+    """With the header for programs, or the page for browsers."""
+    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
+    asked = asyncio.run(_reception(Challenge(401, "nobody", "Bearer")).authenticate(question))
+    assert asked == Refuse(401, "nobody", challenge="Bearer")
+    sent = asyncio.run(_reception(Challenge(307, "nobody", location="/auth/id")).authenticate(question))
+    assert sent == Refuse(307, "nobody", location="/auth/id")
+
+
+@pytest.mark.parametrize(
+    ("body", "permitted"), [(b'{"result": true}', True), (b"{}", False), (b"<html>", False), (None, False)]
+)
+def test_a_policy_server_that_does_not_permit_refuses(body, permitted):
+    """One that is down or answers nonsense lets nobody pass."""
+    question = Authorize(Decision(Request(), ()), OPA, ANN)
+    assert asyncio.run(_reception(SignIn(ANN), body).authorize(question)) is permitted

@@ -1,0 +1,115 @@
+"""Cookies that only this service can read and nobody can forge: sealed values, in chunks where they are long.
+
+A value is JSON, compressed and encrypted with AES-256-GCM under a key that is derived for one purpose (RFC 5869), so
+that a cookie of one provider or one kind is worthless as another. The time of expiry is inside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+_NONCE = 12  # bytes (NIST SP 800-38D 8.2)
+_CHUNK = 3800
+"""Characters in one cookie: browsers keep 4096 bytes with name and attributes (RFC 6265 6.1)."""
+
+_MOST_CHUNKS = 5
+
+
+class CookieTooLarge(Exception):
+    """A value that does not fit into the cookies that browsers keep."""
+
+
+class Sealer:
+    """Seals values for one purpose with a secret of at least 16 bytes."""
+
+    def __init__(self, secret: bytes, purpose: str) -> None:
+        key = HKDF(SHA256(), 32, None, f"tornado-proxy cookie: {purpose}".encode()).derive(secret)
+        self._cipher = AESGCM(key)
+
+    def seal(self, value: Mapping[str, Any], expires: float) -> str:
+        """Returns text that `unseal` reads until `expires`, in seconds since 1970."""
+        plain = zlib.compress(json.dumps({"exp": expires, "value": value}, separators=(",", ":")).encode())
+        nonce = os.urandom(_NONCE)
+        return urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain, None)).rstrip(b"=").decode()
+
+    def unseal(self, text: str, now: float) -> dict[str, Any] | None:
+        """Returns the value; None where the text is not one of ours, was changed, or has expired."""
+        try:
+            sealed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            plain = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+        except (InvalidTag, ValueError):
+            return None
+        found = json.loads(zlib.decompress(plain))
+        value: dict[str, Any] = found["value"]
+        return value if found["exp"] > now else None
+
+
+@dataclass(frozen=True, slots=True)
+class CookieJar:
+    """How cookies are written: their name, scope and attributes (RFC 6265 4.1)."""
+
+    name: str
+    path: str = "/"
+    domain: str = ""
+    secure: bool = True
+
+    def write(self, text: str, max_age: int, previous: Mapping[str, str]) -> list[str]:
+        """Returns the values of Set-Cookie that keep a text for `max_age` seconds; raises `CookieTooLarge`.
+
+        `previous` is what the request sent: chunks that are no longer needed are removed.
+        """
+        chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
+        if len(chunks) > _MOST_CHUNKS:
+            raise CookieTooLarge(f"{len(text)} characters need more than {_MOST_CHUNKS} cookies")
+        names = list(self._names())
+        written = [self._line(name, chunk, max_age) for name, chunk in zip(names, chunks, strict=False)]
+        return [*written, *(self._line(name, "", 0) for name in names[len(chunks) :] if name in previous)]
+
+    def remove(self, previous: Mapping[str, str]) -> list[str]:
+        """Returns the values of Set-Cookie that remove what the request sent."""
+        return [self._line(name, "", 0) for name in self._names() if name in previous]
+
+    def read(self, sent: Mapping[str, str]) -> str:
+        """Returns the text that a request's cookies hold; empty where there is none."""
+        chunks = []
+        for name in self._names():
+            if name not in sent:
+                break
+            chunks.append(sent[name])
+        return "".join(chunks)
+
+    def _names(self) -> Iterator[str]:
+        yield self.name
+        yield from (f"{self.name}.{number}" for number in range(1, _MOST_CHUNKS))
+
+    def _line(self, name: str, value: str, max_age: int) -> str:
+        # Lax: the cookie comes along when a link leads here, and never with another site's form or script.
+        parts = [f"{name}={value}", f"Path={self.path}", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
+        if self.domain:
+            parts.append(f"Domain={self.domain}")
+        if self.secure:
+            parts.append("Secure")
+        return "; ".join(parts)
+
+
+def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Returns the cookies of a request by name (RFC 6265 5.4); of two of one name the first counts."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        if name.lower() == "cookie":
+            for pair in value.split(";"):
+                cookie, separator, text = pair.strip(" \t").partition("=")
+                if separator:
+                    found.setdefault(cookie, text)
+    return found

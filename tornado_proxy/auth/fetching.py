@@ -1,0 +1,65 @@
+"""Requests to the services that sign-in depends on: an OpenID provider, a policy server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
+
+_TIMEOUT = 10.0  # seconds for the whole exchange: a person waits for it
+_LARGEST_ANSWER = 1024 * 1024  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A request: POST where there is a body, else GET."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer."""
+
+    status: int
+    body: bytes = field(repr=False)
+
+
+Fetcher = Callable[[Fetch], Awaitable[Fetched]]
+"""Sends a request; raises `OSError` where no whole answer came in time."""
+
+
+class HttpFetcher:
+    """Fetches by HTTP; redirects are not followed, certificates are verified."""
+
+    def __init__(self, timeout: float = _TIMEOUT) -> None:
+        self._timeout = timeout
+        self._client: AsyncHTTPClient | None = None
+
+    async def __call__(self, wanted: Fetch) -> Fetched:
+        """Returns the answer; raises `OSError`."""
+        if self._client is None:
+            # Made on the loop that uses it; Tornado would share one with everybody else in the process.
+            self._client = SimpleAsyncHTTPClient(
+                force_instance=True, max_clients=100, max_buffer_size=_LARGEST_ANSWER, max_body_size=_LARGEST_ANSWER
+            )
+        request = HTTPRequest(
+            wanted.url,
+            method="GET" if wanted.body is None else "POST",
+            headers=dict(wanted.headers),
+            body=wanted.body,
+            connect_timeout=self._timeout,
+            request_timeout=self._timeout,
+            follow_redirects=False,
+        )
+        try:
+            answer = await self._client.fetch(request, raise_error=False)
+        except (HTTPClientError, ValueError) as error:
+            raise OSError(str(error)) from error
+        if answer.code == 599:
+            raise OSError(str(answer.error))
+        return Fetched(answer.code, answer.body or b"")

@@ -1,0 +1,48 @@
+"""Sign-in by headers: a proxy in front has signed the user in and says who it is.
+
+Anybody can send such headers, so they count only where the connection comes from one of `server.trustedProxies`.
+"""
+
+from __future__ import annotations
+
+from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.config.providers import HeaderProvider
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.request import Request
+from tornado_proxy.rules.keys import segment_objection
+from tornado_proxy.templates.data import User
+
+
+class HeaderAuthenticator:
+    """Signs in the users whom a trusted proxy names."""
+
+    def __init__(self, provider: HeaderProvider) -> None:
+        self._provider = provider
+
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+        """Returns the user whom the headers name, or a 401 where they do not count."""
+        if not request.from_trusted_proxy:
+            return Challenge(401, f"`{request.remote_address}` is not one of `server.trustedProxies`")
+        provider = self._provider
+        username = _only(request, provider.username_header)
+        email = _only(request, provider.email_header)
+        if not username or not email:
+            missing = provider.email_header if username else provider.username_header
+            return Challenge(401, f"the header `{missing}` is missing, empty or given twice")
+        objection = segment_objection(username)
+        if objection is not None:
+            return Challenge(401, f"the user's name {objection}")
+        listed = _only(request, provider.groups_header) if provider.groups_header else ""
+        groups = tuple(group for each in listed.split(",") if (group := each.strip()))
+        return SignIn(User(username, "HEADER", email, groups))
+
+
+def _only(request: Request, name: str) -> str:
+    """The value of a header, decoded as UTF-8; empty where it is missing or given twice: one of the two is forged."""
+    values = [value for each, value in request.headers if each.lower() == name.lower()]
+    if len(values) != 1:
+        return ""
+    try:
+        return values[0].encode("latin-1").decode()
+    except ValueError:
+        return values[0]

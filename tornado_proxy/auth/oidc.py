@@ -1,0 +1,310 @@
+"""Sign-in by OpenID Connect: the authorization code flow with PKCE, sessions in encrypted cookies, bearer tokens.
+
+Three paths belong to a provider. *Login* sends the browser to the provider and keeps, in a cookie of ten minutes, what
+it sent: `state`, `nonce`, the PKCE verifier, and the page to return to. *Callback* takes the code back, compares it
+with that cookie, and begins a session. *Logout* ends it here and at the provider. The process keeps no state, so any
+instance can answer any step.
+Sources: OpenID Connect Core 3.1, RP-Initiated Logout 1.0, RFC 7636 (PKCE), RFC 6750 (bearer tokens).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+from tornado_proxy.auth.authenticator import Answer, Challenge, SignIn
+from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
+from tornado_proxy.auth.oidc_provider import GrantRefused, Provider, ProviderError, Tokens
+from tornado_proxy.auth.tokens import Claims, TokenError, user_of
+from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.routing.access import SignedIn
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+_LOGIN_SECONDS = 600
+_RENEWABLE_SECONDS = 30 * 24 * 3600
+"""How long a session with a refresh token may go on after its last ID token has expired."""
+
+_READING = ("GET", "HEAD")
+_LONGEST_RETURN = 2000  # characters of the address to return to
+
+
+@dataclass(frozen=True, slots=True)
+class _Login:
+    """What a login waits for, kept in the browser that began it."""
+
+    state: str
+    nonce: str
+    verifier: str
+    return_to: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """A user who is signed in with a cookie; `host` is where the cookie was given."""
+
+    user: User
+    expires: float
+    host: str
+    refresh_token: str = ""
+    id_token: str = ""
+
+
+class NotVerified(TokenError):
+    """A user whose email address the provider has not verified, where the configuration asks for that."""
+
+
+class OidcAuthenticator:
+    """Signs in the users of one provider; `clock` gives the seconds since 1970."""
+
+    def __init__(self, settings: OidcProvider, provider: Provider, clock: Callable[[], float]) -> None:
+        self.settings = settings
+        self._provider = provider
+        self._clock = clock
+        key = settings.session_secret()
+        purpose = f"{settings.issuer_url} {settings.client_id} {settings.name}"
+        self._sessions = Sealer(key, f"session {purpose}")
+        self._logins = Sealer(key, f"login {purpose}")
+
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+        """Returns who makes the request, by a bearer token or a session, or how to sign in."""
+        bearer = _bearer(request)
+        if bearer is not None:
+            return await self._authenticate_token(bearer)
+        text = self._jar(request).read(read_cookies(request.headers))
+        session = self._session(text, request) if text else None
+        if session is None:
+            # A cookie of s3-proxy holds the ID token itself: whoever signed in there stays signed in.
+            return await self._authenticate_token(text) if text.count(".") == 2 else self._challenge(request)
+        if request.method not in _READING and not _is_same_origin(request):
+            return Challenge(403, "a page of another origin made the request")
+        if session.expires > self._clock():
+            return SignIn(session.user)
+        return await self._renew(session, request)
+
+    async def _authenticate_token(self, token: str) -> SignIn | Challenge:
+        try:
+            user = self._user(await self._provider.verify(token))
+        except TokenError as error:
+            return Challenge(401, f"the token is not accepted: {error}", 'Bearer error="invalid_token"')
+        except ProviderError as error:
+            return Challenge(503, f"the provider cannot be asked: {error}")
+        return SignIn(user) if self._is_verified(user) else Challenge(403, "the user's email address is not verified")
+
+    def _challenge(self, request: Request) -> Challenge:
+        reason = f"nobody is signed in with `{self.settings.name}`"
+        if not _can_follow(request):
+            return Challenge(401, reason, "Bearer")
+        here = _origin(request) + _target(request)
+        return Challenge(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
+
+    async def _renew(self, session: _Session, request: Request) -> SignIn | Challenge:
+        """Goes on with a session whose ID token has expired, if the provider agrees."""
+        if not session.refresh_token:
+            return self._challenge(request)
+        try:
+            tokens = await self._provider.renew(session.refresh_token)
+            claims = await self._provider.verify(tokens.id_token)
+            user = self._user(claims)
+        except (GrantRefused, TokenError):
+            return self._challenge(request)
+        except ProviderError:
+            # Who is signed in goes on while the provider is down; the session's own end is near enough.
+            return SignIn(session.user)
+        if (user.username, user.email) != (session.user.username, session.user.email):
+            return self._challenge(request)
+        return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
+
+    # What belongs to the paths of the provider.
+
+    async def login(self, request: Request) -> Answer:
+        """Sends the browser to the provider (Core 3.1.2.1)."""
+        return_to = dict(reversed(request.query)).get("rd", "")
+        if return_to and not _leads_back(return_to, request):
+            return Answer(400, reason="the address to return to is not one of this site")
+        try:
+            metadata = await self._provider.metadata()
+        except ProviderError as error:
+            return Answer(502, reason=f"the provider cannot be asked: {error}")
+        login = _Login(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), return_to)
+        wanted = {
+            "response_type": "code",
+            "client_id": self.settings.client_id,
+            "redirect_uri": self._redirect_uri(request),
+            "scope": " ".join(self.settings.scopes),
+            "state": login.state,
+            "nonce": login.nonce,
+            "code_challenge": _digest(login.verifier),
+            "code_challenge_method": "S256",
+        }
+        separator = "&" if "?" in metadata.authorization_endpoint else "?"
+        text = self._logins.seal(asdict(login), self._clock() + _LOGIN_SECONDS)
+        kept = self._login_jar(login.state, request).write(text, _LOGIN_SECONDS, {})
+        return Answer(302, f"{metadata.authorization_endpoint}{separator}{urlencode(wanted)}", tuple(kept))
+
+    async def callback(self, request: Request) -> Answer:
+        """Takes a code back and begins a session (Core 3.1.2.5)."""
+        query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
+        state = query.get("state", "")
+        jar = self._login_jar(state, request)
+        found = self._logins.unseal(jar.read(cookies), self._clock()) if state else None
+        login = _Login(**found) if found else None
+        if login is None or not hmac.compare_digest(login.state.encode(), state.encode()):
+            return Answer(400, reason="the login was not begun in this browser, or took too long")
+        # The cookie goes whatever follows, so that a state counts once.
+        used = tuple(jar.remove(cookies))
+        if "error" in query or not query.get("code"):
+            return Answer(401, reason="the provider refused the login", cookies=used)
+        try:
+            begun = await self._accept(query["code"], login, request)
+        except NotVerified as error:
+            return Answer(403, reason=str(error), cookies=used)
+        except (GrantRefused, TokenError) as error:
+            return Answer(401, reason=f"the login is not accepted: {error}", cookies=used)
+        except ProviderError as error:
+            return Answer(502, reason=f"the provider cannot be asked: {error}", cookies=used)
+        return Answer(307, login.return_to or "/", (*used, *begun))
+
+    async def _accept(self, code: str, login: _Login, request: Request) -> list[str]:
+        """Redeems a code and returns the cookies of the session; raises `ProviderError` and `TokenError`."""
+        tokens = await self._provider.redeem(code, login.verifier, self._redirect_uri(request))
+        claims = await self._provider.verify(tokens.id_token)
+        if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), login.nonce.encode()):
+            raise TokenError("the token was made for another login")
+        user = self._user(claims)
+        if not self._is_verified(user):
+            raise NotVerified("the user's email address is not verified")
+        return self._begin(user, float(claims["exp"]), tokens, request)
+
+    async def logout(self, request: Request) -> Answer:
+        """Ends the session here and at the provider (RP-Initiated Logout 2)."""
+        if not _is_same_origin(request):
+            return Answer(403, reason="a page of another origin made the request")
+        cookies = read_cookies(request.headers)
+        jar = self._jar(request)
+        session = self._session(jar.read(cookies), request)
+        gone = tuple(jar.remove(cookies))
+        try:
+            end = (await self._provider.metadata()).end_session_endpoint
+        except ProviderError:
+            end = ""
+        if not end:
+            return Answer(303, "/", gone)
+        wanted = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self._site(request)}/"}
+        if session and session.id_token:
+            wanted["id_token_hint"] = session.id_token
+        return Answer(303, f"{end}{'&' if '?' in end else '?'}{urlencode(wanted)}", gone)
+
+    def _user(self, claims: Claims) -> User:
+        return user_of(claims, self.settings.group_claim)
+
+    def _is_verified(self, user: User) -> bool:
+        return user.email_verified or not self.settings.email_verified
+
+    def _session(self, text: str, request: Request) -> _Session | None:
+        """The session that a cookie holds, if it was given here: one of another host's pages is worthless."""
+        found = self._sessions.unseal(text, self._clock())
+        if found is None or found["host"] != self._scope(request):
+            return None
+        user: dict[str, Any] = found.pop("user")
+        return _Session(User(**{**user, "groups": tuple(user["groups"])}), **found)
+
+    def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
+        """The cookies of a session; where the browser cannot keep them all, the hint for the logout is left out."""
+        now, sent = self._clock(), read_cookies(request.headers)
+        kept_until = max(expires, now + _RENEWABLE_SECONDS) if tokens.refresh_token else expires
+        jar = self._jar(request)
+        for id_token in (tokens.id_token, ""):
+            session = _Session(user, expires, self._scope(request), tokens.refresh_token, id_token)
+            try:
+                return jar.write(self._sessions.seal(asdict(session), kept_until), int(kept_until - now), sent)
+            except CookieTooLarge:
+                continue
+        raise TokenError(f"the session of `{user.username}` does not fit into cookies")
+
+    def _jar(self, request: Request) -> CookieJar:
+        return CookieJar(self.settings.cookie_name, domain=self._domain(request), secure=self._is_secure(request))
+
+    def _login_jar(self, state: str, request: Request) -> CookieJar:
+        # One cookie a login: two tabs may wait for a password at the same time.
+        name = f"{self.settings.cookie_name}-login-{_digest(state)[:12]}"
+        return CookieJar(name, secure=self._is_secure(request))
+
+    def _domain(self, request: Request) -> str:
+        """The domain among those configured that the request's host belongs to."""
+        domains = (each.lstrip(".") for each in self.settings.cookie_domains)
+        return next((each for each in domains if f".{request.host}".endswith(f".{each.lower()}")), "")
+
+    def _scope(self, request: Request) -> str:
+        return self._domain(request) or request.host
+
+    def _is_secure(self, request: Request) -> bool:
+        return self.settings.cookie_secure or request.scheme == "https"
+
+    def _site(self, request: Request) -> str:
+        return (self.settings.redirect_url or _origin(request)).rstrip("/")
+
+    def _redirect_uri(self, request: Request) -> str:
+        return self._site(request) + self.settings.callback_path
+
+
+def _digest(text: str) -> str:
+    """The S256 code challenge of a verifier (RFC 7636 4.2)."""
+    return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def _header(request: Request, name: str) -> str:
+    return next((value for each, value in request.headers if each.lower() == name), "")
+
+
+def _origin(request: Request) -> str:
+    return f"{request.scheme}://{_header(request, 'host')}"
+
+
+def _target(request: Request) -> str:
+    path = quote_plus(request.path, safe="/")
+    return f"{path}?{request.raw_query}" if request.raw_query else path
+
+
+def _bearer(request: Request) -> str | None:
+    """The token of an Authorization header (RFC 6750 2.1); None where there is none."""
+    scheme, _, token = _header(request, "authorization").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def _can_follow(request: Request) -> bool:
+    """Whether the client is a browser that opens a page: it can be sent to the login. Programs get a 401."""
+    if request.method not in _READING or _header(request, "x-requested-with"):
+        return False
+    if _header(request, "sec-fetch-mode") not in ("", "navigate"):
+        return False
+    accept = _header(request, "accept")
+    return not accept or "text/html" in accept or "*/*" in accept
+
+
+def _is_same_origin(request: Request) -> bool:
+    """Whether no page of another origin made the request (Fetch, Sec-Fetch-Site; RFC 6454, Origin)."""
+    if _header(request, "sec-fetch-site") not in ("", "same-origin", "none"):
+        return False
+    return _header(request, "origin") in ("", _origin(request))
+
+
+def _leads_back(address: str, request: Request) -> bool:
+    """Whether an address is one of this site, as every browser reads it: an open redirect ends elsewhere."""
+    if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
+        # Browsers drop tabs and line ends, and read `\` as `/`.
+        return False
+    try:
+        parts = urlsplit(address)
+        authority = parts.netloc
+    except ValueError:
+        return False
+    if not authority:
+        return address.startswith("/") and not address.startswith("//") and not parts.scheme
+    return parts.scheme in ("http", "https") and authority.lower() == _header(request, "host").lower()

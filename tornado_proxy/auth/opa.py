@@ -1,0 +1,70 @@
+"""Authorization by an Open Policy Agent: a policy server decides whether a user may make a request.
+
+The input is what s3-proxy sends: `user`, `request` and `tags` (OPA's REST API, Data: `POST /v1/data/...`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tornado_proxy.auth.fetching import Fetch, Fetcher
+from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+
+class PolicyUnavailable(Exception):
+    """A policy server that gave no usable answer, so nobody may pass; the text is for the log."""
+
+
+async def is_permitted(server: OpaServer, user: User, request: Request, fetch: Fetcher) -> bool:
+    """Returns whether the policy permits a request; raises `PolicyUnavailable` where the server does not say."""
+    body = json.dumps({"input": policy_input(user, request, dict(server.tags))})
+    try:
+        answer = await fetch(Fetch(server.url, {"Content-Type": "application/json"}, body))
+    except OSError as error:
+        raise PolicyUnavailable(f"`{server.url}` gives no answer: {error}") from None
+    if answer.status != 200:
+        raise PolicyUnavailable(f"`{server.url}` answers with status {answer.status}")
+    try:
+        document = json.loads(answer.body)
+    except ValueError:
+        raise PolicyUnavailable(f"`{server.url}` answers with something other than JSON") from None
+    # OPA leaves `result` out where the policy is undefined: that is not a permission.
+    return isinstance(document, dict) and document.get("result") is True
+
+
+def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str, Any]:
+    """Returns the input document of a policy."""
+    path = f"{request.path}?{request.raw_query}" if request.raw_query else request.path
+    # Of two headers of one name the first counts, as in s3-proxy.
+    headers = {name.lower(): value for name, value in reversed(request.headers)}
+    return {
+        "user": _user(user),
+        "request": {
+            "method": request.method,
+            "protocol": "HTTP/1.1",
+            "headers": headers,
+            "remoteAddr": request.remote_address,
+            "scheme": request.scheme,
+            "host": request.host,
+            "path": path,
+            "parsed_path": [part for part in request.path.split("/") if part],
+        },
+        "tags": tags,
+    }
+
+
+def _user(user: User) -> dict[str, Any]:
+    if user.kind == "OIDC":
+        return {
+            "preferred_username": user.username,
+            "name": user.name,
+            "groups": list(user.groups),
+            "given_name": user.given_name,
+            "family_name": user.family_name,
+            "email": user.email,
+            "email_verified": user.email_verified,
+        }
+    return {"username": user.username, "email": user.email, "groups": list(user.groups)}

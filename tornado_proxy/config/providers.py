@@ -1,0 +1,142 @@
+"""The ways to sign in and what a resource demands of whoever signs in: sections of the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from tornado_proxy.config import values
+from tornado_proxy.config.options import Check, Group, Mark, option
+from tornado_proxy.config.secrets import Secret
+
+Line = Annotated[str, Check(values.line, (("minLength", 1),))]
+HeaderName = Annotated[str, Check(values.header_name, (("pattern", values.HEADER_NAME),))]
+CookieName = Annotated[str, Check(values.header_name, (("pattern", values.HEADER_NAME),))]
+Url = Annotated[str, Check(values.http_url, (("pattern", values.HTTP_URL),))]
+PagePath = Annotated[str, Check(values.page_path)]
+
+
+@dataclass(frozen=True, slots=True)
+class BasicProvider:
+    """Basic authentication (RFC 7617) under a realm."""
+
+    shape: ClassVar[str] = "such as `{realm: Files}`"
+
+    name: str
+    realm: Line = option("The realm, which browsers show when they ask for the password.", example="Files")
+
+
+@dataclass(frozen=True, slots=True)
+class OidcProvider:
+    """Sign-in by OpenID Connect: the authorization code flow with PKCE, and bearer tokens."""
+
+    shape: ClassVar[str] = "such as `{issuerUrl: https://id.example.org, clientID: me, clientSecret: {env: NAME}}`"
+
+    name: str
+    issuer_url: Url = option("The issuer, as its metadata names it.", example="https://id.example.org")
+    client_id: Line = option("The client's identifier at the issuer.", name="clientID", example="files")
+    client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
+    session_key: Secret | None = option(
+        "The key of session cookies, at least 16 characters; without it, it is derived from `clientSecret`.",
+        default=None,
+    )
+    redirect_url: Url | None = option(
+        "The public URL of this service. Without it, the request's scheme and host are used.", default=None
+    )
+    scopes: Annotated[tuple[Line, ...], Mark.NOT_EMPTY] = option(
+        "What is asked of the issuer. `offline_access` lets sessions be renewed.",
+        default=("openid", "profile", "email"),
+    )
+    group_claim: Line = option("The claim that lists the user's groups; dots lead into objects.", default="groups")
+    email_verified: bool = option("Whether only users with a verified email address may sign in.", default=False)
+    cookie_name: CookieName = option("The name of the session cookie.", default="oidc")
+    cookie_secure: bool = option(
+        "Whether browsers send the cookie over HTTPS only, even where the request came by HTTP.", default=False
+    )
+    cookie_domains: tuple[Line, ...] = option(
+        "Domains whose hosts share a session: the first that the request's host belongs to counts.", default=()
+    )
+    login: PagePath = option("The page that begins a login; `/auth/NAME` without it.", default="", name="loginPath")
+    callback: PagePath = option(
+        "The page that the issuer sends the browser back to; `/auth/NAME/callback` without it.",
+        default="",
+        name="callbackPath",
+    )
+    logout: PagePath = option(
+        "The page that ends a session; `/auth/NAME/logout` without it.", default="", name="logoutPath"
+    )
+
+    @property
+    def login_path(self) -> str:
+        """The path of the page that begins a login."""
+        return self.login or f"/auth/{self.name}"
+
+    @property
+    def callback_path(self) -> str:
+        """The path of the page that the issuer sends the browser back to."""
+        return self.callback or f"/auth/{self.name}/callback"
+
+    @property
+    def logout_path(self) -> str:
+        """The path of the page that ends a session."""
+        return self.logout or f"/auth/{self.name}/logout"
+
+    def session_secret(self) -> bytes:
+        """Returns what keys of cookies are derived from."""
+        secret = self.session_key or self.client_secret
+        return secret.reveal().encode() if secret else b""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderProvider:
+    """Sign-in by headers that a proxy in front sets; believed only from `server.trustedProxies`."""
+
+    shape: ClassVar[str] = "such as `{usernameHeader: X-Auth-Username, emailHeader: X-Auth-Email}`"
+
+    name: str
+    username_header: HeaderName = option("The header with the user's name.", example="X-Auth-Username")
+    email_header: HeaderName = option("The header with the user's email address.", example="X-Auth-Email")
+    groups_header: HeaderName | None = option("The header with the user's groups, separated by commas.", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """A rule about who may pass: a group or an email address."""
+
+    shape: ClassVar[str] = "such as `{group: editors}`"
+
+    group: Line | None = option("A group of the user.", default=None)
+    email: Line | None = option("The user's email address.", default=None)
+    regexp: bool = option("Whether it is a regular expression in Go's syntax, searched for.", default=False)
+    forbidden: bool = option("Whether those who match may not pass.", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OpaServer:
+    """An Open Policy Agent that decides who may pass."""
+
+    shape: ClassVar[str] = "such as `{url: http://127.0.0.1:8181/v1/data/files/allow}`"
+
+    url: Url = option("The URL of the decision, below `/v1/data`.", example="http://127.0.0.1:8181/v1/data/files/allow")
+    tags: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS] = option(
+        "Names and values that the policy gets as `input.tags`.", default=()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """Who may pass, of those who signed in; without rules, everyone."""
+
+    shape: ClassVar[str] = "such as `{authorizationAccesses: [{group: editors}]}`"
+
+    accesses: tuple[AccessRule, ...] = option(
+        "Rules in order: the first that matches decides, and whom none matches may not pass.",
+        default=(),
+        name="authorizationAccesses",
+    )
+    opa: OpaServer | None = option(
+        "A policy server that is asked as well.", default=None, name="authorizationOPAServer"
+    )
+
+
+AUTH_PROVIDERS = Group("authProviders", "The ways to sign in.")

@@ -1,0 +1,64 @@
+"""Who makes a request and whether they may: the questions of a decision, answered by providers and policy servers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from tornado_proxy.auth.authenticator import Authenticator, Challenge, SignIn
+from tornado_proxy.auth.fetching import Fetcher
+from tornado_proxy.auth.oidc import OidcAuthenticator
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.gateway.answer import Headers, Whole
+from tornado_proxy.gateway.failures import Outcome, Refusal, refusal_of
+from tornado_proxy.routing.decide import Authenticate, Authorize
+from tornado_proxy.routing.plan import Refuse, VisitProvider
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+_LOG = logging.getLogger("tornado_proxy")
+
+
+class Reception:
+    """Answers the questions about the user of one request, and keeps the cookies that its answer must carry."""
+
+    def __init__(self, authenticators: Mapping[str, Authenticator], fetch: Fetcher) -> None:
+        self.cookies: Headers = ()
+        self._authenticators = authenticators
+        self._fetch = fetch
+
+    async def authenticate(self, question: Authenticate) -> User | Refuse:
+        """Returns who makes the request, or how it is turned away; raises `AuthBusy`."""
+        guard = question.guard
+        found = await self._authenticators[guard.provider].authenticate(question.so_far.request, guard)
+        match found:
+            case SignIn(user, cookies):
+                self._keep(cookies)
+                return user
+            case Challenge(status, reason, header, location):
+                return Refuse(status, reason, challenge=header or None, location=location or None)
+
+    async def authorize(self, question: Authorize) -> bool:
+        """Returns whether a policy server permits the request; one that does not say permits nothing."""
+        try:
+            return await is_permitted(question.server, question.user, question.so_far.request, self._fetch)
+        except PolicyUnavailable as error:
+            _LOG.warning("a policy server does not decide, so nobody may pass: %s", error)
+            return False
+
+    async def visit(self, attempt: VisitProvider, request: Request) -> Outcome:
+        """Returns the answer of a page that belongs to a provider."""
+        provider = self._authenticators[attempt.provider]
+        assert isinstance(provider, OidcAuthenticator)
+        if request.method == "POST" and attempt.step != "logout":
+            return refusal_of(Refuse(405, "the pages of a login are visited with GET", ("GET",)))
+        steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
+        answer = await steps[attempt.step](request)
+        self._keep(answer.cookies)
+        if not answer.location:
+            return Refusal(answer.status, answer.reason)
+        headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
+        return Whole(answer.status, headers)
+
+    def _keep(self, cookies: tuple[str, ...]) -> None:
+        self.cookies = (*self.cookies, *(("Set-Cookie", each) for each in cookies))
