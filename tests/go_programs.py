@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,40 +9,22 @@ import pytest
 from tornado_proxy.templates.data import TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.calling import ANY, STRING, Vocabulary, special
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
-from tornado_proxy.templates.golang.parser import ROOT
+from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.request import RequestFacts
-from tornado_proxy.templates.golang.running import Evaluate, Run
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import INVALID, Nil, Struct, Value, from_json
+from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
 from tornado_proxy.templates.golang.view import GENERIC_USER, Facts, Groups
 from tornado_proxy.templates.golang.view import ROOT as DATA
-
-
-def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
-    """What a text writes when it is taken for a template, within the budget of the one that calls it."""
-    text, data = [evaluate(run, dot) for evaluate in arguments]
-    try:
-        program = Program(runes(text), HELM)
-    except TemplateMistake as mistake:
-        raise ExecutionError(str(mistake)) from mistake
-    within = Run(program.templates, run.budget)
-    within.helpers, within.depth, within.frames = run.helpers, run.depth, run.frames
-    within.invoke(program.templates[ROOT], INVALID if data is None else data)
-    return b"".join(within.out)
-
-
-TEMPLATE_OF_TEXT = special(_template_of_text, STRING, ANY)
-"""What Helm adds to sprig as `tpl`; it parses while it runs, which no rule may."""
 
 GO = Vocabulary(STANDARD)
 """What text/template has by itself."""
 
-HELM = Vocabulary({**STANDARD, **functions(), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
+HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 """The same with sprig's functions and those that Helm adds, as the recorded answers have them."""
 
 GENEROUS = Limits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)

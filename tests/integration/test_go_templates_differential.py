@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from generated_templates import Case, Generator
-from go_programs import GENEROUS, GO, TEMPLATE_OF_TEXT, json_value, request_root
+from go_programs import GENEROUS, GO, json_value, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -27,7 +28,7 @@ BATCH = 5000
 SPEAKING = (1, 27)  # an older encoding/json writes bytes that are no UTF-8 in another way
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/template.json").read_text(encoding="utf-8"))["vectors"]
 SPRIG = "github.com/Masterminds/sprig/v3@v3.3.0"
-HELM = Vocabulary({**STANDARD, **functions(), "tpl": TEMPLATE_OF_TEXT}, REFUSED)
+HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 
 # What docs/go-templates.md says is refused here and not in Go.
 KNOWN_REFUSALS = (

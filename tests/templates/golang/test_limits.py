@@ -12,8 +12,8 @@ from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.template import compile_template, vocabulary
 
-BOUND = 0.25
-"""Seconds of one rendering: two and a half times what the documentation says, since the machine may be busy."""
+BOUND = 0.4
+"""Seconds of one rendering: four times what the documentation says, since the machine may be slow and busy."""
 
 LONG = "{{$k := repeat 12 .}}"
 

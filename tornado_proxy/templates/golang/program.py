@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
 from tornado_proxy.templates.golang.limits import Budget, ExecutionError
@@ -253,6 +254,11 @@ class Program:
             name: statements.template(body) for name, body in self.parsed.callable.items()
         }
         self.certain_failures: Sequence[CertainFailure] = tuple(operands.certain)
+
+    def refuse_certain_failures(self) -> None:
+        """Raise `TemplateMistake` for the first part that fails wherever it runs, which Go finds only then."""
+        for failure in self.certain_failures:
+            raise TemplateMistake(failure.message, failure.start, failure.end)
 
     def execute(self, data: Value, budget: Budget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""

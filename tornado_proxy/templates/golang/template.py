@@ -8,7 +8,7 @@ from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.errors import RenderError, TemplateMistake
+from tornado_proxy.templates.errors import RenderError
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
 from tornado_proxy.templates.golang.limits import Budget, Limits
@@ -64,6 +64,5 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int) -> G
     """
     program = Program(text, vocabulary())
     known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
-    for failure in program.certain_failures:
-        raise TemplateMistake(failure.message, failure.start, failure.end)
+    program.refuse_certain_failures()
     return GoTemplate(text, program, known)

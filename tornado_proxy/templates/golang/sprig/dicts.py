@@ -92,7 +92,7 @@ def _deep_copy(budget: Budget, value: Value) -> Value:
 
 
 def _copy(budget: Budget, value: Value, depth: int) -> Value:
-    budget.spend()
+    budget.spend(3 if isinstance(value, Slice | Map) else 1)
     budget.nest(depth)
     if isinstance(value, Slice):
         budget.items(len(value))

@@ -1,0 +1,147 @@
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.errors import LimitError, RenderError
+from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.pages import PageMistake, compile_page
+
+HELPERS = (
+    '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',
+    '{{- define "kind" -}}{{ if contains "json" (.Request.Header.Get "Accept") }}json{{ else }}html{{ end }}{{- end -}}\n',
+)
+REQUEST = RequestData(
+    host="files.example", path="/docs/a b", raw_query="x=1", headers=(("accept", "text/html"),), scheme="https"
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a listing."""
+
+    name: str
+    size: int
+    last_modified: datetime
+    etag: str = "e1"
+    web_path: str = field(default="/a", metadata={"go": "Path"})
+
+
+ENTRIES = [
+    Entry("a.txt", 999, datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)),
+    Entry("b.txt", 1_500_000, datetime(2024, 5, 6, 7, 8, 9, tzinfo=timezone(timedelta(hours=2)))),
+]
+
+
+def _written(text, data=None, helpers=()):
+    return compile_page(text, helpers).render(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("{{ range .Entries }}{{ .Name }} {{ .Size | humanSize }};{{ end }}", "a.txt 999 B;b.txt 1.5 MB;"),
+        ('{{ (index .Entries 0).LastModified | date "2006-01-02T15:04:05Z07:00" }}', "2024-05-06T07:08:09Z"),
+        ("{{ (index .Entries 1).LastModified }}", "2024-05-06 07:08:09 +0200 +0200"),
+        (
+            "{{ first .Entries | toJson }}",
+            '{"Name":"a.txt","Size":999,"LastModified":"2024-05-06T07:08:09Z","ETag":"e1","Path":"/a"}',
+        ),
+        ("{{ requestURI .Request }}", "https://files.example/docs/a%20b?x=1"),
+        ("{{ requestScheme .Request }} {{ requestHost .Request }}", "https files.example"),
+        ("{{ range $k, $t := .Targets }}{{ $k }}{{ $t.Mount.Path }}{{ end }}", "one[/x/]"),
+        ("{{ keys .Targets | join `,` }}", "one"),
+        ("{{ .Error.Error }}, {{ .Error }}", "no such <key>, no such <key>"),
+        ("{{ .User.GetUsername }}", "ann"),
+        ("{{ .Flag }} {{ .Ratio }} {{ .Nothing }} {{ .Raw }}", "true 0.5 <no value> é"),
+        ('{{ tpl "{{ .Flag }}{{ 1 | add 2 }}" . }}', "true3"),
+        ('{{ now | date "2006" | len }}', "4"),
+    ],
+)
+def test_pages_show_python_data(text, result):
+    """Fields have Go's names, and nothing is escaped, as in text/template."""
+    data = {
+        "Entries": ENTRIES,
+        "Request": REQUEST,
+        "Targets": {"one": TargetData("one", mount_paths=("/x/",))},
+        "Error": LookupError("no such <key>"),
+        "User": User("ann"),
+        "Flag": True,
+        "Ratio": 0.5,
+        "Nothing": None,
+        "Raw": "é".encode(),
+    }
+    assert _written(text, data) == result
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (9, "9 B"), (10, "10 B"), (1000, "1.0 kB"), (9949, "9.9 kB")])
+def test_sizes_are_for_people(size, text):
+    """A decimal stands below ten only."""
+    assert _written("{{ humanSize .S }}", {"S": size}) == text
+
+
+@pytest.mark.parametrize(("size", "text"), [(82_854_982, "83 MB"), (10**18, "1.0 EB"), (2**63 - 1, "9.2 EB")])
+def test_large_sizes_are_for_people(size, text):
+    """Thousands are counted, not 1024s."""
+    assert _written("{{ humanSize .S }}", {"S": size}) == text
+
+
+def test_helpers_are_shared_by_pages_headers_and_status():
+    """Each is a template of its own over the same definitions."""
+    data = {"User": User("ann"), "Request": REQUEST}
+    pages = ('Hello {{ template "who" . }}', 'text/{{ include "kind" . }}', "{{ if .User }}200{{ else }}401{{ end }}")
+    assert [_written(text, data, HELPERS).strip() for text in pages] == ["Hello ann", "text/html", "200"]
+
+
+def test_an_absent_user_is_nil():
+    """A page may ask for it; reading from it fails."""
+    assert _written('{{ template "who" . }}', {"User": None}, HELPERS).strip() == ""
+    with pytest.raises(RenderError, match="`GetName` is read from nil"):
+        _written("{{ .User.GetName }}", {"User": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "helpers", "place"),
+    [
+        ("a{{ nope }}", (), (None, 4, 8)),
+        ("a{{ nope }}", HELPERS, (None, 4, 8)),
+        ("{{ . }}", ("{{ nope }}", "x"), (0, 3, 7)),
+        ("{{ . }}", ("x", "é{{ mod 1 0 }}"), (1, 4, 11)),
+    ],
+)
+def test_a_mistake_has_its_place_in_the_page_or_a_helper(text, helpers, place):
+    """The index of the helper, and offsets in it."""
+    with pytest.raises(PageMistake) as caught:
+        compile_page(text, helpers)
+    assert (caught.value.helper, caught.value.offset, caught.value.end) == place
+
+
+def test_the_caller_limits_a_page():
+    """Its text and its steps."""
+    page = compile_page("{{ range .L }}{{ . }}{{ end }}")
+    assert len(page.render({"L": ["x" * 1000] * 100})) == 100_000
+    with pytest.raises(LimitError, match="a text of more than 5000 bytes"):
+        page.render({"L": ["x" * 1000] * 100}, Limits(text=5000))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{ .X }}", "a `object` is no value of a template"),
+        ("{{ humanSize .S }}", "a `int64` is expected, not a `string`"),
+        ("{{ requestHost .S }}", r"a `\*http.Request` is expected, not a `string`"),
+        ('{{ tpl "{{" . }}', "an action is not closed"),
+    ],
+)
+def test_what_a_page_cannot_show_is_an_error(text, message):
+    """In the words of the functions."""
+    data = {"S": "s", **({"X": object()} if "X" in text else {})}
+    with pytest.raises(RenderError, match=message):
+        _written(text, data)
+
+
+def test_a_constant_is_no_request():
+    """It is a mistake at load."""
+    with pytest.raises(PageMistake, match=r"a `\*http.Request` is expected, not a string"):
+        compile_page('{{ requestURI "x" }}')

@@ -1,0 +1,233 @@
+"""Pages, headers and status codes as Go templates: any Python data, definitions shared by several templates.
+
+The functions are those of rules, with what s3-proxy adds for its pages. `value_of` makes Go values of Python's:
+
+- None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
+- a mapping is a map[string]interface {}, a list or a tuple a []interface {};
+- a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
+- `User`, `RequestData` and `TargetData` are what they are in the templates of rules;
+- an exception is an error, whose method `Error` is its text.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.calling import (
+    ANY,
+    INT,
+    STRING,
+    Function,
+    Parameter,
+    Vocabulary,
+    function,
+    special,
+    wrong_literal,
+    wrong_type,
+)
+from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
+from tornado_proxy.templates.golang.moments import Moment
+from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.parser import ROOT
+from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.request import REQUEST, request_facts
+from tornado_proxy.templates.golang.running import Evaluate, Run
+from tornado_proxy.templates.golang.sprig.dates import TIME
+from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
+from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.text import go_string, runes
+from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
+from tornado_proxy.templates.golang.view import TARGET, user_value
+
+PAGE_LIMITS = Limits(steps=200_000, text=4 << 20, items=10_000)
+"""What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""
+
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_CAPITALS = {"etag": "ETag", "id": "ID", "s3": "S3", "ssl": "SSL", "uri": "URI", "url": "URL"}
+
+
+class PageMistake(TemplateMistake):
+    """A page that cannot be compiled; `helper` is the index of the helper with the mistake, None for the page."""
+
+    def __init__(self, mistake: TemplateMistake, offset: int, helper: int | None) -> None:
+        end = None if mistake.end is None else mistake.end - mistake.offset + offset
+        super().__init__(str(mistake), offset, end, mistake.help)
+        self.helper = helper
+
+
+@dataclass(frozen=True, slots=True)
+class PageTemplate:
+    """A compiled page; threads may share it."""
+
+    text: str
+    _program: Program = field(compare=False, repr=False)
+
+    def render(self, data: Any, limits: Limits = PAGE_LIMITS) -> str:
+        """What the page writes for Python data; raises `RenderError`, `LimitError` beyond the limits."""
+        budget = Budget(limits)
+        return runes(self._program.execute(value_of(data, budget), budget))
+
+
+def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
+    """Compile a page with the definitions of helper templates; raises `PageMistake`."""
+    parts = [f"\n{helper}" for helper in helpers] + ([f"\n{text}"] if helpers else [text])
+    try:
+        program = Program("".join(parts), vocabulary())
+        program.refuse_certain_failures()
+    except TemplateMistake as mistake:
+        offset, number = mistake.offset, 0
+        while number < len(helpers) and offset >= len(parts[number]):
+            offset -= len(parts[number])
+            number += 1
+        offset = max(offset - 1, 0) if helpers else offset
+        raise PageMistake(mistake, offset, number if number < len(helpers) else None) from mistake
+    return PageTemplate(text, program)
+
+
+def value_of(value: Any, budget: Budget) -> Value:
+    """The Go value of a Python value; raises `ExecutionError` for one of another type."""
+    maker = _MAKERS.get(type(value))
+    if maker is not None:
+        return maker(value, budget)
+    if isinstance(value, Mapping):
+        return Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
+    if isinstance(value, BaseException):
+        return Struct(ERROR, value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return Struct(_struct_type(type(value)), (value, budget))
+    raise ExecutionError(f"a `{type(value).__name__}` is no value of a template")
+
+
+def _as_it_is(value: Any, _budget: Budget) -> Value:
+    return value
+
+
+def _slice(value: Sequence[Any], budget: Budget) -> Slice:
+    return Slice([value_of(item, budget) for item in value])
+
+
+def _time(value: datetime, _budget: Budget) -> Struct:
+    offset = value.utcoffset()
+    seconds = int(offset.total_seconds()) if offset else 0
+    zone = "" if seconds else "UTC"
+    return Struct(TIME, Moment(calendar.timegm(value.utctimetuple()), value.microsecond * 1000, seconds, zone))
+
+
+ERROR = StructType(
+    "*errors.errorString",
+    "ptr",
+    opaque=True,
+    stringer=lambda value: go_string(str(value.source)),
+    methods={b"Error": function(lambda receiver: go_string(str(receiver.source)))},
+)
+
+_MAKERS: Mapping[type, Callable[[Any, Budget], Value]] = {
+    **dict.fromkeys((type(None), bool, int, float, bytes), _as_it_is),
+    str: lambda value, _budget: go_string(value),
+    list: _slice,
+    tuple: _slice,
+    datetime: _time,
+    User: lambda value, _budget: user_value(value),
+    RequestData: lambda value, budget: Struct(REQUEST, request_facts(value, budget)),
+    TargetData: lambda value, _budget: Struct(TARGET, value),
+}
+
+
+@cache
+def _struct_type(cls: type) -> StructType:
+    """The struct of a dataclass, whose fields are made into values when they are read."""
+    names = {each.metadata.get("go") or _capitalized(each.name): each.name for each in fields(cls)}
+    return StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
+
+
+def _reading(name: str) -> Callable[[tuple[Any, Budget]], Value]:
+    get = attrgetter(name)
+    return lambda source: value_of(get(source[0]), source[1])
+
+
+def _capitalized(name: str) -> str:
+    """A field's name as Go writes it: `last_modified` is LastModified, `etag` is ETag."""
+    return "".join(_CAPITALS.get(word) or word.capitalize() for word in name.split("_"))
+
+
+def _human_size(size: int) -> bytes:
+    """A size in bytes as people read it: in thousands, with one decimal below ten."""
+    if size < 10:
+        return b"%d B" % size
+    power = min(int(math.log(size, 1000) + 1e-9), len(_SIZES) - 1)
+    value = math.floor(size / 1000**power * 10 + 0.5) / 10
+    return f"{value:.{0 if value >= 10 else 1}f} {_SIZES[power]}".encode()
+
+
+def _convert_size(value: Value) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    raise wrong_type(value, "int64")
+
+
+def _convert_request(value: Value) -> Struct:
+    if isinstance(value, Struct) and value.type is REQUEST:
+        return value
+    raise wrong_type(value, REQUEST.name)
+
+
+def _no_request(literal: Literal) -> Value:
+    raise wrong_literal(literal, REQUEST.name)
+
+
+_SIZE = Parameter("int64", _convert_size, INT.literal)
+_REQUEST = Parameter(REQUEST.name, _convert_request, _no_request)
+
+
+def _scheme(request: Struct) -> bytes:
+    return b"https" if request.source.tls else b"http"
+
+
+def _uri(request: Struct) -> bytes:
+    return b"%b://%b%b" % (_scheme(request), request.source.host, request.source.request_uri)
+
+
+def _now() -> Struct:
+    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+    return Struct(TIME, Moment(seconds, nanoseconds))
+
+
+def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+    """What a text writes when it is taken for a template, within the budget of the one that calls it."""
+    text, data = [evaluate(run, dot) for evaluate in arguments]
+    run.budget.spend(10 + len(text))  # it is parsed while it runs
+    try:
+        program = Program(runes(text), vocabulary())
+    except TemplateMistake as mistake:
+        raise ExecutionError(str(mistake)) from mistake
+    within = Run(program.templates, run.budget)
+    within.helpers, within.depth, within.frames = run.helpers, run.depth, run.frames
+    within.invoke(program.templates[ROOT], INVALID if data is None else data)
+    return b"".join(within.out)
+
+
+PAGE_FUNCTIONS: Mapping[str, Function] = {
+    "humanSize": function(_human_size, _SIZE),
+    "now": function(_now),
+    "requestHost": function(lambda request: request.source.host, _REQUEST),
+    "requestScheme": function(_scheme, _REQUEST),
+    "requestURI": function(_uri, _REQUEST),
+    "tpl": special(_template_of_text, STRING, ANY),
+}
+"""What pages may call beside the functions of rules."""
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The functions that pages may call."""
+    return Vocabulary({**STANDARD, **functions(), **PAGE_FUNCTIONS}, REFUSED)
