@@ -71,7 +71,7 @@ class Bucketful:
 def a_bucket(endpoint: Endpoint, reads: Literal["loop", "executor"] = "loop") -> Iterator[Bucketful]:
     """A new bucket of an S3."""
     name = f"bucket-{next(_NUMBERS)}"
-    store = S3Store(endpoint.bucket(name), S3Pool(8, reads))
+    store = S3Store(endpoint.bucket(name), S3Pool(8, reads=reads))
     endpoint.client.create_bucket(Bucket=name)
     yield Bucketful(name, store, endpoint.client)
     run(store.close())
@@ -99,10 +99,12 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
 
 
 @asynccontextmanager
-async def store_at(url: str, reads: Literal["loop", "executor"] = "loop", **settings: Any) -> AsyncIterator[S3Store]:
+async def store_at(
+    url: str, reads: Literal["loop", "executor"] = "loop", threads: int = 4, **settings: Any
+) -> AsyncIterator[S3Store]:
     """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
     impatient = {"connect_timeout": 1.0, "read_timeout": 0.5}
-    store = S3Store(Endpoint(url).bucket("bucket", **impatient | settings), S3Pool(4, reads))
+    store = S3Store(Endpoint(url).bucket("bucket", **impatient | settings), S3Pool(threads, reads=reads))
     try:
         yield store
     finally:

@@ -12,18 +12,16 @@ import real_s3
 from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
-from tornado_proxy.storage.s3 import Threads
+from tornado_proxy.storage.s3 import Executor
 from tornado_proxy.telemetry.metrics import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
 
 
 @pytest.fixture(scope="session")
-def threads() -> Iterator[Threads]:
+def executor() -> Executor:
     """Threads for what a store is made of."""
-    made = Threads(8)
-    yield made
-    made.close()
+    return Executor(8)
 
 
 @pytest.fixture(scope="session")

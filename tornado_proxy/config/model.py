@@ -107,7 +107,8 @@ class Bucket:
         "The entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
     )
     connect_timeout: Timeout = option("How long connecting to S3 may take.", default=5.0)
-    read_timeout: Timeout = option("How long S3 may send nothing.", default=30.0)
+    read_timeout: Timeout = option("How long S3 may send or take nothing.", default=30.0)
+    timeout: Timeout = option("How long S3 may take to answer, including retries.", default=60.0)
     max_attempts: Annotated[int, Bounds(1, 20)] = option(
         "How often a call to S3 is tried, including the first time.", default=3
     )
@@ -315,6 +316,9 @@ class S3Pool:
 
     threads: Annotated[int, Bounds(1, 1024)] = option(
         "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
+    )
+    queue: Annotated[int, Bounds(0, 1_000_000)] = option(
+        "How many calls of a target wait for one of its threads; further requests are answered with 503.", default=1000
     )
     reads: Literal["loop", "executor"] = option(
         "Whether objects are read on the event loop, or by boto3 in the threads.", default="loop"

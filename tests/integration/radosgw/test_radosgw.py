@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from stores import body_of, pieces
 
-from tornado_proxy.config.model import Credentials
+from tornado_proxy.config.model import Credentials, S3Pool
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.digest import content_digest
@@ -28,7 +28,7 @@ MIB = 1024**2
 async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
     """A signature that does not fit, or a key that is nobody's, is denied whatever is asked."""
     credentials = Credentials(*(Secret("test", each) for each in pair))
-    store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), 4)
+    store = S3Store(replace(radosgw.bucket(bucket.name), credentials=credentials), S3Pool(4))
     for asked in (store.open("a", ANY), store.head("a", ANY), store.list(""), store.put("a", pieces(b""), Write())):
         with pytest.raises(AccessDenied):
             await asked
@@ -37,7 +37,7 @@ async def test_wrong_credentials_are_denied(radosgw, bucket, pair):
 
 async def test_a_missing_bucket_is_missing(radosgw):
     """A bucket that is not there is told from an object that is not."""
-    store = S3Store(radosgw.bucket("no-such-bucket"), 4)
+    store = S3Store(radosgw.bucket("no-such-bucket"), S3Pool(4))
     for asked in (store.open("a", ANY), store.list(""), store.put("a", pieces(b"x" * 6 * MIB), Write())):
         with pytest.raises(BucketMissing):
             await asked

@@ -528,10 +528,10 @@ async def test_a_store_says_what_it_is(bucket):
     assert repr(bucket.store) == f"<S3Store of {bucket.name}>"
 
 
-async def test_a_closed_executor_is_unreachable():
-    """A store whose threads have ended says so as it says everything."""
+async def test_a_closed_store_is_unreachable():
+    """A store that was closed makes no call."""
     async with store_at("http://127.0.0.1:9") as store:
-        store._threads.close()
+        await store.close()
         with pytest.raises(Unreachable):
             await store.head("a", ANY)
         with pytest.raises(ObjectMissing):

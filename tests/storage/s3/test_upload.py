@@ -8,7 +8,7 @@ import pytest
 from scripted_s3 import an_error, reply, scripted_s3
 from stores import store_at
 
-from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.parts import Part
 from tornado_proxy.storage.s3.upload import Upload
 
@@ -20,7 +20,7 @@ TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
 def begin(store) -> object:
-    return Upload.begin(store._client, store._threads, TARGET, {"ContentType": "text/x"})
+    return Upload.begin(store._client, store._writer._executor, TARGET, {"ContentType": "text/x"})
 
 
 def lines(s3) -> list[str]:
@@ -151,13 +151,3 @@ async def test_a_part_without_an_etag_is_an_error():
             await upload.send(Part(1, bytearray(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="takes part 1 without an ETag"):
                 await upload.complete({})
-
-
-async def test_an_abort_without_threads_is_unreachable():
-    """Threads that have ended abort nothing."""
-    with scripted_s3(BEGUN) as s3:
-        async with store_at(s3.url) as store:
-            upload = await begin(store)
-            store._threads.close()
-            with pytest.raises(Unreachable):
-                await upload.abort()

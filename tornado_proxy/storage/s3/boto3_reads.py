@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from http.client import IncompleteRead
@@ -14,9 +12,9 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.s3.client import Parameters, ask
+from tornado_proxy.storage.s3.executor import Call, Executor, current_call
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.info import ListAnswer, content_range, list_answer, object_info
-from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.store import ObjectInfo
 
 if TYPE_CHECKING:
@@ -43,27 +41,36 @@ class Readable(Protocol):
 class Body:
     """The bytes of an answer of S3, of which the first chunk has been read."""
 
-    def __init__(self, raw: Readable, first: bytes, threads: Threads) -> None:
+    def __init__(self, raw: Readable, first: bytes, executor: Executor) -> None:
         self._raw = raw
         self._first = first
-        self._threads = threads
-        self._reading: Future[bytes] | None = None
+        self._executor = executor
+        self._reading: Call[bytes] | None = None
+        call = current_call()
+        self._connection = call.connection if call else None
 
     async def read(self) -> bytes:
         """The next chunk; empty at the end."""
         if self._first:
             first, self._first = self._first, b""
             return first
-        self._reading = self._threads.submit(self._raw.read, CHUNK)
+        self._reading = self._executor.submit(self._read)
         with translated("reading a body"):
-            return await asyncio.wrap_future(self._reading)
+            return await self._reading.result(self._executor.timeout)
 
     def close(self) -> None:
         """Close at once, or as soon as a thread that is reading has done: two may not have their hands on it."""
         if self._reading is None:
             self._raw.close()
         else:
-            self._reading.add_done_callback(lambda _: self._raw.close())
+            self._reading.outcome.cancel()
+            self._reading.ended.add_done_callback(lambda _: self._raw.close())
+
+    def _read(self) -> bytes:
+        call = current_call()
+        if call is not None and self._connection is not None:
+            call.use(self._connection)
+        return self._raw.read(CHUNK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,7 @@ class S3Object:
         self._body.close()
 
 
-def opened(answer: Mapping[str, Any], threads: Threads) -> S3Object:
+def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
     """The object of a GetObject, in the thread that made it; raises what boto3 does, and `UpstreamError`.
 
     The first chunk is read here: an S3 that fails so early can still be answered for.
@@ -103,7 +110,7 @@ def opened(answer: Mapping[str, Any], threads: Threads) -> S3Object:
         part = content_range(answer)
         info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
         first = _first_chunk(raw, info.size if part is None else part.length)
-        return S3Object(info, part, Body(raw, first, threads))
+        return S3Object(info, part, Body(raw, first, executor))
     except BaseException:
         raw.close()
         raise
@@ -122,10 +129,10 @@ def _first_chunk(raw: Readable, length: int) -> bytes:
 class Boto3Reads:
     """The calls that reads are made of, made by boto3's client in threads."""
 
-    def __init__(self, bucket: Bucket, client: S3Client, threads: Threads) -> None:
+    def __init__(self, bucket: Bucket, client: S3Client, executor: Executor) -> None:
         self._bucket = bucket
         self._client = client
-        self._threads = threads
+        self._executor = executor
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
         """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
@@ -135,7 +142,7 @@ class Boto3Reads:
         }
 
         def fetch() -> S3Object:
-            return opened(ask(self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted), self._threads)
+            return opened(ask(self._client.get_object, Bucket=self._bucket.name, Key=key, **wanted), self._executor)
 
         return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
 
@@ -144,6 +151,8 @@ class Boto3Reads:
 
         def look() -> ObjectInfo:
             answer = ask(self._client.head_object, Bucket=self._bucket.name, Key=key)
+            if content_range(answer) is not None:
+                raise UpstreamError(f"S3 answers a HeadObject with the Content-Range `{answer['ContentRange']}`")
             return object_info(answer, answer.get("ContentLength"))
 
         return await self._run(f"HeadObject of `{key}`", look)
@@ -162,9 +171,9 @@ class Boto3Reads:
         return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
 
     async def close(self) -> None:
-        """Let go of the threads; those with which an object is still read end with it."""
-        self._threads = Threads.ended()
+        """Make no new call; an object that is still open may be read to its end."""
+        self._executor.close()
 
     async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:
         with translated(f"{doing} in `{self._bucket.name}`"):
-            return await self._threads.run(call, undo)
+            return await self._executor.run(call, undo)

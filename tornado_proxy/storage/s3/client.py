@@ -16,6 +16,8 @@ from botocore.loaders import Loader
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.storage.errors import UpstreamError
+from tornado_proxy.storage.s3.boto3_connections import install
+from tornado_proxy.storage.s3.executor import current_call
 from tornado_proxy.storage.s3.failures import translated
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
             )
     except ValueError as error:  # botocore's own for an endpoint that it cannot use
         raise UpstreamError(f"{doing}: {error}") from error
+    install(client)
     for operation in ("GetObject", "HeadObject"):
         client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
     return client
@@ -61,6 +64,9 @@ def ask(method: Callable[..., T], **parameters: object) -> T:
     try:
         return method(**parameters)
     except (ValueError, OverflowError, RuntimeError) as error:  # the last is botocore's for a date of no sense
+        # Nobody reads the rest of the answer.
+        if (call := current_call()) is not None:
+            call.close_connection()
         raise UpstreamError(f"S3's answer cannot be parsed: {error}") from error
 
 

@@ -128,6 +128,8 @@ class LoopReads:
         """Send a HeadObject."""
         request = _Request("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
         answer = await self._send(request)
+        if answer.status != 200:
+            raise UpstreamError(f"{self._doing(request)}: S3 answers {answer.status}")
         try:
             return object_info(answer.headers, content_length(answer.headers))
         except ValueError as error:

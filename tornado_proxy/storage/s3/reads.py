@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, Conditions, Outcome, is_etag, is_weak
@@ -19,10 +21,13 @@ from tornado_proxy.storage.errors import (
     PreconditionFailed,
     RangeUnsatisfiable,
     StorageError,
+    TimedOut,
     UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer, page
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page
+
+T = TypeVar("T")
 
 _LONGEST_PAGE = 1000
 _MOST_LOOKS = 2
@@ -61,8 +66,9 @@ class Reader:
     and has all the headers that RFC 9110 15.4.5 asks for, which the answers of S3 have not.
     """
 
-    def __init__(self, calls: ReadCalls) -> None:
+    def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
         self._calls = calls
+        self._timeout = timeout
         self._bucket_seen = -math.inf
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
@@ -87,7 +93,7 @@ class Reader:
         """The object's info."""
         _check(key)
         try:
-            info = await self._calls.head(key)
+            info = await self._within(self._calls.head(key))
         except ObjectMissing:
             await self._check_bucket()
             raise
@@ -105,19 +111,27 @@ class Reader:
         start = start_after(prefix, after) if after else None
         # One more than is shown, for the marker.
         most = min(limit + 1, _LONGEST_PAGE)
-        answers = [await self._calls.list(prefix, start, most)]
+        answers = [await self._within(self._calls.list(prefix, start, most))]
         found = page(answers, prefix, after, limit)
         while answers[-1].truncated and not found.entries:
             # An answer may be empty, or hold only what was shown before, and the listing goes on all the same.
             if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
                 raise UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
-            answers.append(await self._calls.list(prefix, start, most, answers[-1].continuation))
+            answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
             found = page(answers, prefix, after, limit)
         return found if found.entries or not after else await self.list(prefix, None, limit)
 
     async def close(self) -> None:
         """Let go of what the calls hold; an object that is still open may be read to its end."""
         await self._calls.close()
+
+    async def _within(self, call: Awaitable[T]) -> T:
+        """What a call returns; `TimedOut` if S3 does not answer in time, however much it sends meanwhile."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await call
+        except TimeoutError as error:
+            raise TimedOut(f"S3 did not answer within {self._timeout:g} s") from error
 
     async def _check_bucket(self) -> None:
         """Raise `BucketMissing` if it is the bucket that is missing, which the 404 of a HEAD cannot say.
@@ -127,7 +141,7 @@ class Reader:
         if time.monotonic() - self._bucket_seen < _BUCKET_SEEN_FOR:
             return
         try:
-            await self._calls.list("", None, 1)
+            await self._within(self._calls.list("", None, 1))
         except BucketMissing:
             raise
         except StorageError:
@@ -136,7 +150,7 @@ class Reader:
 
     async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
         """Open an object; raises `UpstreamError` where S3 sends another part than was asked for."""
-        found = await self._calls.get(key, part, if_match)
+        found = await self._within(self._calls.get(key, part, if_match))
         sent = found.content_range
         if sent is not None and (part is None or part.resolve(found.info.size) != sent):
             await found.close()

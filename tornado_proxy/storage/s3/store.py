@@ -10,9 +10,9 @@ from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import make_client, make_session
+from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.loop_reads import loop_reads
 from tornado_proxy.storage.s3.reads import ReadCalls, Reader
-from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.s3.writes import Writer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, Write
 
@@ -27,11 +27,11 @@ class S3Store:
         self._bucket = bucket
         session = make_session(bucket)
         self._client = make_client(bucket, pool.threads, session)
-        self._threads = Threads(pool.threads)
+        executor = Executor(pool.threads, pool.queue, bucket.timeout)
         on_loop = loop_reads(bucket, session, self._client, pool.connections) if pool.reads == "loop" else None
-        calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, self._threads)
-        self._reader = Reader(calls)
-        self._writer = Writer(bucket, self._client, self._threads, self._reader.head)
+        calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, executor)
+        self._reader = Reader(calls, bucket.timeout)
+        self._writer = Writer(bucket, self._client, executor, self._reader.head)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
@@ -61,8 +61,7 @@ class S3Store:
         return await self._writer.sign(key, expires)
 
     async def close(self) -> None:
-        """Let go of the connections and the threads; those with which an object is still read end with it."""
+        """Make no new call; the threads end with the last object that is still read, and with the store."""
         self._client.close()
         await self._reader.close()
         await self._writer.close()
-        self._threads = Threads.ended()

@@ -6,22 +6,26 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.storage.errors import StorageError, UpstreamError
 from tornado_proxy.storage.s3.client import Parameters, ask
+from tornado_proxy.storage.s3.executor import Call, Executor
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part
-from tornado_proxy.storage.s3.threads import Threads
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
 
 _log = logging.getLogger(__name__)
+
+# Seconds: S3 may take minutes to make an object of many parts, while it sends white space (S3 API,
+# "CompleteMultipartUpload").
+_COMPLETION = 600.0
 
 _PARTS_ON_THEIR_WAY = 2
 """With the part that is being filled, three are in memory."""
@@ -30,53 +34,58 @@ _PARTS_ON_THEIR_WAY = 2
 class Upload:
     """An upload that S3 has begun; it is completed or aborted, and holds nothing open in between."""
 
-    def __init__(self, client: S3Client, threads: Threads, names: Parameters) -> None:
+    def __init__(self, client: S3Client, executor: Executor, names: Parameters) -> None:
         self._client = client
-        self._threads = threads
+        self._executor = executor
         self._names = names
-        self._pending: deque[Future[CompletedPartTypeDef]] = deque()
+        self._pending: deque[Call[CompletedPartTypeDef]] = deque()
         self._sent: list[CompletedPartTypeDef] = []
-        self._completing: Future[Any] | None = None
+        self._completing: Call[CompleteMultipartUploadOutputTypeDef] | None = None
 
     @classmethod
-    async def begin(cls, client: S3Client, threads: Threads, target: Parameters, said: Parameters) -> Upload:
+    async def begin(cls, client: S3Client, executor: Executor, target: Parameters, said: Parameters) -> Upload:
         """Begin an upload to a target (`Bucket` and `Key`), whose object will have what is said of it."""
 
         def undo(answer: Parameters) -> None:
             if "UploadId" in answer:
-                _abort(client, {**target, "UploadId": answer["UploadId"]}, ())
+                _abort(client, {**target, "UploadId": answer["UploadId"]}, (), 0)
 
+        create = partial(ask, client.create_multipart_upload, **target, **said)
         with translated(f"beginning an upload of `{target['Key']}`"):
-            answer = await threads.run(partial(ask, client.create_multipart_upload, **target, **said), undo)
+            answer = await executor.run(create, undo, is_upload=True)
         if "UploadId" not in answer:
             raise UpstreamError(f"S3 begins an upload of `{target['Key']}` without an UploadId")
-        return cls(client, threads, {**target, "UploadId": answer["UploadId"]})
+        return cls(client, executor, {**target, "UploadId": answer["UploadId"]})
 
     async def send(self, part: Part) -> None:
         """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
         while len(self._pending) >= _PARTS_ON_THEIR_WAY:
             await self._arrived()
-        self._pending.append(self._threads.submit(self._send, part))
+        self._pending.append(self._executor.submit(partial(self._send, part), is_upload=True))
 
     async def complete(self, precondition: Parameters) -> Parameters:
         """Make the parts an object, if the precondition holds, and return S3's answer."""
         while self._pending:
             await self._arrived()
-        complete = partial(ask, self._client.complete_multipart_upload, **self._names, **precondition)
-        self._completing = self._threads.submit(complete, MultipartUpload={"Parts": self._sent})
+        named: Parameters = {**self._names, **precondition, "MultipartUpload": {"Parts": self._sent}}
+        self._completing = self._executor.submit(
+            partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
+        )
         with translated(f"completing an upload of `{self._names['Key']}`"):
-            return await asyncio.wrap_future(self._completing)
+            return await self._completing.result(max(_COMPLETION, self._executor.timeout))
 
     async def abort(self) -> None:
         """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
-        calls = [*self._pending, *([self._completing] if self._completing else [])]
-        running = [call for call in calls if not call.cancel()]
-        await asyncio.shield(asyncio.wrap_future(self._threads.submit(_abort, self._client, self._names, running)))
+        calls: list[Call[Any]] = [*self._pending, *([self._completing] if self._completing else [])]
+        for call in calls:
+            call.outcome.cancel()
+        abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
+        await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
     async def _arrived(self) -> None:
         """Wait for the oldest part on its way."""
         with translated(f"uploading a part of `{self._names['Key']}`"):
-            self._sent.append(await asyncio.wrap_future(self._pending[0]))
+            self._sent.append(await self._pending[0].result(self._executor.timeout))
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
@@ -90,9 +99,11 @@ class Upload:
         return {"ETag": answer["ETag"], "PartNumber": part.number}
 
 
-def _abort(client: S3Client, names: Parameters, running: Sequence[Future[Any]]) -> None:
+def _abort(client: S3Client, names: Parameters, calls: Sequence[Call[Any]], timeout: float) -> None:
     """Abort an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
-    wait(running)
+    wait([call.ended for call in calls], timeout)
+    for call in calls:
+        call.cut()
     try:
         with translated(f"aborting an upload of `{names['Key']}`"), suppress(client.exceptions.NoSuchUpload):
             client.abort_multipart_upload(**names)

@@ -13,10 +13,10 @@ from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
 from tornado_proxy.storage.s3.client import Parameters, ask
+from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part, cut
 from tornado_proxy.storage.s3.reads import is_strong
-from tornado_proxy.storage.s3.threads import Threads
 from tornado_proxy.storage.s3.upload import Upload
 from tornado_proxy.storage.store import ObjectInfo, Stored, Write
 
@@ -81,12 +81,12 @@ class Writer:
         self,
         bucket: Bucket,
         client: S3Client,
-        threads: Threads,
+        executor: Executor,
         head: Callable[[ObjectKey, Conditions], Awaitable[ObjectInfo]],
     ) -> None:
         self._bucket = bucket
         self._client = client
-        self._threads = threads
+        self._executor = executor
         self._head = head
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
@@ -100,12 +100,12 @@ class Writer:
             first = await anext(parts)
             if not first.is_last:
                 target = {"Bucket": self._bucket.name, "Key": key}
-                upload = await Upload.begin(self._client, self._threads, target, said)
+                upload = await Upload.begin(self._client, self._executor, target, said)
                 return await _put_in_parts(upload, first, parts, precondition)
         whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
         put = partial(self._client.put_object, **whole)
         with precondition.decided():
-            return _stored(await self._call("PutObject", key, put))
+            return _stored(await self._call("PutObject", key, put, is_upload=True))
 
     async def remove(self, key: ObjectKey) -> None:
         """Remove an object; a missing one is no error, as in S3."""
@@ -117,11 +117,11 @@ class Writer:
         parameters = {"Bucket": self._bucket.name, "Key": key}
         sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
         with translated(f"signing `{key}` in `{self._bucket.name}`"):
-            return await self._threads.run(sign)
+            return await self._executor.run(sign)
 
     async def close(self) -> None:
-        """Let go of the threads."""
-        self._threads = Threads.ended()
+        """Make no new call."""
+        self._executor.close()
 
     async def _look(self, key: ObjectKey) -> ObjectInfo | None:
         """The object's info, if there is one."""
@@ -130,12 +130,13 @@ class Writer:
         except ObjectMissing:
             return None
 
-    async def _call(self, operation: str, key: str, method: Callable[..., T]) -> T:
+    async def _call(self, operation: str, key: str, method: Callable[..., T], *, is_upload: bool = False) -> T:
         """What an operation on an object answers."""
         if not key:
             raise ObjectMissing("the empty key names no object")
         with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
-            return await self._threads.run(partial(ask, method, Bucket=self._bucket.name, Key=key))
+            call = partial(ask, method, Bucket=self._bucket.name, Key=key)
+            return await self._executor.run(call, is_upload=is_upload)
 
 
 async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:

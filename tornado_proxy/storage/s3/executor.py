@@ -1,0 +1,201 @@
+"""Blocking calls of an event loop, made in threads: bounded in number and in time, and cut off when nobody waits.
+
+A thread cannot be stopped, but its connection can be shut down under it: the call then fails at once, and the thread is
+free for the next. `boto3_connections` has the connections that take part in this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
+
+T = TypeVar("T")
+
+_thread = threading.local()
+_lock = threading.Lock()  # of which call uses which connection
+
+
+class CallAbandoned(BaseException):
+    """Ends a call for which nobody waits; no `Exception`, since boto3 would try again after one."""
+
+
+class Connection(Protocol):
+    """A connection that a call uses."""
+
+    call: Call[Any] | None
+
+    def cut(self) -> None:
+        """Shut the connection down, from any thread: what waits for it fails at once."""
+        ...
+
+    def abandon(self) -> None:
+        """Close the connection and its answer, from the thread that uses them."""
+        ...
+
+
+class Call(Generic[T]):
+    """A call that a thread makes, or will make.
+
+    `outcome` is what its caller waits for; cancelling it, or giving it an exception, ends the call. `ended` is done
+    when no thread makes the call any more. `progress` is the moment since when S3 is waited for: infinite before a
+    thread has begun a call whose wait for a thread does not count; each piece that S3 takes of an upload moves it on.
+    """
+
+    def __init__(self, function: Callable[[], T], undo: Callable[[T], object] | None, progress: float) -> None:
+        self.outcome: Future[T] = Future()
+        self.ended: Future[None] = Future()
+        self.progress = progress
+        self.is_upload = False
+        self.is_sent = False
+        self.connection: Connection | None = None
+        self._function = function
+        self._undo = undo
+        self.outcome.add_done_callback(self._settled)
+
+    def make(self) -> None:
+        """Make the call, in a thread; what nobody waits for any more is undone."""
+        if self.outcome.done():
+            return
+        _thread.call = self
+        self.progress = min(self.progress, time.monotonic())
+        try:
+            result = self._function()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
+            if self.outcome.done():
+                self.close_connection()
+            _thread.call = None
+            self._finish(partial(self.outcome.set_exception, error))
+        else:
+            _thread.call = None
+            if not self._finish(partial(self.outcome.set_result, result)) and self._undo is not None:
+                self._undo(result)
+
+    def use(self, connection: Connection) -> None:
+        """Note the connection that the call waits for from now on; raises `CallAbandoned` where nobody waits."""
+        with _lock:
+            connection.call, self.connection = self, connection
+        if self.outcome.done():
+            raise CallAbandoned
+
+    async def result(self, within: float) -> T:
+        """What the call returns or raises; `TimedOut` if S3 does nothing within a time in seconds.
+
+        If the caller is cancelled, the call is ended.
+        """
+        loop = asyncio.get_running_loop()
+        timer: asyncio.Handle
+
+        def look() -> None:
+            nonlocal timer
+            left = self.progress + within - time.monotonic()
+            if left > 0:
+                timer = loop.call_later(min(left, within), look)
+            else:
+                with suppress(InvalidStateError):
+                    self.outcome.set_exception(TimedOut(f"S3 did not answer within {within:g} s"))
+
+        timer = loop.call_soon(look)
+        try:
+            return await asyncio.wrap_future(self.outcome)
+        except asyncio.CancelledError:
+            loop.call_later(within, self.cut)
+            raise
+        finally:
+            timer.cancel()
+
+    def _finish(self, settle: Callable[[], None]) -> bool:
+        """Settle the outcome, if anybody waits for it; the connection is not the call's any more."""
+        with _lock:
+            connection, self.connection = self.connection, None
+            if connection is not None and connection.call is self:
+                connection.call = None
+        try:
+            settle()
+        except InvalidStateError:
+            return False
+        return True
+
+    def cut(self) -> None:
+        """Shut down the connection of a call that nobody waits for, unless another call uses it by now."""
+        with _lock:
+            if self.connection is not None and self.connection.call is self:
+                self.connection.cut()
+
+    def close_connection(self) -> None:
+        """Close the connection, in the call's thread, unless another call uses it by now."""
+        with _lock:
+            if self.connection is not None and self.connection.call is self:
+                self.connection.abandon()
+
+    def _settled(self, outcome: Future[T]) -> None:
+        """Cut off a call that was given up; an upload that S3 has whole is left to end, since it may have happened."""
+        if not (outcome.cancelled() and self.is_upload and self.is_sent):
+            self.cut()
+
+
+def current_call() -> Call[Any] | None:
+    """The call that this thread makes."""
+    return getattr(_thread, "call", None)
+
+
+class Executor:
+    """The threads that make a store's calls; `queue` new calls at most wait for one, more raise `Busy`.
+
+    The threads end when nobody holds this any more.
+    """
+
+    def __init__(self, threads: int, queue: int = 1000, timeout: float = 60.0) -> None:
+        self.timeout = timeout
+        self._most = threads + queue
+        self._unfinished = 0
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="s3")
+        self._is_closed = False
+
+    def submit(
+        self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
+    ) -> Call[T]:
+        """Have a call made that goes on with something begun (a body, an upload in parts), and do not wait for it."""
+        call = Call(function, undo, math.inf)
+        call.is_upload = is_upload
+        with _lock:
+            self._unfinished += 1
+        made = self._pool.submit(call.make)
+        made.add_done_callback(lambda _: self._ended(call))
+        # A call that is given up before a thread has begun it leaves the queue.
+        call.outcome.add_done_callback(lambda _: made.cancel())
+        return call
+
+    async def run(
+        self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
+    ) -> T:
+        """What a new call returns or raises; unless it is an upload, the wait for a thread counts in its time.
+
+        If the caller is cancelled meanwhile, `undo` gets what the call returns all the same, in its thread, so that
+        nothing that it opened stays open.
+        """
+        if self._is_closed:
+            raise Unreachable("the store is closed")
+        if self._unfinished >= self._most:
+            raise Busy(f"{self._unfinished} calls to S3 are being made or wait for a thread")
+        call = self.submit(function, undo, is_upload=is_upload)
+        if not is_upload:
+            call.progress = min(call.progress, time.monotonic())
+        return await call.result(self.timeout)
+
+    def close(self) -> None:
+        """Make no new call; what was begun may go on."""
+        self._is_closed = True
+
+    def _ended(self, call: Call[T]) -> None:
+        with _lock:
+            self._unfinished -= 1
+        call.ended.set_result(None)
