@@ -6,6 +6,7 @@ import asyncio
 import sys
 
 import pytest
+from serving import part, serve
 
 from tornado_proxy.service.serving import NoEventLoop, run_event_loop
 
@@ -32,3 +33,19 @@ def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
     assert _loop("auto") == "asyncio"
     with pytest.raises(NoEventLoop, match="not installed"):
         _loop("uvloop")
+
+
+@pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
+def test_both_event_loops_carry_the_gateway(choice):
+    """Requests on one connection, an upload, and a body larger than every buffer, on real sockets."""
+    large = bytes(8 << 20)
+
+    async def main() -> None:
+        async with serve({"a.txt": b"a", "large": large}) as site, site.connect() as client:
+            assert (await client.request("GET", "/a.txt")).body == b"a"
+            assert (await client.request("GET", "/large")).body == large
+            uploaded = await site.upload("/", part("file", b"new", filename="b.txt"))
+            assert uploaded.status == 201
+            assert (await client.request("GET", "/b.txt")).body == b"new"
+
+    run_event_loop(main(), choice)

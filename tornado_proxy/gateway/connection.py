@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from email.utils import formatdate
 from functools import lru_cache
 from time import time
+from typing import cast
 
 from tornado.httputil import (
     HTTPConnection,
@@ -120,8 +121,7 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are not instances of it
         self._set_deadline(self._limits.idle_timeout)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
