@@ -9,10 +9,10 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import Report, lint
 from tornado_proxy.lint.fixing import fix_all
-from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from files import ENVIRONMENT, Files
 from serving import serve
 
+from tornado_proxy.cli.main import main
 from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sources import SourceReader, compile_sources
@@ -42,6 +43,18 @@ def hops():
 
 def _files(passed):
     return {file for file, _ in passed}
+
+
+def test_the_lint_of_a_rewrite_passes_few_files(tmp_path):
+    """A rule file with one rewrite and its test, linted by the command: 40 files besides the checks."""
+    rules = tmp_path / "site.rules"
+    rules.write_text(
+        'target site {\n  rewrite page `^/a/(?P<page>[^/]+)$` -> "/b/$page"\n\n  test "/a/x" -> "/b/x"\n}\n'
+    )
+    main(["lint", str(rules)])
+    with hops() as passed:
+        assert main(["lint", str(rules)]) == 0
+    assert len({file for file in _files(passed) if "/checks/" not in file}) <= 40, sorted(_files(passed))
 
 
 async def _get():

@@ -5,7 +5,7 @@ import pytest
 
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.reporters.full import render
+from tornado_proxy.lint.reporters.text import render_full
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -16,7 +16,7 @@ BROKEN = Path(__file__).parent / "broken"
 def test_a_broken_file_is_told_what_to_do(path):
     """Rule files as people break them, each with all that is said of it; `UPDATE_GOLDEN=1` writes it anew."""
     files = [RuleFile(path.name, path.read_bytes())]
-    text = render(lint(subject_of(compile_rule_files(files)), CHECKS))
+    text = render_full(lint(subject_of(compile_rule_files(files)), CHECKS))
     expected = path.with_suffix(".txt")
     if os.environ.get("UPDATE_GOLDEN"):
         expected.write_text(text, encoding="utf-8")

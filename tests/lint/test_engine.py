@@ -3,10 +3,9 @@ from dataclasses import replace
 from linting import block, report, rule_files, subject
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.check import Category, Check
+from tornado_proxy.lint.check import Category, Check, Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, lint
-from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import compile_rule_files
 
@@ -29,50 +28,6 @@ def test_a_check_that_fails_is_a_finding():
     assert "unescaped-dot" in {each.code for each in result.diagnostics}
     assert result.broken
     assert INTERNAL_ERROR in {each.code for each in result.failing}
-
-
-def _fails_at(word):
-    def look(subject):
-        for target in subject.targets:
-            yield from ()
-            if any(word in rewrite.pattern.text for rewrite in target.rewrites):
-                raise ZeroDivisionError
-
-    return Check("half", Category.DOUBTS, Severity.INFO, "", look)
-
-
-def test_a_failure_is_placed_at_the_rewrite_that_it_begins_with():
-    """File and rule are named, of several of both."""
-    files = rule_files(a=block(DOT), b=block(f"{DOT}\nrewrite `^/odd` -> `/`\n{DOT}"), c="target c {}")
-    (failed,) = lint(subject_of(compile_rule_files(files)), [_fails_at("odd")]).diagnostics
-    assert (failed.span.source.name, failed.span.text) == ("b.rules", "`^/odd`")
-
-
-def test_a_failure_that_needs_no_rewrite_is_placed_at_its_target():
-    """The block's name is all that is known."""
-
-    def look(subject):
-        yield from ()
-        if subject.targets:
-            raise ZeroDivisionError
-
-    check = Check("half", Category.DOUBTS, Severity.INFO, "", look)
-    (failed,) = lint(subject(DOT), [check]).diagnostics
-    assert failed.span.text == "site"
-
-
-def test_a_failure_that_needs_several_targets_has_no_place():
-    """No one target is at fault."""
-
-    def look(subject):
-        yield from ()
-        if len(subject.targets) > 1:
-            raise ZeroDivisionError
-
-    check = Check("half", Category.DOUBTS, Severity.INFO, "", look)
-    files = rule_files(a=f"target a {{ {DOT} }}", b=f"target b {{ {DOT} }}")
-    (failed,) = lint(subject_of(compile_rule_files(files)), [check]).diagnostics
-    assert failed.span is None
 
 
 def test_findings_are_in_the_order_of_the_files():

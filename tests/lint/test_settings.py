@@ -1,8 +1,8 @@
 import pytest
 
 from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 
 EVERYTHING = """

@@ -16,11 +16,12 @@ from tornado_proxy.cli.diagnostics import in_color
 from tornado_proxy.cli.progress import activity
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
+from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import Report, lint
-from tornado_proxy.lint.phrases import counted
-from tornado_proxy.lint.reporters import FORMATS, full, reporter
-from tornado_proxy.lint.selection import ALL, Selection, UnknownWord, read_words
+from tornado_proxy.lint.findings import counted
+from tornado_proxy.lint.reporters import FORMATS, reporter
+from tornado_proxy.lint.reporters.text import render_full
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
@@ -259,7 +260,7 @@ def _reason(diagnostic: Diagnostic) -> str:
 
 def _told(report: Report, name: str, stream: TextIO) -> ExitStatus:
     """Print the report; the status that it comes to."""
-    text = full.render(report, color=in_color(stream)) if name == "full" else reporter(name)(report)
+    text = render_full(report, color=in_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)
     if report.broken:
         return ExitStatus.FAILED

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, TargetBlock
-from tornado_proxy.lint.rewording import whole_lines
+from tornado_proxy.lint.findings import whole_lines
 
 UNALLOWABLE = "unused-allowance"
 """The check of allowances: what it says cannot be allowed."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.allowances import find_allowances
-from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.selection import Selection
+from tornado_proxy.lint.check import Check, Selection
 from tornado_proxy.lint.subject import Subject
 
 INTERNAL_ERROR = "internal-error"
@@ -65,11 +64,9 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
     try:
         yield from check.look(subject)
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
-        from tornado_proxy.lint.culprits import culprit  # noqa: PLC0415 - only where a check has failed
-
         message = f"the check `{check.name}` failed: {type(error).__name__}: {error}"
         cure = "please report this, with the rule files if you can"
-        yield Diagnostic(INTERNAL_ERROR, message, culprit(check, subject), cure)
+        yield Diagnostic(INTERNAL_ERROR, message, None, cure)
 
 
 def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tornado_proxy.lang.diagnostic import Severity, did_you_mean
-from tornado_proxy.lint.check import Check
-from tornado_proxy.lint.selection import ALL, Selection, UnknownWord, read_words
+from tornado_proxy.lint.check import ALL, Check, Selection, UnknownWord, read_words
 
 OWN_FILE = "tornado-proxy.toml"
 SHARED_FILE = "pyproject.toml"

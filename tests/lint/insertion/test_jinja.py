@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY
+from tornado_proxy.lint.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY
 from tornado_proxy.lint.insertion.jinja import insertions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from editing import NAME, analysed, site
 
 from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.lint.selection import Selection
+from tornado_proxy.lint.check import Selection
 from tornado_proxy.tools.lsp.analysis import Demand, analyse
 from tornado_proxy.tools.lsp.workspace import Sources
 

@@ -35,7 +35,7 @@ from itertools import islice
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named, shown
+from tornado_proxy.lint.findings import named, shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewritten
 

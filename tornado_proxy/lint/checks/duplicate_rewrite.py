@@ -35,8 +35,7 @@ from collections.abc import Iterator
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Safety, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named
-from tornado_proxy.lint.rewording import comments_of, removed
+from tornado_proxy.lint.findings import comments_of, named, removed
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

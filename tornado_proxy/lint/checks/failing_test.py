@@ -37,7 +37,7 @@ from tornado_proxy.lang.literals import string_text
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import named, shown
+from tornado_proxy.lint.findings import named, shown
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.rules.testing import TestOutcome

@@ -45,7 +45,7 @@ from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import shown
+from tornado_proxy.lint.findings import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
 from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData

@@ -37,7 +37,7 @@ from urllib.parse import unquote
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.rewording import reworded
+from tornado_proxy.lint.findings import reworded
 from tornado_proxy.lint.subject import Subject, TargetRules
 
 NAME = check_name(__name__)

@@ -42,8 +42,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severit
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lint.anchors import open_end, open_start
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import shown
-from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.findings import inserted, shown
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

@@ -38,7 +38,7 @@ from tornado_proxy.goregex.syntax import Alternation, AnyCharacter, Node, Sequen
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lint.anchors import edge_part
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.rewording import inserted
+from tornado_proxy.lint.findings import inserted
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

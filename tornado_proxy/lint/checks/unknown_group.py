@@ -38,10 +38,8 @@ from collections.abc import Iterator
 from tornado_proxy.goregex.matching import Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, did_you_mean
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import listed
-from tornado_proxy.lint.results import has_group
-from tornado_proxy.lint.rewording import reworded
-from tornado_proxy.lint.slips import Slip, reference, slips
+from tornado_proxy.lint.findings import listed, reworded
+from tornado_proxy.lint.references import Slip, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

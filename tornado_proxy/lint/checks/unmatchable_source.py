@@ -41,7 +41,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
 from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.rewording import inserted, reworded
+from tornado_proxy.lint.findings import inserted, reworded
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

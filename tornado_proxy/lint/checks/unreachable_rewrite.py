@@ -41,8 +41,7 @@ from tornado_proxy.goregex.budget import Budget
 from tornado_proxy.goregex.proofs import Covered, NoKey, difference
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Safety, Severity
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.phrases import listed, named
-from tornado_proxy.lint.rewording import moved
+from tornado_proxy.lint.findings import listed, moved, named
 from tornado_proxy.lint.subject import Subject, TargetRules
 
 NAME = check_name(__name__)

@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, Insertion
+from tornado_proxy.lint.insertion import ALL_GROUPS, Insertion
 from tornado_proxy.lint.subject import Subject
 
 NAME = check_name(__name__)

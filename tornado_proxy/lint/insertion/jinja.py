@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from jinja2 import nodes
 
-from tornado_proxy.lint.insertion.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
+from tornado_proxy.lint.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.templates.jinja.environment import KeyEnvironment
 from tornado_proxy.templates.jinja.source import Tokens, parse
 

@@ -11,9 +11,9 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock, TestStatement
+from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.selection import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules

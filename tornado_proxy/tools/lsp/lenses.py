@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import RewriteStatement, TargetBlock
-from tornado_proxy.lint.phrases import counted
+from tornado_proxy.lint.findings import counted
 from tornado_proxy.rules.testing import TestOutcome
 from tornado_proxy.tools.lsp.analysis import Analysis
 

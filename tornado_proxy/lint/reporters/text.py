@@ -1,12 +1,37 @@
-"""What a run came to, in one line: the words agree with the exit status."""
+"""The formats for people: each finding with its lines, carets, help and notes, or in a line of its own; and a summary.
+
+The words of the summary agree with the exit status.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
 from tornado_proxy.lint.engine import Report
-from tornado_proxy.lint.phrases import counted
+from tornado_proxy.lint.findings import counted
+
+
+def render_full(report: Report, *, color: bool = False) -> str:
+    """The text, ending with a line end."""
+    return "\n\n".join((*_findings(report, color=color), summary(report))) + "\n"
+
+
+def _findings(report: Report, *, color: bool) -> Iterable[str]:
+    if not report.diagnostics:
+        return ()
+    from tornado_proxy.lang.excerpt import render as in_full  # noqa: PLC0415 - only where there is something to show
+
+    return (in_full(each, color=color) for each in report.diagnostics)
+
+
+def render_concise(report: Report) -> str:
+    """The text, ending with a line end."""
+    from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - `full` of a clean run needs no excerpts
+
+    lines = (visible(each.line) for each in report.diagnostics)
+    return "\n".join((*lines, summary(report))) + "\n"
 
 
 def summary(report: Report) -> str:
@@ -28,17 +53,15 @@ def _by_severity(report: Report) -> str:
 
 
 def _harmless(report: Report) -> str:
-    return "" if report.failing else "none fails the run"
+    return "" if report.failing else "nothing fails the run"
 
 
 def _fixable(report: Report) -> str:
     safe = sum(_has(each, Safety.SAFE) for each in report.diagnostics)
     unsafe = sum(_has(each, Safety.UNSAFE) and not _has(each, Safety.SAFE) for each in report.diagnostics)
-    parts = []
-    if safe:
-        parts.append(f"`--fix` cures {safe}")
+    parts = [f"{safe} fixable with `--fix`"] if safe else []
     if unsafe:
-        parts.append(f"`--unsafe-fixes` cures {unsafe}{' more' if safe else ''}")
+        parts.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
     return ", ".join(parts)
 
 

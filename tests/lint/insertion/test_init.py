@@ -1,4 +1,4 @@
-from tornado_proxy.lint.insertion.insertion import HEADER, Insertion
+from tornado_proxy.lint.insertion import HEADER, Insertion
 
 
 def test_an_insertion_is_a_noun_with_a_place():
