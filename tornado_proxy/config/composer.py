@@ -24,6 +24,7 @@ LARGEST = 200_000
 
 # YAML 1.1, 5.1: what a text may hold. PyYAML's two parsers place the rest differently, so it is looked for here.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVER = Resolver()
 _TAG = "tag:yaml.org,2002:"
@@ -77,12 +78,20 @@ def compose(text: str) -> Composed:
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
         return Composed((), (_unprintable(unprintable),), whole=False)
+    conflicts = tuple(map(_conflict, _CONFLICT.finditer(text)))
+    if conflicts:
+        return Composed((), conflicts, whole=False)
     return _Composer(text).run()
 
 
 def _unprintable(found: re.Match[str]) -> Fault:
     message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
     return Fault("yaml-syntax", message, found.start(), found.end(), 'write it as an escape within "…"')
+
+
+def _conflict(found: re.Match[str]) -> Fault:
+    message = f"merge conflict marker `{found.group()}`"
+    return Fault("yaml-syntax", message, *found.span(), "resolve the conflict and remove its markers")
 
 
 class _Mark(Protocol):
