@@ -104,7 +104,7 @@ def test_credential_needs_systemd():
     """Where systemd hands over no credentials, the message says what sets them."""
     missing = _missing(Reference(credential="s3"))
     assert missing.message == "the systemd credential `s3` cannot be found: `CREDENTIALS_DIRECTORY` is not set"
-    assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
+    assert missing.help == "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
 
 
 @pytest.mark.parametrize(

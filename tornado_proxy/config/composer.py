@@ -95,7 +95,7 @@ def _conflict(found: re.Match[str]) -> Fault:
 
 
 class _Mark(Protocol):
-    """A place as both parsers of PyYAML tell it."""
+    """A place, as both parsers of PyYAML have it."""
 
     index: int  # in code points
 
@@ -280,7 +280,7 @@ def _faults_of_key(entry: Entry, key: ScalarNode) -> Iterator[Fault]:
 # quotes the file, so that none can quote a secret.
 @dataclass(frozen=True, slots=True)
 class _Complaint:
-    """A mistake in words; `context` says what begins at the second place that the parser names."""
+    """A mistake in words; `context` describes the second place that the parser names."""
 
     message: str
     help: str | None = None

@@ -1,4 +1,4 @@
-"""What a configuration says: each field made by `option` is an option of the file, with its type, default and meaning.
+"""The settings: each field made by `option` is an option of the configuration file, with its type, default and meaning.
 
 To add an option, add a field here, its row in docs/configuration.md (a test prints it) and a test of what it does.
 Values that the checks of `values` bring into one form stand here in that form; defaults are filled in.

@@ -1,7 +1,7 @@
 """From YAML nodes to settings: each value by its option's type, a diagnostic for each mistake, and a valid rest.
 
 A mistake in one place hides none in another: a default, or an option's example, stands where a wrong value was. Checks
-of the rest ask whether a value is `settled`, so that they judge only what the file really says.
+of the rest ask whether a value is `settled`, so that a stand-in is never judged.
 """
 
 from __future__ import annotations

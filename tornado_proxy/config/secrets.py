@@ -75,7 +75,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A resolved secret: `origin` says where it came from and may be shown, the value may not."""
+    """A resolved secret: `origin`, the place that it came from, may be shown; the value may not."""
 
     written_as: ClassVar[type[Reference]] = Reference
 
@@ -157,7 +157,7 @@ class _Lookup:
     def _file(self, reference: Reference) -> str:
         path = file_of(reference, self.env, self.directory)
         if path is None:
-            cure = "systemd sets `CREDENTIALS_DIRECTORY` where a unit says `LoadCredential=`"
+            cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{reference.origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
         return _read(path, reference.origin)
 

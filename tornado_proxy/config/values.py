@@ -152,7 +152,7 @@ def _is_address(text: str) -> bool:
 
 
 def endpoint(text: str) -> str:
-    """The URL of an S3 server, or its host and port alone; `disableSSL` then tells the scheme."""
+    """The URL of an S3 server, or its host and port alone; `disableSSL` then decides the scheme."""
     line(text)
     try:
         url = urlsplit(text if "://" in text else f"//{text}")

@@ -1,7 +1,7 @@
 """Something to say about a place in a file: one value for parser, compiler, checks, reload log and editor.
 
 Nouns: a *diagnostic* states a fact about a *span*; a *note* shows a second place; a *fix* is a cure that a tool can
-apply, made of *edits*, with a *safety* that says what applying it promises.
+apply, made of *edits*, with a *safety*: what applying it promises.
 """
 
 from __future__ import annotations

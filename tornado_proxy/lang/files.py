@@ -52,7 +52,7 @@ def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None
 def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
     """What is wrong with the first byte that text in UTF-8 cannot have."""
     readable = data[:offset].decode("utf-8-sig")
-    # The rest of a binary file may be one line of megabytes, which nobody wants to see.
+    # The rest of a binary file may be one line of megabytes, which would fill the screen.
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))
     span = Span(source, len(readable), len(readable) + 1)
     where = f"byte 0x{data[offset]:02x} at offset {offset}, on line {span.first.line}"

@@ -24,7 +24,7 @@ _GROUPS = {
 
 
 def literal(source: SourceFile, token: Token, dialect: Dialect | None = None) -> tuple[Literal, Diagnostic | None]:
-    """The literal of a NAME, STRING or RAW token; a string with a bad escape says what was probably meant.
+    """The literal of a NAME, STRING or RAW token; a string with an invalid escape has a diagnostic with a suggestion.
 
     In a template, whose dialect is given, a digit behind a backslash is meant as a group.
     """
@@ -118,7 +118,7 @@ def _intended(inner: str) -> str:
 
 
 _NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|-(?!>))*")
-# Controls, spaces that are not the space, marks that nobody sees; a fixed list, so that every Python prints the same.
+# Controls, spaces that are not the space, invisible marks; a fixed list, so that every Python prints the same.
 _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\xa0\xad\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff]"
 )

@@ -29,7 +29,7 @@ class Parsed:
 
 
 def parse(source: SourceFile) -> Parsed:
-    """The document of a rule file; what has a mistake that leaves its meaning open is left out of it."""
+    """Parses a rule file. A statement whose mistake leaves its meaning open is left out of the document."""
     reading = Reading(source, _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", source.text))
     tree = _tree(reading)
     builder = Builder(source, Comments(source, reading.comments))
@@ -54,7 +54,7 @@ def _recover(reading: Reading, token: Token) -> None:
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
-    """What the grammar does not see: characters in comments that nobody else sees, and what is no character at all."""
+    """Characters that the grammar passes over: invisible ones in comments, and halves of surrogate pairs."""
     strange = [each for each in map(_strange, reading.comments) if each is not None]
     if strange:
         from tornado_proxy.lang.recovery.tokens import in_comments  # noqa: PLC0415 - as above
@@ -66,7 +66,7 @@ def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
 
 
 def _strange(comment: Token) -> tuple[int, str] | None:
-    """Where the first character of a comment that nobody can see stands, and which it is."""
+    """The offset of the first invisible character of a comment, and the character."""
     found = _CONTROL.search(comment.rstrip())
     return ((comment.start_pos or 0) + found.start(), found.group()) if found else None
 

@@ -28,7 +28,7 @@ _INDENT = " " * 4
 
 
 def print_document(document: Document) -> str:
-    """The text of a document; what it says is the same, and printing it again changes nothing."""
+    """The text of a document. Parsing it gives an equal document, and printing it again the same text."""
     return "".join(f"{line}\n" for line in _document_lines(document))
 
 

@@ -1,4 +1,4 @@
-"""One file being read: the parser's stacks, the lexer's place, the comments, and what was said so far."""
+"""One file being read: the parser's stacks, the lexer's place, the comments and the diagnostics so far."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Note
 from tornado_proxy.lang.grammar import grammar_text, kept_parser, written
 from tornado_proxy.lang.source import SourceFile, Span
 
-# What is no token of the language, cut so that one mistake is one token.
+# Text that is not a token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
 OPEN_STRING.-1 : /"[^\n]*+/
 OPEN_RAW.-1    : /`[^`]*+/
@@ -51,7 +51,7 @@ def _keep_comment(token: Token) -> Token:
 
 
 TABLES = "rules.tables.json"
-"""Where the tables are kept of which the parser is made, beside the grammar."""
+"""The file of the parser's tables, beside the grammar."""
 
 _OPTIONS = {
     "start": "document",

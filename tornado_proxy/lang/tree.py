@@ -1,7 +1,8 @@
 """The frozen syntax tree of one rule file, comments kept.
 
 Spans, the form of strings and blank lines are part of the nodes and never take part in comparison: two documents
-are equal if they say the same. `blank_before` tells of a blank line directly above; a node's comments stand above it.
+are equal if they mean the same. `blank_before` is whether a blank line is directly above; comments
+stand above their node.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class RewriteStatement:
 
 @dataclass(frozen=True, slots=True)
 class RequestClauses:
-    """What a test says of its request: `as`, `method`, `host`, `header` (repeated), `user-groups`, `email`."""
+    """The clauses of a test about its request: `as`, `method`, `host`, `header` (repeated), `user-groups`, `email`."""
 
     user: Literal | None = None
     method: Literal | None = None

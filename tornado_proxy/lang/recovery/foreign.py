@@ -1,4 +1,4 @@
-"""Lines of other programs' configurations, pasted into a rule file: what they are, and what says the same here."""
+"""Lines of other programs' configurations in a rule file: what they are, and how to write the same here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CONDITION = "rules match the key only; test other parts of the request in a `ji
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """How another program's lines look, those that may stand between them, and what is said of the first."""
+    """How another program's lines look, those that may stand between them, and the message for the first."""
 
     line: re.Pattern[str]
     between: re.Pattern[str]
@@ -56,7 +56,7 @@ _LANGUAGES = (
 
 
 def foreign_lines(unexpected: Unexpected) -> bool:
-    """Lines of Apache's or nginx's configuration, or of YAML or JSON: told once, and passed over."""
+    """Lines of Apache's or nginx's configuration, or of YAML or JSON: reported once, and skipped."""
     text = unexpected.reading.text
     start = text.rfind("\n", 0, unexpected.start) + 1
     if unexpected.token.type == "LBRACE" and not text[: unexpected.start].strip() and (found := _JSON.match(text)):

@@ -11,13 +11,13 @@ from tornado_proxy.lang.recovery import foreign, statements, tokens
 from tornado_proxy.lang.recovery.sync import next_statement
 from tornado_proxy.lang.recovery.unexpected import Unexpected
 
-# A file with more mistakes is no rule file. Since what does not report a mistake reads on, the limit also ends the
+# A file with more mistakes is not a rule file. A strategy that does not report reads on, so the limit also ends the
 # reading of any text.
 MOST_MISTAKES = 1000
 
 Strategy = Callable[[Unexpected], bool]
 
-# In order: what spoils all that follows, what is no token at all, what has lost its place, what is only misspelt.
+# In order: mistakes that spoil the rest, text that is not a token, misplaced tokens, misspelt words.
 _STRATEGIES: tuple[Strategy, ...] = (
     tokens.merge_conflict,
     foreign.foreign_lines,

@@ -109,7 +109,7 @@ def _end_at(unexpected: Unexpected, end: int) -> None:
 
 
 def swallowed_arrow(unexpected: Unexpected) -> bool:
-    """A string that ends only where the next one should begin, arrow included; what that holds follows at once."""
+    """A string without an end, which runs over the arrow to the start of the next one."""
     last = unexpected.reading.last
     adjacent = unexpected.reading.last_end == unexpected.start and "ARROW" in unexpected.accepts
     if last is None or last.type not in {"STRING", "RAW"} or "->" not in last or not adjacent:
@@ -167,7 +167,7 @@ def semicolon(unexpected: Unexpected) -> bool:
 
 
 def invisible(unexpected: Unexpected) -> bool:
-    """A character that nobody can see, outside of strings."""
+    """An invisible character outside of strings."""
     if unexpected.token.type != "INVISIBLE":
         return False
     message = f"invisible character {shown(unexpected.token)}"
@@ -183,7 +183,7 @@ _LINE_ENDS = "save the file with Unix or Windows line ends"
 
 
 def in_comments(reading: Reading, strange: Iterable[tuple[int, str]]) -> Iterator[Diagnostic]:
-    """What is said of characters in comments that nobody can see, by their offsets; of carriage returns once."""
+    """Diagnostics of invisible characters in comments, by their offsets; one for all carriage returns."""
     told = _is_told(reading)
     for offset, character in strange:
         is_return = character == "\r"

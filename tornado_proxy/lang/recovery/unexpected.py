@@ -168,7 +168,7 @@ def found(token: Token) -> str:
 
 
 def shown(text: str) -> str:
-    """A piece of the file between backticks, or the name of the character in it that nobody can see."""
+    """A piece of the file between backticks, or the name of the first invisible character in it."""
     for character in text:
         if not character.isprintable():
             return _named(character)
