@@ -321,6 +321,20 @@ async def test_what_is_done_for_a_client_that_left_is_dropped(version, leave):
     assert (event.status, event.reason) == (499, "the client closed the connection")
 
 
+async def test_a_client_that_leaves_at_once_is_told():
+    """A request whose client resets the connection with its last byte has its event, and leaves nothing that waits."""
+    async with serve({"a": b"x"}) as site:
+        async with site.connect() as client:
+            await client.send(f"DELETE /a HTTP/1.1\r\n{HOST}Content-Length: 5\r\n\r\n".encode())
+            client.abort()
+        while not site.events:  # noqa: ASYNC110 - the product has no event for it
+            await asyncio.sleep(0)
+        event = await site.told()
+        await asyncio.sleep(0)
+        assert event.status == 499
+        assert "until_wanted" not in {task.get_coro().__name__ for task in asyncio.all_tasks()}
+
+
 PIECES = st.one_of(
     st.sampled_from([b"GET", b"PUT", b" ", b"/", b"HTTP/1.1", b"\r\n", b"Host: h\r\n", b"\r\n\r\n", b"%", b":", b"?"]),
     st.sampled_from([b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n"]),

@@ -144,7 +144,8 @@ class _Request(HTTPMessageDelegate):
         self._begun.incoming.body.break_off(mistake)
         # An upload is ended by its body, so that what it began is cleared away; all else may be dropped anywhere.
         if isinstance(mistake, ClientDisconnected) and self._begun.incoming.method != "PUT":
-            self._begun.task.cancel()
+            # In the next turn: a task that is cancelled before its first step would say nothing of the request.
+            asyncio.get_running_loop().call_soon(self._begun.task.cancel)
 
 
 def _announces_body(request: HTTPServerRequest) -> bool:

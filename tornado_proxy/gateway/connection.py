@@ -47,7 +47,8 @@ _STAND_IN = RequestStartLine("GET", "/", "HTTP/1.1")
 _NEVER = float("inf")
 
 # A connection that is closed over unread bytes is reset, and its client may never see the answer (RFC 9112 9.6).
-_LINGER_IDLE = 5.0  # seconds
+_LINGER_DONE = 1.0  # seconds for the client to close, where nothing more is expected of it
+_LINGER_IDLE = 5.0  # seconds without a byte, where it has not sent all that it announced
 _LINGER_TOTAL = 30.0  # seconds
 
 # A client that has ended its side may have left, or may wait for its answer. TCP shows which when something is sent.
@@ -331,10 +332,12 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
             raise HTTPOutputError("the body is longer than its Content-Length")
         self._remaining -= len(chunk)
         self._send(head + chunk if head else chunk)
-        return self._writable if self._transport is not None else self._failed()
+        # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
+        is_open = self._transport is not None and not self._transport.is_closing()
+        return self._writable if is_open else self._failed()
 
     def _send(self, data: bytes) -> None:
-        if self._transport is not None and data:
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
     def _failed(self) -> asyncio.Future[None]:
@@ -344,20 +347,21 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         return failed
 
     def _end(self) -> None:
-        """Close when the answer is sent, and when the client has sent what it had begun to."""
+        """Close when the answer is sent and the client has closed, or has had the time to."""
         transport, unread = self._transport, self._parser is not None or self._received or self.mistake
         self._parser = None
         self._received.clear()
         if transport is None:
             return
-        self._set_deadline(self._limits.send_timeout)
-        if not unread or self._half_closed or not transport.can_write_eof():
+        if self._half_closed or not transport.can_write_eof():
+            self._set_deadline(self._limits.send_timeout)
             transport.close()
             return
         transport.write_eof()
         self._lingering = True
         self._linger_until = self._loop.time() + _LINGER_TOTAL
-        self._set_deadline(_LINGER_IDLE)
+        waiting = _LINGER_IDLE if unread else _LINGER_DONE
+        self._set_deadline(self._limits.send_timeout if transport.get_write_buffer_size() else waiting)
         self._resume_reading()
 
     # Time and flow.

@@ -1,0 +1,71 @@
+"""Requests that are nearly right: HTTP's grammar with the mistakes that break servers, made from a seed."""
+
+from __future__ import annotations
+
+from random import Random
+
+METHODS = ("GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS", "BREW", "get", "CONNECT", "PRI", "", "G(T", "A" * 5000)
+TARGETS = (
+    "/", "/a", "/dir/", "/missing", "/secret/x", "/go/x", "*", "a", "http://h/a", "http://h:1@x/", "/%zz", "/%", "/%2e%2e/a",
+    "/../a", "//a", "/a?format=json", "/?limit=0&after=%00", "/%ff", "/ä", "/a b", "/" + "a/" * 2000, "/?" + "a=b&" * 1200,
+    "/%C3%28", "/a?" + "%" * 3000, "\x01", "/a#b", "/" + "%41" * 4000, "/?format=" + "x" * 9000,
+)  # fmt: skip
+VERSIONS = (
+    "HTTP/1.1",
+    "HTTP/1.1",
+    "HTTP/1.1",
+    "HTTP/1.1",
+    "HTTP/1.0",
+    "HTTP/2.0",
+    "HTTP/1.9",
+    "http/1.1",
+    "",
+    "HTTP/1.1 ",
+)
+HEADERS = (
+    "Host: h", "Host: h", "Host: h", "Host:", "Host: a b", "Host: [::1", "Host: a,b", "Connection: close", "Connection: keep-alive",
+    "Connection: upgrade\r\nUpgrade: h2c", "Expect: 100-continue", "Expect: x", "Range: bytes=0-0", "Range: bytes=-0",
+    "Range: bytes=9-1", "Range: bytes=" + "0-1," * 900, "If-None-Match: *", 'If-Match: "a", W/"', "If-Range: x",
+    "If-Modified-Since: Sat, 99 Foo 0000 00:00:60 GMT", "If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT",
+    'Accept: "\\' + '"\\' * 4000, "Accept: text/html;q=" + "0" * 4000, "Accept: " + "a/b," * 4000, "Accept-Encoding: gzip",
+    "Authorization: Basic " + "QQ==" * 900, "Authorization: Basic YW5uOndyb25n", "Authorization: Basic YW5uOnBsYWlu",
+    "Authorization: Bearer x", "Content-Type: multipart/form-data; boundary=b", "Content-Type: multipart/form-data",
+    "Content-Type: multipart/form-data; " + ';a="' * 200, "Content-Type: text/plain", "Content-Length: 0", "Content-Length: 3",
+    "Content-Length: 99999999999999999999", "Content-Length: -1", "Content-Length: 3\r\nContent-Length: 4",
+    "Transfer-Encoding: chunked", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked, chunked", "X: " + "y" * 60_000,
+    "X: \x00", "X y: z", "nonsense", " folded: x", "X:\ty\r\n z", "\r\nX: y", "é: é", ": x", "Cookie: " + "a=b; " * 3000,
+)  # fmt: skip
+FORM = b'--b\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\nContent-Type: text/html\r\n\r\nhello\r\n--b--\r\n'
+BODIES = (
+    b"", b"", b"abc", FORM % b"f.txt", FORM % b"..", FORM % b"\xff", FORM[:-20] % b"f", b"--b\r\n" * 2000, b"--b--\r\n", b"\r\n--b" * 900,
+    b"3\r\nabc\r\n0\r\n\r\n", b"3;x=y\r\nabc\r\n0\r\nT: x\r\n\r\n", b"xyz\r\n", b"3\r\nabcd\r\n", b"ffffffffffffffffff\r\n", b"0\r\n\r\n",
+    b"1\r\na\r\n" * 5000, b"0\r\n" + b"T: x\r\n" * 5000, b"\x00" * 5000, b"%x\r\n" % len(FORM % b"c.txt") + FORM % b"c.txt" + b"\r\n0\r\n\r\n",
+)  # fmt: skip
+LAST = b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+
+def fuzzed(seed: int) -> bytes:
+    """What one connection sends: one request or several, of which some are cut, repeated or have bytes changed."""
+    random = Random(seed)
+    sent = b"".join(_request(random) for _ in range(random.choice((1, 1, 1, 2, 3, 12))))
+    if random.random() < 0.15:
+        sent = sent[: random.randrange(len(sent) + 1)]
+    if random.random() < 0.15:
+        changed = bytearray(sent)
+        for _ in range(random.randrange(1, 6)):
+            changed[random.randrange(len(changed) or 1) : 0] = random.randbytes(random.randrange(3))
+        sent = bytes(changed)
+    return sent[: 64 * 1024] + (LAST if random.random() < 0.5 else b"")
+
+
+def _request(random: Random) -> bytes:
+    if random.random() < 0.3:
+        # A right request, so that what follows a mistake is reached too.
+        return f"{random.choice(METHODS[:4])} {random.choice(TARGETS[:6])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+    line = f"{random.choice(METHODS)} {random.choice(TARGETS)} {random.choice(VERSIONS)}"
+    named = random.choices(HEADERS, k=random.randrange(7))
+    host = ["Host: h"] if random.random() < 0.8 else []
+    body = random.choice(BODIES)
+    if random.random() < 0.5 and body:
+        named.append(random.choice((f"Content-Length: {len(body)}", "Transfer-Encoding: chunked")))
+    return "\r\n".join([line, *host, *named, "", ""]).encode() + body
