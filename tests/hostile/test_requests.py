@@ -128,6 +128,9 @@ def _failures(site: Serving) -> list[Any]:
 def _fuzz(seeds: Iterator[int] | range | tuple[int, ...], caplog: pytest.LogCaptureFixture) -> float:
     """Send what each seed gives; the longest hold of the loop."""
     caplog.set_level(logging.WARNING)
+    # As the service does: else a collection of all that the tests have loaded counts as a hold of the loop.
+    gc.collect()
+    gc.freeze()
     with running(_store()) as server:
         for seed in seeds:
             try:
@@ -138,9 +141,9 @@ def _fuzz(seeds: Iterator[int] | range | tuple[int, ...], caplog: pytest.LogCapt
             assert not failures, f"seed {seed}: {failures}"
             assert not caplog.records, f"seed {seed}: {caplog.text}"
             server.site.events.clear()
-        server.site.gateway._current().parts  # noqa: B018 - it is still there
         assert b"200 OK" in server.send(b"GET /get/x HTTP/1.1\r\nHost: h\r\n\r\n")
         server.until_idle(PATIENCE)
+        gc.unfreeze()
         return max(server.holds)
 
 
@@ -155,7 +158,7 @@ def test_many_nearly_right_requests_are_answered(caplog):
     """The same for 20,000 connections, and the figure."""
     held = _fuzz(range(20_000), caplog)
     print(f"longest hold of the loop: {held * 1e3:.1f} ms")
-    assert held < 8 * LONGEST_HOLD
+    assert held < 2 * LONGEST_HOLD
 
 
 class _Stalled(MemoryStore):
