@@ -10,7 +10,7 @@ from tornado_proxy.templates.data import TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.request import RequestFacts
@@ -18,7 +18,7 @@ from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
-from tornado_proxy.templates.golang.view import GENERIC_USER, Facts, Groups
+from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RootFacts
 from tornado_proxy.templates.golang.view import ROOT as DATA
 
 GO = Vocabulary(STANDARD)
@@ -27,28 +27,28 @@ GO = Vocabulary(STANDARD)
 HELM = Vocabulary({**STANDARD, **functions(), "tpl": PAGE_FUNCTIONS["tpl"]}, REFUSED)
 """The same with sprig's functions and those that Helm adds, as the recorded answers have them."""
 
-GENEROUS = Limits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)
+GENEROUS = RenderLimits(steps=2_000_000, text=1_000_000, items=100_000, depth=200)
 
 
-def budget(**limits: int) -> Budget:
+def budget(**limits: int) -> RenderBudget:
     """A budget with other limits than the product's."""
-    return Budget(Limits(**limits))
+    return RenderBudget(RenderLimits(**limits))
 
 
 def json_value(data: Any) -> Value:
     """The value of a decoded JSON text."""
-    return from_json(data, Budget(GENEROUS))
+    return from_json(data, RenderBudget(GENEROUS))
 
 
 def written(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template writes over JSON data."""
-    return runes(Program(text, vocabulary).execute(json_value(data), Budget(GENEROUS)))
+    return runes(Program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS)))
 
 
 def failure(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template says when it fails while it runs."""
     with pytest.raises(RenderError) as caught:
-        Program(text, vocabulary).execute(json_value(data), Budget(GENEROUS))
+        Program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS))
     return str(caught.value)
 
 
@@ -69,16 +69,16 @@ def request_root(document: dict[str, Any]) -> Struct:
         urls.parse(go_string(recorded["URL"])),
         pairs,
         go_string(recorded.get("RemoteAddr", "")),
-        Budget(GENEROUS),
+        RenderBudget(GENEROUS),
         _request_uri=go_string(recorded.get("RequestURI", "")),
     )
     user = document.get("User")
-    facts = Facts(
+    facts = RootFacts(
         go_string(document.get("Key", "")),
         None if user is None else user_of(user),
         _target(target),
         lambda: request,
-        Groups,
+        GroupMap,
         Nil(GENERIC_USER),
     )
     return Struct(DATA, facts)

@@ -15,7 +15,7 @@ from real_go import build, build_with_modules
 
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
@@ -47,7 +47,7 @@ def _ours(case, vocabulary):
     """What we make of a case: bytes, or the stage at which it fails; None where it is refused on purpose."""
     data = request_root(case.data) if case.request else json_value(case.data)
     try:
-        return Program(case.template, vocabulary).execute(data, Budget(GENEROUS))
+        return Program(case.template, vocabulary).execute(data, RenderBudget(GENEROUS))
     except TemplateMistake as mistake:
         return None if any(f"`{name}` is refused" in str(mistake) for name in REFUSED) else "parse"
     except LimitError:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from go_programs import written
 
-from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.parser import MOST_TEMPLATES
 from tornado_proxy.templates.golang.request import REQUEST, URL, USERINFO
 from tornado_proxy.templates.golang.scanner import DEEPEST
@@ -76,7 +76,7 @@ def test_a_user_s_fields_are_listed_by_its_kind(kind):
 def test_the_limits_are_those_of_the_product():
     """Each number, in order."""
     numbers = [int(number) for number in re.findall(r"^\| (\d+) \|", _section("Limits"), re.MULTILINE)]
-    limits = Limits()
+    limits = RenderLimits()
     assert numbers == [limits.steps, limits.text, limits.items, LONGEST, limits.depth, DEEPEST, MOST_TEMPLATES]
 
 

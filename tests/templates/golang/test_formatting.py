@@ -3,7 +3,7 @@ from go_programs import budget, failure, written
 
 from tornado_proxy.templates.golang.formatting import Printer, printed, shown, sprint, sprintln
 from tornado_proxy.templates.golang.limits import ExecutionError
-from tornado_proxy.templates.golang.sprig.dates import Duration, Month
+from tornado_proxy.templates.golang.sprig.dates import GoDuration, Month
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_MAP,
@@ -52,7 +52,7 @@ def _shown(value, verb="v", **flags):
         (Struct(NAMED, b"name"), "name"),
         (Slice([Struct(NAMED, b"name")]), "[name]"),
         (Month(2), "February"),
-        (Duration(1500), "1.5µs"),
+        (GoDuration(1500), "1.5µs"),
     ],
 )
 def test_values_show_themselves(value, text):

@@ -8,7 +8,7 @@ from go_programs import HELM, budget, json_value
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.template import compile_template, vocabulary
 
@@ -199,7 +199,7 @@ def test_nesting_has_a_depth():
 def test_hostile_templates_end_with_an_error(text):
     """Whatever multiplies work or memory is cut off."""
     with pytest.raises(LimitError):
-        Program(text, HELM).execute(json_value("/a long key " * 8), Budget(Limits()))
+        Program(text, HELM).execute(json_value("/a long key " * 8), RenderBudget(RenderLimits()))
 
 
 def test_a_failure_says_what_failed_once_that_is_known():

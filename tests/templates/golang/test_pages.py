@@ -5,7 +5,7 @@ import pytest
 
 from tornado_proxy.templates.data import RequestData, TargetData, User
 from tornado_proxy.templates.errors import LimitError, RenderError
-from tornado_proxy.templates.golang.limits import Limits
+from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, compile_page
 
 HELPERS = (
@@ -122,7 +122,7 @@ def test_the_caller_limits_a_page():
     page = compile_page("{{ range .L }}{{ . }}{{ end }}")
     assert len(page.render({"L": ["x" * 1000] * 100})) == 100_000
     with pytest.raises(LimitError, match="a text of more than 5000 bytes"):
-        page.render({"L": ["x" * 1000] * 100}, Limits(text=5000))
+        page.render({"L": ["x" * 1000] * 100}, RenderLimits(text=5000))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from go_programs import GO
 
 from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, Text
+from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.scanner import DEEPEST
 
@@ -14,7 +14,7 @@ def _shape(body):
 
 def _letter(node):
     match node:
-        case Text():
+        case TextNode():
             return node.value.decode()
         case Output():
             return "o"

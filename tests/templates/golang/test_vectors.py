@@ -6,7 +6,7 @@ import pytest
 from go_programs import GENEROUS, GO, HELM, json_value, request_root
 
 from tornado_proxy.templates.errors import TemplateError
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.text import runes
 
@@ -18,7 +18,7 @@ VOCABULARIES = {"std": (GO,), "sprig": (HELM,), "any": (GO, HELM)}
 def _answer(vector, vocabulary):
     data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else json_value(vector["data"])
     try:
-        return runes(Program(vector["template"], vocabulary).execute(data, Budget(GENEROUS)))
+        return runes(Program(vector["template"], vocabulary).execute(data, RenderBudget(GENEROUS)))
     except TemplateError:
         return None
 

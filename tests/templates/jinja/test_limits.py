@@ -10,18 +10,18 @@ from tornado_proxy.templates.jinja.limits import (
     CHARACTERS,
     MACRO_DEPTH,
     STEPS,
-    Budget,
+    JinjaBudget,
     apply,
     backticked,
     described,
     written,
 )
-from tornado_proxy.templates.jinja.views import Groups, UserView
+from tornado_proxy.templates.jinja.views import GroupsView, UserView
 
 
 def test_steps_run_out():
     """The last step is allowed, the next is not."""
-    budget = Budget()
+    budget = JinjaBudget()
     budget.work(STEPS)
     with pytest.raises(LimitError, match="the template takes more than 50000 steps"):
         budget.work()
@@ -29,7 +29,7 @@ def test_steps_run_out():
 
 def test_characters_run_out():
     """Text is counted in characters, and as work besides."""
-    budget = Budget()
+    budget = JinjaBudget()
     budget.make(CHARACTERS)
     with pytest.raises(LimitError, match="the template makes more than 65536 characters"):
         budget.make(1)
@@ -37,7 +37,7 @@ def test_characters_run_out():
 
 def test_making_text_is_work():
     """Sixteen characters are a step."""
-    budget = Budget()
+    budget = JinjaBudget()
     budget.work(STEPS - 2)
     budget.make(32)
     with pytest.raises(LimitError, match="steps"):
@@ -52,7 +52,7 @@ def test_making_text_is_work():
 def test_reading_is_work_as_deep_as_values_nest(value):
     """Whatever is looked at through and through is paid for."""
     with pytest.raises(LimitError):
-        Budget().read(value)
+        JinjaBudget().read(value)
 
 
 def test_a_list_that_stands_in_several_places_is_read_in_each():
@@ -61,23 +61,23 @@ def test_a_list_that_stands_in_several_places_is_read_in_each():
     for _ in range(60):
         nested = [nested, nested]
     with pytest.raises(LimitError):
-        Budget().read(nested)
+        JinjaBudget().read(nested)
 
 
 def test_values_that_are_made_are_counted():
     """Texts by their characters, lists by their items, numbers not at all."""
-    budget = Budget()
+    budget = JinjaBudget()
     budget.keep(10**100)
     budget.keep([0] * STEPS)
     with pytest.raises(LimitError, match="steps"):
         budget.keep((0,))
     with pytest.raises(LimitError, match="characters"):
-        Budget().keep("x" * (CHARACTERS + 1))
+        JinjaBudget().keep("x" * (CHARACTERS + 1))
 
 
 def test_macros_call_one_another_only_so_deep():
     """A macro that has ended may be called again."""
-    budget = Budget()
+    budget = JinjaBudget()
 
     def call(depth):
         with budget.macro():
@@ -104,7 +104,7 @@ def test_texts_numbers_and_truth_values_have_a_text(value, text):
         ((1,), "a list has no text"),
         ({}, "a mapping has no text"),
         (UserView(None), "`user` has no text"),
-        (Groups(None), "`groups` has no text"),
+        (GroupsView(None), "`groups` has no text"),
         (object(), "this has no text"),
     ],
 )
@@ -223,7 +223,7 @@ def test_methods_are_those_of_texts():
 )
 def test_operators_are_those_of_python(operator, left, right, result):
     """Numbers are calculated, texts and lists joined and repeated, texts formatted."""
-    assert apply(Budget(), operator, left, right) == result
+    assert apply(JinjaBudget(), operator, left, right) == result
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_operators_are_those_of_python(operator, left, right, result):
 def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
     """The limit is reached before the work is done."""
     with pytest.raises(LimitError):
-        apply(Budget(), operator, left, right)
+        apply(JinjaBudget(), operator, left, right)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_nothing_is_made_that_is_larger_than_the_budget(operator, left, right):
 def test_operators_between_other_values_say_what_they_stand_between(operator, left, right, message):
     """The message is of the template's values, not of Python's types."""
     with pytest.raises(RenderError) as caught:
-        apply(Budget(), operator, left, right)
+        apply(JinjaBudget(), operator, left, right)
     assert str(caught.value) == message
 
 

@@ -4,7 +4,7 @@ from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import MissingUserError, RenderError
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS, Groups, Headers, Nobody, Pairs, variables
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS, GroupsView, Headers, NobodyView, Pairs, variables
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_reading_from_nobody_fails_by_itself(text):
 def test_nobody_cannot_be_hashed():
     """What equals none without being it must not be a key beside it."""
     with pytest.raises(TypeError):
-        hash(Nobody(None))
+        hash(NobodyView(None))
 
 
 def test_variables_are_those_that_are_documented():
@@ -123,6 +123,6 @@ def test_variables_are_those_that_are_documented():
 
 def test_look_ups_need_no_template():
     """Each look-up answers by name."""
-    assert Groups(Captures(("/",), {})).entry("0") == "/"
+    assert GroupsView(Captures(("/",), {})).entry("0") == "/"
     assert list(Pairs((("a", "1"), ("b", "2"), ("a", "3")))) == ["a", "b"]
     assert len(Headers((("A", "1"),))) == 1

@@ -32,7 +32,7 @@ from tornado_proxy.templates.golang.nodes import (
     Branch,
     Call,
     Chain,
-    Command,
+    CommandNode,
     Dot,
     FieldChain,
     Identifier,
@@ -43,7 +43,7 @@ from tornado_proxy.templates.golang.nodes import (
     StringLiteral,
     Variable,
 )
-from tornado_proxy.templates.golang.parser import Parsed, parse
+from tornado_proxy.templates.golang.parser import ParsedTemplate, parse
 from tornado_proxy.templates.golang.template import vocabulary
 
 _LINES = (AssertionKind.LINE_START, AssertionKind.LINE_END)
@@ -140,7 +140,7 @@ def insertions(text: str) -> Iterator[Insertion]:
 
 
 class _Walk:
-    def __init__(self, text: str, parsed: Parsed) -> None:
+    def __init__(self, text: str, parsed: ParsedTemplate) -> None:
         self._text = text
         self._templates = parsed.templates
         self._visited: set[bytes] = set()
@@ -189,7 +189,7 @@ class _Walk:
 
     def _pipeline(self, pipeline: Pipeline, place: _Place) -> Iterator[Insertion]:
         """What of a pipeline's operands reaches its result: nothing of what a harmless command was given."""
-        kept: list[Command] = []
+        kept: list[CommandNode] = []
         for command in pipeline.commands:
             if _is_harmless(command) or (kept and _is_split(kept[-1]) and _takes_a_part(command)):
                 kept.clear()
@@ -198,7 +198,7 @@ class _Walk:
         for command in kept:
             yield from self._command(command, place)
 
-    def _command(self, command: Command, place: _Place) -> Iterator[Insertion]:
+    def _command(self, command: CommandNode, place: _Place) -> Iterator[Insertion]:
         first, *arguments = command.operands
         if self._between(first, command.operands[-1], place) in place.settled:
             return
@@ -263,14 +263,14 @@ def _settles(name: str, arguments: list[Operand], *, holds: bool) -> bool:
             return False
 
 
-def _innermost(operand: Operand) -> Command:
+def _innermost(operand: Operand) -> CommandNode:
     """The command that an operand is, without the parentheses around it."""
     while isinstance(operand, Pipeline) and len(operand.commands) == 1:
         command = operand.commands[0]
         if len(command.operands) > 1:
             return command
         operand = command.operands[0]
-    return Command(operand.start, operand.end, (operand,))
+    return CommandNode(operand.start, operand.end, (operand,))
 
 
 def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -> _Place:
@@ -282,7 +282,7 @@ def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -
     return replace(place, variables={**others, name: found[0].what} if found else others)
 
 
-def _is_harmless(command: Command) -> bool:
+def _is_harmless(command: CommandNode) -> bool:
     """Whether what a command makes can span no segments."""
     first, *arguments = command.operands
     if not isinstance(first, Identifier):
@@ -304,7 +304,7 @@ def _is_harmless(command: Command) -> bool:
             return name in _HARMLESS
 
 
-def _takes_a_part(command: Command) -> bool:
+def _takes_a_part(command: CommandNode) -> bool:
     first = command.operands[0]
     return isinstance(first, Identifier) and first.name in ("first", "last")
 
@@ -313,7 +313,7 @@ def _ends_in_split(operand: Operand) -> bool:
     return isinstance(operand, Pipeline) and _is_split(operand.commands[-1])
 
 
-def _is_split(command: Command) -> bool:
+def _is_split(command: CommandNode) -> bool:
     """Whether a command takes a value apart at all of its slashes."""
     first, *arguments = command.operands
     return isinstance(first, Identifier) and first.name in ("split", "splitList") and _literal(arguments, 0) == b"/"

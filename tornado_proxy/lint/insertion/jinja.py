@@ -9,7 +9,7 @@ from jinja2 import nodes
 
 from tornado_proxy.lint.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.templates.jinja.environment import KeyEnvironment
-from tornado_proxy.templates.jinja.source import Tokens, parse
+from tornado_proxy.templates.jinja.source import TokenPlaces, parse
 
 _LOOKUPS: Mapping[str, str] = {"request.headers": HEADER, "request.query": QUERY, "user.groups": GROUPS}
 _SOURCES: Mapping[str, str] = {
@@ -43,7 +43,7 @@ def insertions(text: str) -> Iterator[Insertion]:
     return reading.written(tree, frozenset())
 
 
-def _tainted(tree: nodes.Template, tokens: Tokens) -> Mapping[str, str]:
+def _tainted(tree: nodes.Template, tokens: TokenPlaces) -> Mapping[str, str]:
     """The template's own variables that take a value which a client chooses, and what that is."""
     names: dict[str, str] = {}
     reading = _Reading(tokens, names)
@@ -68,7 +68,7 @@ def _bindings(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
 class _Reading:
     """A template's tokens, and what its own variables hold."""
 
-    def __init__(self, tokens: Tokens, names: Mapping[str, str]) -> None:
+    def __init__(self, tokens: TokenPlaces, names: Mapping[str, str]) -> None:
         self._tokens = tokens
         self._names = names
 

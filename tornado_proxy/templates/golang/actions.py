@@ -14,10 +14,10 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.literals import NumberError, QuotingError, character, number, unquote, unquote_char
 from tornado_proxy.templates.golang.nodes import (
-    Action,
+    ActionNode,
     BoolLiteral,
     Chain,
-    Command,
+    CommandNode,
     Dot,
     FieldChain,
     Identifier,
@@ -40,15 +40,15 @@ KEYWORDS = frozenset(
 _Declaration: TypeAlias = tuple[tuple[str, ...], bool, int]
 
 
-class ToAction(Transformer[Token, Action]):
+class ToAction(Transformer[Token, ActionNode]):
     """One method a rule of the grammar; what has the form of a literal but is none raises `TemplateMistake`."""
 
-    def output(self, children: list[Pipeline]) -> Action:
+    def output(self, children: list[Pipeline]) -> ActionNode:
         """A pipeline to be printed."""
         (pipeline,) = children
-        return Action(pipeline.start, pipeline.end, pipeline=pipeline)
+        return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
-    def control(self, children: list[Token | Pipeline]) -> Action:
+    def control(self, children: list[Token | Pipeline]) -> ActionNode:
         """A keyword, or two after `else`, with the name and the pipeline that follow."""
         pipeline = children[-1] if isinstance(children[-1], Pipeline) else None
         tokens = [child for child in children if isinstance(child, Token)]
@@ -56,15 +56,15 @@ class ToAction(Transformer[Token, Action]):
         start, name = _span(tokens[0])[0], tokens[-1]
         end = pipeline.end if pipeline else _span(name)[1]
         if len(words) == len(tokens):
-            return Action(start, end, " ".join(words), pipeline)
-        return Action(start, end, " ".join(words), pipeline, _string(name).value, _span(name)[0])
+            return ActionNode(start, end, " ".join(words), pipeline)
+        return ActionNode(start, end, " ".join(words), pipeline, _string(name).value, _span(name)[0])
 
-    def pipeline(self, children: list[_Declaration | Command]) -> Pipeline:
+    def pipeline(self, children: list[_Declaration | CommandNode]) -> Pipeline:
         """Commands, after the variables that take their result."""
-        commands = tuple(child for child in children if isinstance(child, Command))
+        commands = tuple(child for child in children if isinstance(child, CommandNode))
         start, end = commands[0].start, commands[-1].end
         first = children[0]
-        if isinstance(first, Command):
+        if isinstance(first, CommandNode):
             return Pipeline(start, end, (), False, commands)
         variables, assigns, start = first
         return Pipeline(start, end, variables, assigns, commands)
@@ -74,9 +74,9 @@ class ToAction(Transformer[Token, Action]):
         names = tuple(_word(token) for token in tokens if token.type == "DECLARED")
         return names, tokens[-1] == "=", _span(tokens[0])[0]
 
-    def command(self, operands: list[Operand]) -> Command:
+    def command(self, operands: list[Operand]) -> CommandNode:
         """An operand and its arguments."""
-        return Command(operands[0].start, operands[-1].end, tuple(operands))
+        return CommandNode(operands[0].start, operands[-1].end, tuple(operands))
 
     def operand(self, children: list[Token | Pipeline]) -> Operand:
         """A term, and the fields that follow it without white space."""
@@ -207,7 +207,7 @@ _HELP = {
 }
 
 
-def parse_action(inside: Inside) -> Action:
+def parse_action(inside: Inside) -> ActionNode:
     """The action's node, with offsets in its own text; raises `TemplateMistake` with offsets in the template."""
     try:
         return _parse(inside.text)
@@ -217,7 +217,7 @@ def parse_action(inside: Inside) -> Action:
 
 
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> Action:
+def _parse(text: str) -> ActionNode:
     # A set of rules repeats its actions, `{{ .Key }}` before all: each is parsed once.
     try:
         return action_parser().parse(text)  # type: ignore[return-value]

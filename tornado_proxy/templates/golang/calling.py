@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import KEYWORDS
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
@@ -40,8 +40,8 @@ class Function:
     """A function of templates: its implementation, its parameters, and that of the arguments beyond them.
 
     Arguments are counted and converted before the implementation sees them, which raises `ExecutionError` where Go
-    returns an error or panics. A `budgeted` one gets the rendering's `Budget` before its arguments. A `special` one
-    gets the run, dot, and closures of its arguments, which it evaluates as far as it needs them.
+    returns an error or panics. A `budgeted` one gets the `RenderBudget` before its arguments. A `special` one gets the
+    run, dot, and closures of its arguments, which it evaluates as far as it needs them.
     """
 
     call: Callable[..., Value]
@@ -180,7 +180,7 @@ REFLECTED = Parameter("reflect.Value", lambda value: value, _reflected_literal)
 MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
 
 
-def read(receiver: Value, name: bytes, budget: Budget) -> Value:
+def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
     """The field, the key, or the result of the method of that name; what is read from no value is no value."""
     if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
@@ -209,7 +209,9 @@ def method_of(receiver: Value, name: bytes) -> Function | None:
     return method
 
 
-def call_method(method: Function, receiver: Value, name: bytes, arguments: Sequence[Value], budget: Budget) -> Value:
+def call_method(
+    method: Function, receiver: Value, name: bytes, arguments: Sequence[Value], budget: RenderBudget
+) -> Value:
     """The method's result for arguments that are converted already; their number is checked here."""
     if not method.accepts(len(arguments)):
         raise ExecutionError(f"the method `{name.decode()}` does not take {len(arguments)} arguments")

@@ -16,7 +16,7 @@ from tornado_proxy.templates.golang.nodes import (
     Branch,
     Call,
     Chain,
-    Command,
+    CommandNode,
     Dot,
     FieldChain,
     Identifier,
@@ -28,7 +28,7 @@ from tornado_proxy.templates.golang.nodes import (
     StringLiteral,
     Variable,
 )
-from tornado_proxy.templates.golang.parser import Parsed
+from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.request import REQUEST, URL, USERINFO
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
@@ -66,37 +66,37 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _CheckPlace:
     dot: bool
     dollar: bool
     user: bool
     base: int = 0
 
 
-def check(parsed: Parsed, groups: Iterable[str]) -> Known:
+def check(parsed: ParsedTemplate, groups: Iterable[str]) -> Known:
     """Look at all that may run; raises `TemplateMistake` for a group or a field that does not exist."""
-    walk = _Walk(parsed, frozenset(groups))
+    walk = _CheckWalk(parsed, frozenset(groups))
     walk.all()
     return Known(tuple(sorted(set(walk.references), key=lambda reference: reference[1])), walk.reads_user)
 
 
-class _Walk:
-    def __init__(self, parsed: Parsed, groups: frozenset[str]) -> None:
+class _CheckWalk:
+    def __init__(self, parsed: ParsedTemplate, groups: frozenset[str]) -> None:
         self._templates = parsed.callable
         self._groups = groups
         self._body = parsed.body
         self._visited: set[tuple[bytes, bool, bool]] = set()
-        self._called: list[tuple[Body, _Place]] = []
+        self._called: list[tuple[Body, _CheckPlace]] = []
         self.references: list[tuple[str, int, int]] = []
         self.reads_user = False
 
     def all(self) -> None:
         """Walk through the outermost template, and through those that are called, one after the other."""
-        self.body(self._body, _Place(dot=True, dollar=True, user=False))
+        self.body(self._body, _CheckPlace(dot=True, dollar=True, user=False))
         while self._called:
             self.body(*self._called.pop(0))
 
-    def body(self, body: Body, place: _Place) -> None:
+    def body(self, body: Body, place: _CheckPlace) -> None:
         """Walk through nodes in order."""
         for node in body:
             match node:
@@ -113,14 +113,14 @@ class _Walk:
                 case _:
                     pass
 
-    def _branch(self, node: Branch, place: _Place) -> None:
+    def _branch(self, node: Branch, place: _CheckPlace) -> None:
         inner = self._pipeline(node.pipeline, place, asked=True)
         sure, sure_otherwise = self._guards(node.pipeline, place)
         body = replace(inner, user=inner.user or sure, dot=inner.dot and not node.sets_dot)
         self.body(node.body, body)
         self.body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
 
-    def _guards(self, pipeline: Pipeline, place: _Place) -> tuple[bool, bool]:
+    def _guards(self, pipeline: Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
         """Whether a condition that holds, or one that does not, is sure of a user."""
         if len(pipeline.commands) > 1:
             return False, False
@@ -131,7 +131,7 @@ class _Walk:
             return first.name == "and", first.name == "not"
         return False, False
 
-    def _call(self, node: Call, place: _Place) -> None:
+    def _call(self, node: Call, place: _CheckPlace) -> None:
         if node.pipeline is None:
             self._template(node.name, replace(place, dot=False))
             return
@@ -140,13 +140,13 @@ class _Walk:
         handed = commands[0].operands[0] if len(commands) == 1 else node.pipeline
         self._template(node.name, replace(inner, dot=_is_root(handed, place)))
 
-    def _template(self, name: bytes, place: _Place) -> None:
+    def _template(self, name: bytes, place: _CheckPlace) -> None:
         """Have a template that is called looked at later; dot is what it is handed, and so is its `$`."""
         if (name, place.dot, place.user) not in self._visited and name in self._templates:
             self._visited.add((name, place.dot, place.user))
-            self._called.append((self._templates[name], _Place(dot=place.dot, dollar=place.dot, user=place.user)))
+            self._called.append((self._templates[name], _CheckPlace(dot=place.dot, dollar=place.dot, user=place.user)))
 
-    def _pipeline(self, pipeline: Pipeline, place: _Place, *, asked: bool = False) -> _Place:
+    def _pipeline(self, pipeline: Pipeline, place: _CheckPlace, *, asked: bool = False) -> _CheckPlace:
         """Look at a pipeline; the place after it may know less of `$`."""
         for number, command in enumerate(pipeline.commands):
             piped = number + 1 < len(pipeline.commands)
@@ -157,7 +157,7 @@ class _Walk:
             self._command(command, place, asked=legal)
         return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
 
-    def _command(self, command: Command, place: _Place, *, asked: bool) -> None:
+    def _command(self, command: CommandNode, place: _CheckPlace, *, asked: bool) -> None:
         first, *arguments = command.operands
         name = first.name if isinstance(first, Identifier) else ""
         if name in _LOOKUPS and len(arguments) > 1:
@@ -169,7 +169,7 @@ class _Walk:
             # What follows in an `and` is evaluated only if there is a user.
             place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
 
-    def _operand(self, operand: Operand, place: _Place, *, asked: bool) -> None:
+    def _operand(self, operand: Operand, place: _CheckPlace, *, asked: bool) -> None:
         match operand:
             case FieldChain() if place.dot:
                 self._path(operand.names, operand.start + 1, place, asked=asked)
@@ -182,7 +182,7 @@ class _Walk:
             case _:
                 pass
 
-    def _lookup(self, container: Operand, key: Operand, place: _Place) -> None:
+    def _lookup(self, container: Operand, key: Operand, place: _CheckPlace) -> None:
         if _path_of(container, place) != ("Groups",):
             return
         start, end = key.start + place.base, key.end + place.base
@@ -192,7 +192,7 @@ class _Walk:
             case NumberLiteral():
                 raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
 
-    def _path(self, names: tuple[str, ...], start: int, place: _Place, *, asked: bool) -> None:
+    def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
         """Fields of the outermost data, the first of which begins at an offset of the action."""
         first, *rest = names
         start += place.base
@@ -216,7 +216,7 @@ class _Walk:
         self.references.append((name, start, end))
 
 
-def _path_of(operand: Operand, place: _Place) -> tuple[str, ...]:
+def _path_of(operand: Operand, place: _CheckPlace) -> tuple[str, ...]:
     """The fields of the outermost data that an operand names; none where it is something else."""
     match operand:
         case FieldChain() if place.dot:
@@ -226,11 +226,11 @@ def _path_of(operand: Operand, place: _Place) -> tuple[str, ...]:
     return ()
 
 
-def _is_user(operand: Operand, place: _Place) -> bool:
+def _is_user(operand: Operand, place: _CheckPlace) -> bool:
     return _path_of(operand, place) == ("User",)
 
 
-def _is_root(operand: Operand, place: _Place) -> bool:
+def _is_root(operand: Operand, place: _CheckPlace) -> bool:
     """Whether an operand is the outermost data itself."""
     match operand:
         case Dot():

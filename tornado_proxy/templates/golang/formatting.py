@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.scalars import SHORTEST, Layout
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import (
@@ -33,12 +33,12 @@ _FLOAT_PRECISIONS = {
 _FLOAT_VERBS = {"v": "g", "F": "f"}
 
 
-def printed(value: Value, budget: Budget) -> bytes:
+def printed(value: Value, budget: RenderBudget) -> bytes:
     """What an action writes for a value; a pointer is followed, unless an interface with methods holds it."""
     return b"<no value>" if value is INVALID else shown(value, budget, follow=True)
 
 
-def shown(value: Value, budget: Budget, *, follow: bool = False) -> bytes:
+def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
     """The value as `%v` shows it."""
     if type(value) is bytes:
         return value
@@ -47,7 +47,7 @@ def shown(value: Value, budget: Budget, *, follow: bool = False) -> bytes:
     return b"".join(printer.buffer)
 
 
-def sprint(values: Sequence[Value], budget: Budget, *, follow: bool = False) -> bytes:
+def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = False) -> bytes:
     """fmt.Sprint: a space stands between two of which neither is a string."""
     printer = Printer(budget)
     after_string = True
@@ -60,7 +60,7 @@ def sprint(values: Sequence[Value], budget: Budget, *, follow: bool = False) -> 
     return b"".join(printer.buffer)
 
 
-def sprintln(values: Iterable[Value], budget: Budget) -> bytes:
+def sprintln(values: Iterable[Value], budget: RenderBudget) -> bytes:
     """fmt.Sprintln: a space stands between any two, a line feed at the end."""
     printer = Printer(budget)
     for number, value in enumerate(values):
@@ -76,7 +76,7 @@ class Printer(Layout):
 
     __slots__ = ("_erring",)
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: RenderBudget) -> None:
         super().__init__(budget)
         self._erring = False
 

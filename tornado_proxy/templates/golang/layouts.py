@@ -105,7 +105,7 @@ class TimeError(ValueError):
 
 def parse_moment(layout: str, text: str) -> Moment:
     """The moment that a text names; raises `TimeError`."""
-    reader = _Reader(text)
+    reader = _MomentReader(text)
     parts = list(elements(layout))
     for index, (before, element) in enumerate(parts):
         reader.skip(before)
@@ -114,7 +114,7 @@ def parse_moment(layout: str, text: str) -> Moment:
     return reader.moment()
 
 
-class _Reader:
+class _MomentReader:
     """What is left of a text, and what was read of it."""
 
     def __init__(self, text: str) -> None:
@@ -251,7 +251,7 @@ class _Reader:
             raise self._fail()
         self._zone, self._rest = self._rest[:length], self._rest[length:]
 
-    _READERS: ClassVar[dict[str, Callable[[_Reader, str], None]]] = {
+    _READERS: ClassVar[dict[str, Callable[[_MomentReader, str], None]]] = {
         **dict.fromkeys(("2006", "06"), _read_year),
         **dict.fromkeys(("January", "Jan", "1", "01"), _read_month),
         **dict.fromkeys(("Monday", "Mon"), _read_weekday),

@@ -8,7 +8,7 @@ from tornado_proxy.templates.errors import LimitError, RenderError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RenderLimits:
     """The most that one rendering may take: steps of work, bytes of a text, elements of a list, nested templates.
 
     A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
@@ -21,12 +21,12 @@ class Limits:
     depth: int = 60
 
 
-class Budget:
+class RenderBudget:
     """What is left of the limits for one rendering."""
 
     __slots__ = ("left", "limits")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RenderLimits) -> None:
         self.limits = limits
         self.left = limits.steps
 

@@ -13,7 +13,7 @@ from tornado_proxy.templates.golang.literals import Number
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class ExpressionNode:
     """Something inside an action, with its place in the action's text."""
 
     start: int
@@ -21,45 +21,45 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot(Expression):
+class Dot(ExpressionNode):
     """The cursor, spelled `.`."""
 
 
 @dataclass(frozen=True, slots=True)
-class NilLiteral(Expression):
+class NilLiteral(ExpressionNode):
     """The untyped nil."""
 
 
 @dataclass(frozen=True, slots=True)
-class BoolLiteral(Expression):
+class BoolLiteral(ExpressionNode):
     """True or false."""
 
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class NumberLiteral(Expression):
+class NumberLiteral(ExpressionNode):
     """A number or a character, whose type depends on where it stands."""
 
     number: Number
 
 
 @dataclass(frozen=True, slots=True)
-class StringLiteral(Expression):
+class StringLiteral(ExpressionNode):
     """A string, interpreted or raw."""
 
     value: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class FieldChain(Expression):
+class FieldChain(ExpressionNode):
     """Fields, keys or methods of dot: `.X.Y`."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Expression):
+class Variable(ExpressionNode):
     """A variable, `$` among them, and what is read from it: `$x.Y`."""
 
     name: str
@@ -67,14 +67,14 @@ class Variable(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Identifier(Expression):
+class Identifier(ExpressionNode):
     """The name of a function."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(Expression):
+class Chain(ExpressionNode):
     """Fields of what an operand gives: `(…).X`, `f.X`."""
 
     operand: Operand
@@ -82,19 +82,19 @@ class Chain(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Expression):
+class CommandNode(ExpressionNode):
     """An operand and its arguments."""
 
     operands: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline(Expression):
+class Pipeline(ExpressionNode):
     """Commands, each given the result of the one before; `variables` take the last result."""
 
     variables: tuple[str, ...]
     assigns: bool
-    commands: tuple[Command, ...]
+    commands: tuple[CommandNode, ...]
 
 
 Literal: TypeAlias = BoolLiteral | NumberLiteral | StringLiteral | NilLiteral
@@ -102,7 +102,7 @@ Operand: TypeAlias = Dot | Literal | FieldChain | Variable | Identifier | Chain 
 
 
 @dataclass(frozen=True, slots=True)
-class Action(Expression):
+class ActionNode(ExpressionNode):
     """What one pair of delimiters holds: a keyword and what follows it; no keyword where the pipeline is printed."""
 
     keyword: str = ""
@@ -112,7 +112,7 @@ class Action(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextNode:
     """Text that is written as it stands."""
 
     value: bytes
@@ -168,5 +168,5 @@ class Jump(Statement):
     leaves: bool
 
 
-Node: TypeAlias = Text | Output | Branch | Range | Call | Jump
+Node: TypeAlias = TextNode | Output | Branch | Range | Call | Jump
 Body: TypeAlias = tuple[Node, ...]

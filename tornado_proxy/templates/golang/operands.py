@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import Function, Parameter, call_method, ideal, method_of, read
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.nodes import (
     BoolLiteral,
     Chain,
-    Command,
+    CommandNode,
     Dot,
-    Expression,
+    ExpressionNode,
     FieldChain,
     Identifier,
     Literal,
@@ -76,7 +76,7 @@ class Operands:
 
         return evaluate
 
-    def _command(self, command: Command, base: int, *, piped: bool) -> Follow:
+    def _command(self, command: CommandNode, base: int, *, piped: bool) -> Follow:
         operand = command.operands[0]
         match operand:
             case Identifier():
@@ -100,7 +100,7 @@ class Operands:
                 return self.pipeline(operand, base)
             case Variable(name=name, fields=()):
                 return lambda run, _dot: run.lookup(name)
-        follow = self._command(Command(operand.start, operand.end, (operand,)), base, piped=False)
+        follow = self._command(CommandNode(operand.start, operand.end, (operand,)), base, piped=False)
         return lambda run, dot: follow(run, dot, INVALID)
 
     def _argument(self, operand: Operand, parameter: Parameter, base: int) -> Evaluate:
@@ -117,7 +117,7 @@ class Operands:
             return self.failing(error.message, literal, base)
         return lambda _run, _dot: constant
 
-    def _call(self, name: str, command: Command, base: int, *, piped: bool) -> Follow:
+    def _call(self, name: str, command: CommandNode, base: int, *, piped: bool) -> Follow:
         """A function's result for the arguments, the piped value last."""
         function = self._functions[name]
         operands = command.operands[1:]
@@ -135,7 +135,7 @@ class Operands:
         convert = function.parameter(count - 1).convert if piped else None
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
-    def _chain(self, operand: FieldChain | Variable | Chain, command: Command, base: int, *, piped: bool) -> Follow:
+    def _chain(self, operand: FieldChain | Variable | Chain, command: CommandNode, base: int, *, piped: bool) -> Follow:
         """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
         receiver: Evaluate | None
         match operand:
@@ -181,7 +181,7 @@ class Operands:
 
         return call
 
-    def failing(self, message: str, place: Expression, base: int) -> Evaluate:
+    def failing(self, message: str, place: ExpressionNode, base: int) -> Evaluate:
         """What always fails; known before it runs, so that a load may refuse it."""
         start, end = base + place.start, base + place.end
         context = self._text[start:end]
@@ -199,7 +199,7 @@ def _failure(function: Function, literals: Sequence[Operand]) -> str | None:
     """What a call of constants fails with; its result depends on nothing else, so that it always fails."""
     values = [function.parameter(index).literal(literal) for index, literal in enumerate(literals)]  # type: ignore[arg-type]
     try:
-        function.call(Budget(Limits()), *values) if function.budgeted else function.call(*values)
+        function.call(RenderBudget(RenderLimits()), *values) if function.budgeted else function.call(*values)
     except ExecutionError as error:
         return error.message
     except LimitError:

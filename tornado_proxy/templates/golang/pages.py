@@ -35,7 +35,7 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError, Limits
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.parser import ROOT
@@ -49,7 +49,7 @@ from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
 from tornado_proxy.templates.golang.view import TARGET, user_value
 
-PAGE_LIMITS = Limits(steps=200_000, text=4 << 20, items=10_000)
+PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
@@ -72,9 +72,9 @@ class PageTemplate:
     text: str
     _program: Program = field(compare=False, repr=False)
 
-    def render(self, data: Any, limits: Limits = PAGE_LIMITS) -> str:
+    def render(self, data: Any, limits: RenderLimits = PAGE_LIMITS) -> str:
         """What the page writes for Python data; raises `RenderError`, `LimitError` beyond the limits."""
-        budget = Budget(limits)
+        budget = RenderBudget(limits)
         return runes(self._program.execute(value_of(data, budget), budget))
 
 
@@ -94,7 +94,7 @@ def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
     return PageTemplate(text, program)
 
 
-def value_of(value: Any, budget: Budget) -> Value:
+def value_of(value: Any, budget: RenderBudget) -> Value:
     """The Go value of a Python value; raises `ExecutionError` for one of another type."""
     maker = _MAKERS.get(type(value))
     if maker is not None:
@@ -108,15 +108,15 @@ def value_of(value: Any, budget: Budget) -> Value:
     raise ExecutionError(f"a `{type(value).__name__}` is no value of a template")
 
 
-def _as_it_is(value: Any, _budget: Budget) -> Value:
+def _as_it_is(value: Any, _budget: RenderBudget) -> Value:
     return value
 
 
-def _slice(value: Sequence[Any], budget: Budget) -> Slice:
+def _slice(value: Sequence[Any], budget: RenderBudget) -> Slice:
     return Slice([value_of(item, budget) for item in value])
 
 
-def _time(value: datetime, _budget: Budget) -> Struct:
+def _time(value: datetime, _budget: RenderBudget) -> Struct:
     offset = value.utcoffset()
     seconds = int(offset.total_seconds()) if offset else 0
     zone = "" if seconds else "UTC"
@@ -131,7 +131,7 @@ ERROR = StructType(
     methods={b"Error": function(lambda receiver: go_string(str(receiver.source)))},
 )
 
-_MAKERS: Mapping[type, Callable[[Any, Budget], Value]] = {
+_MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
     **dict.fromkeys((type(None), bool, int, float, bytes), _as_it_is),
     str: lambda value, _budget: go_string(value),
     list: _slice,
@@ -150,7 +150,7 @@ def _struct_type(cls: type) -> StructType:
     return StructType(cls.__name__, "struct", getters={go.encode(): _reading(name) for go, name in names.items()})
 
 
-def _reading(name: str) -> Callable[[tuple[Any, Budget]], Value]:
+def _reading(name: str) -> Callable[[tuple[Any, RenderBudget]], Value]:
     get = attrgetter(name)
     return lambda source: value_of(get(source[0]), source[1])
 

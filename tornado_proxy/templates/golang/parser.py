@@ -9,7 +9,7 @@ from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import parse_action
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.nodes import (
-    Action,
+    ActionNode,
     Body,
     BoolLiteral,
     Branch,
@@ -26,7 +26,7 @@ from tornado_proxy.templates.golang.nodes import (
     Pipeline,
     Range,
     StringLiteral,
-    Text,
+    TextNode,
     Variable,
 )
 from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
@@ -40,7 +40,7 @@ _CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedTemplate:
     """A template's own body, and the bodies of the templates that it defines."""
 
     body: Body
@@ -52,9 +52,9 @@ class Parsed:
         return {**self.templates, ROOT: self.body}
 
 
-def parse(text: str, vocabulary: Vocabulary) -> Parsed:
+def parse(text: str, vocabulary: Vocabulary) -> ParsedTemplate:
     """The template's tree; raises `TemplateMistake` with offsets in code points."""
-    parser = _Parser(scan(text), vocabulary)
+    parser = _TemplateParser(scan(text), vocabulary)
     body = parser.top()
     defined = parser.templates.pop(ROOT, ())
     if _is_empty(defined):
@@ -62,7 +62,7 @@ def parse(text: str, vocabulary: Vocabulary) -> Parsed:
     elif not _is_empty(body):
         message = f"the template `{ROOT.decode()}` is defined twice: the text around its definition is one"
         raise TemplateMistake(message, *parser.root_definition)
-    return Parsed(defined, parser.templates)
+    return ParsedTemplate(defined, parser.templates)
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class _Scope:
 class _Found:
     """An action and its place."""
 
-    action: Action
+    action: ActionNode
     inside: Inside
 
     @property
@@ -89,7 +89,7 @@ class _Found:
         return self.action.end + self.inside.start
 
 
-class _Parser:
+class _TemplateParser:
     """Puts the pieces of a template together; each method takes what follows what it names."""
 
     def __init__(self, pieces: Iterator[Plain | Inside], vocabulary: Vocabulary) -> None:
@@ -105,7 +105,7 @@ class _Parser:
         nodes: list[Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
-                nodes.append(Text(go_string(piece.text)))
+                nodes.append(TextNode(go_string(piece.text)))
                 continue
             found = _Found(parse_action(piece), piece)
             if found.action.keyword == "define":
@@ -141,7 +141,7 @@ class _Parser:
         nodes: list[Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
-                nodes.append(Text(go_string(piece.text)))
+                nodes.append(TextNode(go_string(piece.text)))
                 continue
             found = _Found(parse_action(piece), piece)
             if found.action.keyword in _CLOSERS:
@@ -265,4 +265,4 @@ def _must_end(closer: _Found, opening: _Found) -> None:
 
 
 def _is_empty(body: Body) -> bool:
-    return all(isinstance(node, Text) and not trim_space(node.value) for node in body)
+    return all(isinstance(node, TextNode) and not trim_space(node.value) for node in body)

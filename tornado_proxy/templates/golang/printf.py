@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.templates.golang.formatting import Printer
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import Value, type_name
 
@@ -17,7 +17,7 @@ _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
 _DIGITS = re.compile("[0-9]*")
 
 
-def sprintf(format: bytes, values: Sequence[Value], budget: Budget) -> bytes:
+def sprintf(format: bytes, values: Sequence[Value], budget: RenderBudget) -> bytes:
     """The format with each verb replaced by its argument."""
     printer = Printer(budget)
     _Formatting(format.decode("utf-8", "surrogateescape"), values, printer).run()

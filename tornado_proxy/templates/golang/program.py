@@ -7,24 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
     Call,
     Chain,
-    Expression,
+    ExpressionNode,
     FieldChain,
     Node,
     Operand,
     Output,
     Pipeline,
     Range,
-    Text,
+    TextNode,
     Variable,
 )
 from tornado_proxy.templates.golang.operands import CertainFailure, Operands
-from tornado_proxy.templates.golang.parser import ROOT, Parsed, parse
+from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
 from tornado_proxy.templates.golang.running import Evaluate, Execute, Leaving, Run
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Value, is_true, type_name
 
@@ -65,7 +65,7 @@ class Statements:
 
     def _node(self, node: Node) -> Execute:
         match node:
-            case Text():
+            case TextNode():
                 return _text(node.value)
             case Output():
                 return self._output(node)
@@ -149,7 +149,7 @@ class Statements:
         evaluate = _no_value if pipeline is None else self._operands.pipeline(pipeline, node.base)
         name = node.name
         if name not in self._templates:
-            place = Expression(node.start, node.end)
+            place = ExpressionNode(node.start, node.end)
             message = f"there is no template `{name.decode('utf-8', 'replace')}`"
             return _always(self._operands.failing(message, place, node.base))
 
@@ -227,7 +227,7 @@ def _always(fail: Evaluate) -> Execute:
     return execute
 
 
-def iterated(value: Value, variables: int, budget: Budget) -> Iterable[tuple[Value, Value]]:
+def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tuple[Value, Value]]:
     """What a `range` over a value visits: index or key, and element."""
     if isinstance(value, Slice | Map):
         budget.items(len(value))
@@ -247,7 +247,7 @@ class Program:
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
-        self.parsed: Parsed = parse(text, vocabulary)
+        self.parsed: ParsedTemplate = parse(text, vocabulary)
         operands = Operands(text, vocabulary.functions)
         statements = Statements(operands, self.parsed.callable)
         self.templates: Mapping[bytes, Execute] = {
@@ -260,7 +260,7 @@ class Program:
         for failure in self.certain_failures:
             raise TemplateMistake(failure.message, failure.start, failure.end)
 
-    def execute(self, data: Value, budget: Budget) -> bytes:
+    def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""
         run = Run(self.templates, budget)
         run.invoke(self.templates[ROOT], INVALID if data is None else data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tornado_proxy.templates.data import RequestData
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import CHANGES, VALUES, Url, collected, header
 from tornado_proxy.templates.golang.values import (
@@ -33,7 +33,7 @@ class RequestFacts:
     url: Url
     fields: Sequence[tuple[str, str]]
     remote_address: bytes
-    budget: Budget
+    budget: RenderBudget
     tls: bool = False
     _request_uri: bytes | None = None
     _header: Map | None = None
@@ -89,7 +89,7 @@ def _of_url(read: Callable[[Url], Value]) -> Function:
     return function(lambda receiver: receiver.source.encoded(read))
 
 
-def _query(budget: Budget, receiver: Struct) -> Map:
+def _query(budget: RenderBudget, receiver: Struct) -> Map:
     """A copy of the query's values, for each call makes its own in Go, and a template may sort them in place."""
     values = receiver.source.query
     budget.spend(sum(map(len, values.values())) + len(values) >> 2)
@@ -188,7 +188,7 @@ REQUEST = StructType(
 )
 
 
-def request_facts(request: RequestData, budget: Budget) -> RequestFacts:
+def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
     """The facts of a request that came in, charged to a budget."""
     return RequestFacts(
         go_string(request.method),

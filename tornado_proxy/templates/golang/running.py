@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, special
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import INVALID, Value, is_true
 
@@ -32,7 +32,7 @@ class Run:
 
     __slots__ = ("budget", "depth", "frames", "helpers", "names", "out", "size", "templates", "values")
 
-    def __init__(self, templates: Mapping[bytes, Execute], budget: Budget) -> None:
+    def __init__(self, templates: Mapping[bytes, Execute], budget: RenderBudget) -> None:
         self.templates = self.helpers = templates
         self.budget = budget
         self.depth = 0

@@ -6,7 +6,7 @@ import math
 import struct
 from decimal import Decimal
 
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.literals import MAX_UINT, can_backquote, quote, quote_rune
 from tornado_proxy.templates.golang.text import is_print, rune_starts, runes
 
@@ -131,7 +131,7 @@ class Layout:
         "zero",
     )
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: RenderBudget) -> None:
         self.budget = budget
         self.buffer: list[bytes] = []
         self.size = 0

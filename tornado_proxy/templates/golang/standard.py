@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import sprint, sprintln
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.printf import sprintf
 from tornado_proxy.templates.golang.running import AND, OR
 from tornado_proxy.templates.golang.text import is_print
@@ -134,12 +134,12 @@ def ge(first: Value, other: Value) -> bool:
     return not lt(first, other)
 
 
-def deep_equal(budget: Budget, first: Value, other: Value) -> bool:
+def deep_equal(budget: RenderBudget, first: Value, other: Value) -> bool:
     """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is no empty one."""
     return _deep_equal(budget, first, other, 0)
 
 
-def _deep_equal(budget: Budget, first: Value, other: Value, depth: int) -> bool:
+def _deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int) -> bool:
     budget.spend()
     budget.nest(depth)
     if first is None or other is None:
@@ -252,19 +252,19 @@ def call(item: Value, *_arguments: Value) -> Value:
     raise ExecutionError(f"a `{type_name(item)}` is no function")
 
 
-def _print(budget: Budget, *values: Value) -> bytes:
+def _print(budget: RenderBudget, *values: Value) -> bytes:
     return sprint(values, budget)
 
 
-def _println(budget: Budget, *values: Value) -> bytes:
+def _println(budget: RenderBudget, *values: Value) -> bytes:
     return sprintln(values, budget)
 
 
-def _printf(budget: Budget, format: bytes, *values: Value) -> bytes:
+def _printf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
     return sprintf(format, values, budget)
 
 
-def _text(values: tuple[Value, ...], budget: Budget) -> bytes:
+def _text(values: tuple[Value, ...], budget: RenderBudget) -> bytes:
     """The arguments as an action would write them."""
     text = sprint([b"<no value>" if value is None else value for value in values], budget, follow=True)
     budget.spend(len(text) >> 2)  # each character may be escaped by itself

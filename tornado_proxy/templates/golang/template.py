@@ -11,14 +11,14 @@ from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.limits import Budget, Limits
+from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
 from tornado_proxy.templates.template import trimmed
 
-LIMITS = Limits()
+LIMITS = RenderLimits()
 """What one rendering of a rule's template may take."""
 
 
@@ -42,7 +42,7 @@ class GoTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """The text for one match, line ends removed and ends trimmed; raises `RenderError`."""
-        budget = Budget(LIMITS)
+        budget = RenderBudget(LIMITS)
         written = self._program.execute(root(facts_of(captures, data, budget)), budget)
         try:
             text = written.decode()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 
 from tornado_proxy.templates.golang.calling import STRING, budgeted, function
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.values import STRING_SLICE, Map, Slice, Type, string_slice
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
@@ -265,7 +265,7 @@ def _values(header: Map, name: bytes) -> Slice:
     return found
 
 
-def _encode(budget: Budget, values: Map) -> bytes:
+def _encode(budget: RenderBudget, values: Map) -> bytes:
     budget.spend(len(values) + sum(len(each) for name in values for each in (name, *values[name])) >> 2)
     pairs = ((name, value) for name in sorted(values) for value in values[name])
     return b"&".join(query_escape(name) + b"=" + query_escape(value) for name, value in pairs)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.text import go_string
 
 Value: TypeAlias = Any
@@ -217,7 +217,7 @@ def string_slice(strings: Iterable[bytes]) -> Slice:
     return Slice(strings, STRING_SLICE)
 
 
-def from_json(value: Any, budget: Budget, depth: int = 0) -> Value:
+def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
     """The Go value of a decoded JSON text: objects are map[string]any, arrays []any, ints are int, floats float64."""
     budget.nest(depth)
     match value:

@@ -12,7 +12,7 @@ from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.golang.calling import Function, function
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.request import REQUEST, RequestFacts, request_facts
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import (
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RootFacts:
     """What the outermost dot stands for."""
 
     key: bytes
@@ -73,7 +73,7 @@ class AbsentUser(Nil):
         raise MissingUserError("the template reads from the user, but nobody is signed in")
 
 
-class Groups(Map):
+class GroupMap(Map):
     """What the source's groups took, by name and by number; one that does not exist is an error, not empty."""
 
     __slots__ = ()
@@ -199,19 +199,19 @@ ROOT = StructType(
 _NOBODY = AbsentUser()
 
 
-def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: Budget) -> Facts:
+def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> RootFacts:
     """The facts that a rule's template reads; what is dear is made at first use, and charged to the budget."""
     request, groups = Once(partial(request_facts, data.request, budget)), Once(partial(_groups, captures))
-    return Facts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
+    return RootFacts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 
 
-def _groups(captures: Captures) -> Groups:
-    groups = Groups({b"%d" % number: go_string(text or "") for number, text in enumerate(captures.groups)})
+def _groups(captures: Captures) -> GroupMap:
+    groups = GroupMap({b"%d" % number: go_string(text or "") for number, text in enumerate(captures.groups)})
     for name, number in captures.names.items():
         groups[go_string(name)] = groups[b"%d" % number]
     return groups
 
 
-def root(facts: Facts) -> Struct:
+def root(facts: RootFacts) -> Struct:
     """The outermost dot."""
     return Struct(ROOT, facts)

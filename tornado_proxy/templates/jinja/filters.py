@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 
 from tornado_proxy.templates.errors import RenderError
 from tornado_proxy.templates.jinja.limits import Size, budget_of, formatted_with, joined, padded, replaced, written
-from tornado_proxy.templates.jinja.views import Nobody
+from tornado_proxy.templates.jinja.views import NobodyView
 
 Filter = Callable[..., Any]
 
@@ -173,7 +173,7 @@ _NAMES = (
 
 def _is_none(value: object) -> bool:
     """Whether a value is none; so is the user where nobody is signed in."""
-    return value is None or isinstance(value, Nobody)
+    return value is None or isinstance(value, NobodyView)
 
 
 def _paid_test(test: Test) -> Test:

@@ -32,7 +32,7 @@ KEY = " budget"
 """The name of the budget among a template's variables: no template can spell it."""
 
 
-class Budget:
+class JinjaBudget:
     """What is left for one rendering; each method raises `LimitError` when more is asked for."""
 
     __slots__ = ("_characters", "_depth", "_steps")
@@ -85,10 +85,10 @@ class Budget:
             self._depth -= 1
 
 
-def budget_of(context: Context) -> Budget:
+def budget_of(context: Context) -> JinjaBudget:
     """The budget of the rendering that a context belongs to."""
     budget = context.parent[KEY]
-    assert isinstance(budget, Budget)
+    assert isinstance(budget, JinjaBudget)
     return budget
 
 
@@ -214,7 +214,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def apply(budget: Budget, operator: str, left: Any, right: Any) -> Any:
+def apply(budget: JinjaBudget, operator: str, left: Any, right: Any) -> Any:
     """The result of an operator; raises `LimitError` before more is made than may be."""
     budget.work()
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
@@ -250,7 +250,7 @@ def _check_bits(bits: int) -> None:
         raise LimitError(f"a number has more than {MOST_BITS} bits")
 
 
-def _repeat(budget: Budget, value: str | list[Any] | tuple[Any, ...], times: int) -> None:
+def _repeat(budget: JinjaBudget, value: str | list[Any] | tuple[Any, ...], times: int) -> None:
     size = len(value) * max(times, 0)
     if isinstance(value, str):
         budget.make(size)

@@ -141,7 +141,7 @@ _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begi
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenPlaces:
     """Where the tokens of a template stand, in order."""
 
     text: str
@@ -157,7 +157,7 @@ class Tokens:
         return self.starts[min(bisect_right(self.starts, start), len(self.starts) - 1)]
 
 
-def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
+def parse(environment: Environment, text: str) -> tuple[nodes.Template, TokenPlaces]:
     """The tree of a template, and its tokens; raises `TemplateMistake` where Jinja2 cannot read it."""
     # Jinja2 makes one character of the two; both are line ends that no key keeps.
     source = text.replace("\r\n", "\n\n")
@@ -165,7 +165,7 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, Tokens]:
     for start, kind, value in tokens:
         _check_number(start, kind, value)
     seen = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
-    places = Tokens(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
+    places = TokenPlaces(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
     parser = Parser(environment, "")
     parser.stream = TokenStream(environment.lexer.wrap(iter(tokens), None, None), None, None)
     try:

@@ -14,8 +14,8 @@ from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja.environment import GLOBALS, KeyEnvironment, instrument
 from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
-from tornado_proxy.templates.jinja.limits import KEY, TEXT_METHODS, Budget, backticked
-from tornado_proxy.templates.jinja.source import Tokens, parse
+from tornado_proxy.templates.jinja.limits import KEY, TEXT_METHODS, JinjaBudget, backticked
+from tornado_proxy.templates.jinja.source import TokenPlaces, parse
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS, variables
 from tornado_proxy.templates.template import group_number, trimmed
 
@@ -47,16 +47,16 @@ _DEFAULTS = frozenset({"default", "d"})
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TemplateFacts:
     """What a template without mistakes says of itself."""
 
     group_references: tuple[Reference, ...]
     reads_user: bool
 
 
-def read(tree: nodes.Template, tokens: Tokens, names: Mapping[str, int], group_count: int) -> Facts:
+def read(tree: nodes.Template, tokens: TokenPlaces, names: Mapping[str, int], group_count: int) -> TemplateFacts:
     """The facts of a template for a source with these groups; raises `TemplateMistake` for its first mistake."""
-    reading = _Reading(tree, tokens, names)
+    reading = _TemplateReading(tree, tokens, names)
     for check in (_check_kind, _check_parts, _check_name, _check_field):
         for node, _ in reading.nodes:
             check(reading, node)
@@ -67,13 +67,13 @@ def read(tree: nodes.Template, tokens: Tokens, names: Mapping[str, int], group_c
         number = group_number(name)
         if name not in names and (number is None or number > group_count):
             raise TemplateMistake(f"the source has no group `{name}`", start, end, _near(name, names))
-    return Facts(references, reading.reads_user())
+    return TemplateFacts(references, reading.reads_user())
 
 
-class _Reading:
+class _TemplateReading:
     """A tree with the parent of each node, and the names that it gives a value itself."""
 
-    def __init__(self, tree: nodes.Template, tokens: Tokens, groups: Collection[str]) -> None:
+    def __init__(self, tree: nodes.Template, tokens: TokenPlaces, groups: Collection[str]) -> None:
         self.tokens = tokens
         self.groups = groups
         self.nodes = tuple(_walk(tree))
@@ -123,7 +123,7 @@ def _asks(node: nodes.Node, parent: nodes.Node) -> bool:
             return isinstance(parent, (nodes.Not, nodes.Test))
 
 
-def _check_kind(reading: _Reading, node: nodes.Node) -> None:
+def _check_kind(reading: _TemplateReading, node: nodes.Node) -> None:
     """Refuse statements that need other templates, or work that is not paid for."""
     message = _REFUSED.get(type(node))
     if message is None and isinstance(node, nodes.For) and node.recursive:
@@ -134,7 +134,7 @@ def _check_kind(reading: _Reading, node: nodes.Node) -> None:
         raise TemplateMistake(message, node.lineno, reading.tokens.end(node.lineno))
 
 
-def _check_parts(reading: _Reading, node: nodes.Node) -> None:
+def _check_parts(reading: _TemplateReading, node: nodes.Node) -> None:
     """Refuse filters and tests that do not exist."""
     known: Collection[str]
     match node:
@@ -151,7 +151,7 @@ def _check_parts(reading: _Reading, node: nodes.Node) -> None:
         )
 
 
-def _check_name(reading: _Reading, node: nodes.Node) -> None:
+def _check_name(reading: _TemplateReading, node: nodes.Node) -> None:
     """Refuse variables that nothing gives a value."""
     if isinstance(node, nodes.Name) and node.name not in reading.known_names:
         end = reading.tokens.end(node.lineno)
@@ -159,7 +159,7 @@ def _check_name(reading: _Reading, node: nodes.Node) -> None:
         raise TemplateMistake(f"there is no variable named `{node.name}`", node.lineno, end, cure)
 
 
-def _check_field(reading: _Reading, node: nodes.Node) -> None:
+def _check_field(reading: _TemplateReading, node: nodes.Node) -> None:
     """Refuse fields that our records do not have."""
     if not isinstance(node, nodes.Getattr):
         return
@@ -174,7 +174,7 @@ def _check_field(reading: _Reading, node: nodes.Node) -> None:
         )
 
 
-def _check_text(reading: _Reading, node: nodes.Node, parent: nodes.Node) -> None:
+def _check_text(reading: _TemplateReading, node: nodes.Node, parent: nodes.Node) -> None:
     """Refuse what a text does not have, and a method of one that is written without being called."""
     if not (isinstance(node, nodes.Getattr) and _is_text(reading, node.node)):
         return
@@ -187,14 +187,14 @@ def _check_text(reading: _Reading, node: nodes.Node, parent: nodes.Node) -> None
         raise TemplateMistake(f"a text has no `{node.attr}`", start, end, _near(node.attr, TEXT_METHODS))
 
 
-def _is_text(reading: _Reading, node: nodes.Node) -> bool:
+def _is_text(reading: _TemplateReading, node: nodes.Node) -> bool:
     """Whether a node is certainly a text: one of ours, a group, a header or a query parameter."""
     if isinstance(node, nodes.Getattr | nodes.Getitem) and _dotted(reading, node.node) in _LOOKUPS:
         return True
     return _dotted(reading, node) in _TEXTS
 
 
-def _dotted(reading: _Reading, node: nodes.Node) -> str:
+def _dotted(reading: _TemplateReading, node: nodes.Node) -> str:
     """What a chain of fields is called, `target.bucket`; empty where it does not begin with a variable of ours."""
     if isinstance(node, nodes.Getattr):
         return f"{_dotted(reading, node.node)}.{node.attr}"
@@ -227,7 +227,7 @@ class JinjaTemplate:
     """A template of Jinja2's language, in its sandbox, bounded; threads may share it."""
 
     text: str
-    _facts: Facts = field(compare=False, repr=False)
+    _facts: TemplateFacts = field(compare=False, repr=False)
     _compiled: jinja2.Template = field(compare=False, repr=False)
 
     @property
@@ -242,7 +242,7 @@ class JinjaTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """What it writes, without line ends and outer spaces; raises `RenderError`."""
-        context = self._compiled.new_context({**variables(captures, data), KEY: Budget()})
+        context = self._compiled.new_context({**variables(captures, data), KEY: JinjaBudget()})
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
             return trimmed("".join(self._compiled.root_render_func(context)))
@@ -265,7 +265,7 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int) -> J
     return JinjaTemplate(text, facts, compiled)
 
 
-def _compiled(tree: nodes.Template, tokens: Tokens) -> jinja2.Template:
+def _compiled(tree: nodes.Template, tokens: TokenPlaces) -> jinja2.Template:
     try:
         code = _ENVIRONMENT.compile(instrument(tree))
     except jinja2.TemplateSyntaxError as error:

@@ -56,7 +56,7 @@ class Lookup(View):
         return f"there is no {self.ENTRY} `{name}`"
 
 
-class Groups(Lookup):
+class GroupsView(Lookup):
     """What the source's groups took, by name and by number; 0 is the whole match."""
 
     __slots__ = ("_captures",)
@@ -190,7 +190,7 @@ class UserView(Record):
     _data: User
 
 
-class Nobody(UserView):
+class NobodyView(UserView):
     """Nobody is signed in: none and false, until something is read from it."""
 
     __slots__ = ()
@@ -204,10 +204,10 @@ class Nobody(UserView):
         return False
 
     def __eq__(self, other: object) -> bool:
-        return other is None or isinstance(other, Nobody)
+        return other is None or isinstance(other, NobodyView)
 
 
-_NOBODY = Nobody(None)
+_NOBODY = NobodyView(None)
 
 RECORDS: Mapping[str, type[Record]] = {
     view.NAME.strip("`"): view for view in (UserView, RequestView, TargetView, _Bucket, _Mount)
@@ -225,5 +225,5 @@ def variables(captures: Captures, data: TargetKeyRewriteData) -> dict[str, Any]:
         "request": RequestView(data.request),
         "target": TargetView(data.target),
         "key": data.key,
-        "groups": Groups(captures),
+        "groups": GroupsView(captures),
     }

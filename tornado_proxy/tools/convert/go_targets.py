@@ -27,7 +27,7 @@ from tornado_proxy.templates.golang.nodes import (
     Output,
     Pipeline,
     StringLiteral,
-    Text,
+    TextNode,
     Variable,
 )
 from tornado_proxy.templates.golang.parser import parse
@@ -132,7 +132,7 @@ class _Reader:
         """Walk through nodes; raises `Unproved` for those that no proof covers."""
         for node in body:
             match node:
-                case Text():
+                case TextNode():
                     pass
                 case Output():
                     self._pipeline(node.pipeline, node.base, printed=True)
@@ -222,7 +222,7 @@ def _check(body: Body, surroundings: Surroundings) -> None:
     """Raise `Unproved` unless no way through a template makes an empty segment."""
     for way in _ways(body):
         pieces = [_piece(node, surroundings) for node in way]
-        if any("//" in _text(node) for node in way if isinstance(node, Text)):
+        if any("//" in _text(node) for node in way if isinstance(node, TextNode)):
             raise Unproved("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
         meeting = where_slashes_meet(pieces)
         if meeting is not None:
@@ -232,27 +232,27 @@ def _check(body: Body, surroundings: Surroundings) -> None:
             )
 
 
-def _ways(body: Body) -> list[tuple[Text | Output, ...]]:
+def _ways(body: Body) -> list[tuple[TextNode | Output, ...]]:
     """What a template may print, one node after another, whatever its conditions say."""
-    ways: list[tuple[Text | Output, ...]] = [()]
+    ways: list[tuple[TextNode | Output, ...]] = [()]
     for node in body:
         if isinstance(node, Branch):
             branches = [*_ways(node.body), *_ways(node.otherwise)]
             ways = [(*way, *branch) for way in ways for branch in branches]
-        elif isinstance(node, Text | Output) and not (isinstance(node, Output) and node.pipeline.variables):
+        elif isinstance(node, TextNode | Output) and not (isinstance(node, Output) and node.pipeline.variables):
             ways = [(*way, node) for way in ways]
         if len(ways) > _MOST_WAYS:
             raise Unproved(f"its conditions make more than {_MOST_WAYS} different results")
     return ways
 
 
-def _text(node: Text) -> str:
+def _text(node: TextNode) -> str:
     """What a text adds to a key: line ends are taken out."""
     return _LINE_END.sub("", node.value.decode())
 
 
-def _piece(node: Text | Output, surroundings: Surroundings) -> Piece:
-    if isinstance(node, Text):
+def _piece(node: TextNode | Output, surroundings: Surroundings) -> Piece:
+    if isinstance(node, TextNode):
         return literal(_text(node))
     printed, trimmed = _printed(node.pipeline)
     path = _path_of(printed)

@@ -20,7 +20,7 @@ from tornado_proxy.templates.golang.calling import (
     wrong_type,
 )
 from tornado_proxy.templates.golang.layouts import TimeError, format_moment, parse_moment
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
 from tornado_proxy.templates.golang.moments import (
     MONTHS,
@@ -42,7 +42,7 @@ _UTC = (b"", b"UTC", b"Local")
 _STRING_LAYOUT = "2006-01-02 15:04:05.999999999 -0700 MST"
 
 
-class Duration(Int64):
+class GoDuration(Int64):
     """A time.Duration, in nanoseconds."""
 
     __slots__ = ()
@@ -115,7 +115,7 @@ TIME = StructType(
         b"Nanosecond": _reading(lambda moment: moment.nanosecond),
         b"Second": _reading(lambda moment: moment.clock[2]),
         b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
-        b"Sub": _comparing(lambda one, other: Duration(max(MIN_INT, min(one - other, MAX_INT)))),
+        b"Sub": _comparing(lambda one, other: GoDuration(max(MIN_INT, min(one - other, MAX_INT)))),
         b"UTC": _reading(lambda moment: _as_time(moment.in_utc())),
         b"Unix": _reading(lambda moment: Int64(moment.seconds)),
         b"UnixMilli": _reading(lambda moment: Int64(wrap_int(moment.nanoseconds // 10**6))),
@@ -132,12 +132,12 @@ def _json_of(moment: Moment) -> bytes:
     return go_string(format_moment(moment, "2006-01-02T15:04:05.999999999Z07:00"))
 
 
-named_integer(Duration, Type("time.Duration", "int64", stringer=lambda value: format_duration(value).encode()))
+named_integer(GoDuration, Type("time.Duration", "int64", stringer=lambda value: format_duration(value).encode()))
 named_integer(Month, Type("time.Month", "int", stringer=lambda value: MONTHS[value - 1].encode()))
 named_integer(Weekday, Type("time.Weekday", "int", stringer=lambda value: WEEKDAYS[value].encode()))
 
 
-def _formatted(budget: Budget, moment: Moment, layout: bytes) -> bytes:
+def _formatted(budget: RenderBudget, moment: Moment, layout: bytes) -> bytes:
     budget.spend(_COST + (len(layout) >> 1))
     return format_moment(moment, layout.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
@@ -154,17 +154,17 @@ def _moment_of(value: Value) -> Moment:
     raise ExecutionError("the present time cannot be read: a key must be found again")
 
 
-def _date_in_zone(budget: Budget, layout: bytes, value: Value, zone: bytes) -> bytes:
+def _date_in_zone(budget: RenderBudget, layout: bytes, value: Value, zone: bytes) -> bytes:
     if zone not in _UTC:
         raise ExecutionError(f"times are shown in UTC only, not in `{runes(zone)}`")
     return _formatted(budget, _moment_of(value).in_utc(), layout)
 
 
-def _date(budget: Budget, layout: bytes, value: Value) -> bytes:
+def _date(budget: RenderBudget, layout: bytes, value: Value) -> bytes:
     return _date_in_zone(budget, layout, value, b"UTC")
 
 
-def _must_to_date(budget: Budget, layout: bytes, text: bytes) -> Struct:
+def _must_to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
     budget.spend(_COST + (len(layout) + len(text) >> 1))
     try:
         return _as_time(parse_moment(runes(layout), runes(text)))
@@ -172,7 +172,7 @@ def _must_to_date(budget: Budget, layout: bytes, text: bytes) -> Struct:
         raise ExecutionError(str(error)) from None
 
 
-def _to_date(budget: Budget, layout: bytes, text: bytes) -> Struct:
+def _to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
     try:
         return _must_to_date(budget, layout, text)
     except ExecutionError:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, BOOL, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import (
     NumberError,
     float_to_int,
@@ -77,7 +77,7 @@ def _atoi(text: bytes) -> int:
         return error.clamped
 
 
-def _to_decimal(budget: Budget, value: Value) -> Int64:
+def _to_decimal(budget: RenderBudget, value: Value) -> Int64:
     """The number that a value's text is in octal."""
     return Int64(_read_int(runes(shown(value, budget)), 8))
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.sprig.defaults import is_empty
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
@@ -21,7 +21,7 @@ from tornado_proxy.templates.golang.values import (
 )
 
 
-def _dict(budget: Budget, *values: Value) -> Map:
+def _dict(budget: RenderBudget, *values: Value) -> Map:
     budget.items(len(values))
     keys = [shown(value, budget) for value in values[::2]]
     items = [*values[1::2], b""]
@@ -34,7 +34,7 @@ def _writable(map_: Map) -> Map:
     return map_
 
 
-def _set(budget: Budget, map_: Map, key: bytes, value: Value) -> Map:
+def _set(budget: RenderBudget, map_: Map, key: bytes, value: Value) -> Map:
     budget.items(len(map_))
     _writable(map_)[key] = value
     return map_
@@ -49,13 +49,13 @@ def _pluck(key: bytes, *maps: Map) -> Slice:
     return Slice(map_[key] for map_ in maps if key in map_)
 
 
-def _keys(budget: Budget, *maps: Map) -> Slice:
+def _keys(budget: RenderBudget, *maps: Map) -> Slice:
     # Go's order is that of chance; here it is that of the keys.
     budget.items(sum(map(len, maps)))
     return string_slice(key for map_ in maps for key in sorted(map_))
 
 
-def _values(budget: Budget, map_: Map) -> Slice:
+def _values(budget: RenderBudget, map_: Map) -> Slice:
     budget.items(len(map_))
     return Slice(map_[key] for key in sorted(map_))
 
@@ -64,7 +64,7 @@ def _pick(map_: Map, *keys: bytes) -> Map:
     return Map({key: map_[key] for key in keys if key in map_})
 
 
-def _omit(budget: Budget, map_: Map, *keys: bytes) -> Map:
+def _omit(budget: RenderBudget, map_: Map, *keys: bytes) -> Map:
     budget.items(len(map_))
     return Map({key: value for key, value in map_.items() if key not in keys})
 
@@ -85,13 +85,13 @@ def _dig(*values: Value) -> Value:
     return found
 
 
-def _deep_copy(budget: Budget, value: Value) -> Value:
+def _deep_copy(budget: RenderBudget, value: Value) -> Value:
     if value is None or (isinstance(value, Struct) and value.type.opaque and value.type.kind == "ptr"):
         raise ExecutionError(f"a `{type_name(value)}` cannot be copied")
     return _copy(budget, value, 0)
 
 
-def _copy(budget: Budget, value: Value, depth: int) -> Value:
+def _copy(budget: RenderBudget, value: Value, depth: int) -> Value:
     budget.spend(3 if isinstance(value, Slice | Map) else 1)
     budget.nest(depth)
     if isinstance(value, Slice):
@@ -105,7 +105,7 @@ def _copy(budget: Budget, value: Value, depth: int) -> Value:
 
 
 def _merged(*, overwrite: bool) -> Callable[..., Map]:
-    def merge(budget: Budget, target: Map, *sources: Map) -> Map:
+    def merge(budget: RenderBudget, target: Map, *sources: Map) -> Map:
         merged = Map() if target.nil and any(not source.nil for source in sources) else target
         for source in sources:
             _merge(budget, merged, source, 0, overwrite=overwrite)
@@ -114,7 +114,7 @@ def _merged(*, overwrite: bool) -> Callable[..., Map]:
     return merge
 
 
-def _merge(budget: Budget, target: Map, source: Map, depth: int, *, overwrite: bool) -> None:
+def _merge(budget: RenderBudget, target: Map, source: Map, depth: int, *, overwrite: bool) -> None:
     """Package mergo's deepMerge of maps: empty entries are filled, or all overwritten; maps within are merged alike."""
     budget.spend()
     budget.nest(depth)

@@ -15,7 +15,7 @@ from typing import NoReturn
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.scalars import format_float
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import Map, Slice, Struct, Value, from_json, is_nil, type_name
@@ -91,7 +91,7 @@ _INDENT = b"  "
 class _Writer:
     """A JSON text in the making, on one line or indented."""
 
-    def __init__(self, budget: Budget, *, html: bool, pretty: bool) -> None:
+    def __init__(self, budget: RenderBudget, *, html: bool, pretty: bool) -> None:
         self._budget = budget
         self._special = _SPECIAL_IN_HTML if html else _SPECIAL
         self._pretty = pretty
@@ -172,14 +172,14 @@ def _number(value: float) -> bytes:
     return re.sub("e-0", "e-", text).encode()
 
 
-def must_write(budget: Budget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
+def must_write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
     """The JSON text of a value; raises `ExecutionError` where there is none."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
     return b"".join(writer.pieces)
 
 
-def _write(budget: Budget, value: Value, *, pretty: bool = False) -> bytes:
+def _write(budget: RenderBudget, value: Value, *, pretty: bool = False) -> bytes:
     try:
         return must_write(budget, value, pretty=pretty)
     except ExecutionError:
@@ -190,7 +190,7 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _decoded(budget: Budget, text: bytes, number: Callable[[str], float]) -> Value:
+def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) -> Value:
     """A JSON text's value; to Go each number is a float64."""
     budget.spend(len(text) >> 4)
     try:
@@ -214,11 +214,11 @@ def _number_or_zero(text: str) -> float:
     return 0.0 if math.isinf(number) else number
 
 
-def _must_read(budget: Budget, text: bytes) -> Value:
+def _must_read(budget: RenderBudget, text: bytes) -> Value:
     return _decoded(budget, text, _number_in_range)
 
 
-def _read(budget: Budget, text: bytes) -> Value:
+def _read(budget: RenderBudget, text: bytes) -> Value:
     try:
         return _decoded(budget, text, _number_or_zero)
     except ExecutionError:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.sprig.defaults import is_empty, to_int
 from tornado_proxy.templates.golang.sprig.strings import strings_of
 from tornado_proxy.templates.golang.standard import deep_equal
@@ -21,29 +21,29 @@ def elements(value: Value, purpose: str) -> Slice:
     raise ExecutionError(f"a `{type_name(value)}` cannot be {purpose}")
 
 
-def contains(budget: Budget, haystack: Sequence[Value], needle: Value) -> bool:
+def contains(budget: RenderBudget, haystack: Sequence[Value], needle: Value) -> bool:
     """Whether an element equals the needle, however deep."""
     return any(deep_equal(budget, needle, element) for element in haystack)
 
 
-def _list(budget: Budget, *values: Value) -> Slice:
+def _list(budget: RenderBudget, *values: Value) -> Slice:
     budget.items(len(values))
     return Slice(values)
 
 
-def _push(budget: Budget, value: Value, element: Value) -> Slice:
+def _push(budget: RenderBudget, value: Value, element: Value) -> Slice:
     items = elements(value, "appended to")
     budget.items(len(items) + 1)
     return Slice([*items, element])
 
 
-def _prepend(budget: Budget, value: Value, element: Value) -> Slice:
+def _prepend(budget: RenderBudget, value: Value, element: Value) -> Slice:
     items = elements(value, "prepended to")
     budget.items(len(items) + 1)
     return Slice([element, *items])
 
 
-def _concat(budget: Budget, *values: Value) -> Slice:
+def _concat(budget: RenderBudget, *values: Value) -> Slice:
     result = Slice((), nil=True)
     for value in values:
         items = elements(value, "concatenated")
@@ -61,31 +61,31 @@ def _last(value: Value) -> Value:
     return next(reversed(elements(value, "cut")), None)
 
 
-def _rest(budget: Budget, value: Value) -> Slice:
+def _rest(budget: RenderBudget, value: Value) -> Slice:
     items = elements(value, "cut")
     budget.items(len(items))
     return Slice(items[1:], nil=not items)
 
 
-def _initial(budget: Budget, value: Value) -> Slice:
+def _initial(budget: RenderBudget, value: Value) -> Slice:
     items = elements(value, "cut")
     budget.items(len(items))
     return Slice(items[:-1], nil=not items)
 
 
-def _reverse(budget: Budget, value: Value) -> Slice:
+def _reverse(budget: RenderBudget, value: Value) -> Slice:
     items = elements(value, "reversed")
     budget.items(len(items))
     return Slice(items[::-1])
 
 
-def _compact(budget: Budget, value: Value) -> Slice:
+def _compact(budget: RenderBudget, value: Value) -> Slice:
     items = elements(value, "compacted")
     budget.items(len(items))
     return Slice(element for element in items if not is_empty(element))
 
 
-def _uniq(budget: Budget, value: Value) -> Slice:
+def _uniq(budget: RenderBudget, value: Value) -> Slice:
     unique = Slice()
     for element in elements(value, "made unique"):
         if not contains(budget, unique, element):
@@ -93,17 +93,17 @@ def _uniq(budget: Budget, value: Value) -> Slice:
     return unique
 
 
-def _without(budget: Budget, value: Value, *omitted: Value) -> Slice:
+def _without(budget: RenderBudget, value: Value, *omitted: Value) -> Slice:
     items = elements(value, "reduced")
     budget.items(len(items))
     return Slice(element for element in items if not contains(budget, omitted, element))
 
 
-def _has(budget: Budget, needle: Value, value: Value) -> bool:
+def _has(budget: RenderBudget, needle: Value, value: Value) -> bool:
     return value is not None and contains(budget, elements(value, "searched"), needle)
 
 
-def _slice(budget: Budget, value: Value, *indexes: Value) -> Value:
+def _slice(budget: RenderBudget, value: Value, *indexes: Value) -> Value:
     items = elements(value, "sliced")
     budget.items(len(items))
     if not items:
@@ -115,7 +115,7 @@ def _slice(budget: Budget, value: Value, *indexes: Value) -> Value:
     return Slice(items[start:end], items.type)
 
 
-def _chunk(budget: Budget, size: int, value: Value) -> Slice:
+def _chunk(budget: RenderBudget, size: int, value: Value) -> Slice:
     items = elements(value, "cut into chunks")
     if size <= 0:
         raise ExecutionError(f"a list cannot be cut into chunks of {size}")
@@ -124,7 +124,7 @@ def _chunk(budget: Budget, size: int, value: Value) -> Slice:
     return Slice((Slice(items[start : start + size]) for start in range(0, len(items), size)), SLICE_SLICE)
 
 
-def _sort_alpha(budget: Budget, value: Value) -> Slice:
+def _sort_alpha(budget: RenderBudget, value: Value) -> Slice:
     if not isinstance(value, Slice):
         return string_slice([shown(value, budget)])
     if value.type is STRING_SLICE:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, FLOAT, INT, Function, budgeted, function
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import wrap_int
 from tornado_proxy.templates.golang.sprig.defaults import to_float, to_int
 from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
@@ -52,7 +52,7 @@ def _fraction(value: Value) -> Fraction:
 def _decimal(operation: Callable[[Fraction, Fraction], Fraction]) -> Callable[..., float]:
     """The operation over all arguments in exact decimals, the last result as a float."""
 
-    def calculate(budget: Budget, first: Value, *others: Value) -> float:
+    def calculate(budget: RenderBudget, first: Value, *others: Value) -> float:
         budget.spend(_COST)
         result = _fraction(first)
         for other in others:
@@ -140,18 +140,18 @@ def _power_of_ten(places: int) -> float:
         return math.inf
 
 
-def _until_step(budget: Budget, start: int, stop: int, step: int) -> Slice:
+def _until_step(budget: RenderBudget, start: int, stop: int, step: int) -> Slice:
     if step == 0 or (step > 0) != (start <= stop):
         return Slice((), INT_SLICE)
     budget.items(-((start - stop) // step))
     return Slice(range(start, stop, step), INT_SLICE)
 
 
-def _until(budget: Budget, count: int) -> Slice:
+def _until(budget: RenderBudget, count: int) -> Slice:
     return _until_step(budget, 0, count, -1 if count < 0 else 1)
 
 
-def _seq(budget: Budget, *numbers: int) -> bytes:
+def _seq(budget: RenderBudget, *numbers: int) -> bytes:
     """As the command of that name: to a last number, from a first, in steps that stand between the two."""
     if not 1 <= len(numbers) <= 3:
         return b""

@@ -14,7 +14,7 @@ from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.printer import print_program
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import STRING_SLICE, Slice
@@ -33,7 +33,7 @@ _KEPT = 128 << 20
 """Bytes for all the expressions that are kept compiled: sixty usual ones, or seven large ones."""
 
 
-class Expression:
+class CompiledRegex:
     """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take.
 
     Raises ValueError for a text that Go refuses, `LimitError` for one that takes more than so many bytes.
@@ -68,11 +68,11 @@ def _compile(program: bytes, memory: int) -> tuple[Any, int]:
     raise LimitError(f"an expression of the template takes more than {memory >> 20} MiB")
 
 
-def keeping(compile_regex: Callable[[str, int], Expression]) -> Callable[[str, int], Expression]:
+def keeping(compile_regex: Callable[[str, int], CompiledRegex]) -> Callable[[str, int], CompiledRegex]:
     """The same, but what was compiled lately is kept: in templates, expressions are nearly always constants."""
-    kept: dict[tuple[str, int], Expression] = {}
+    kept: dict[tuple[str, int], CompiledRegex] = {}
 
-    def compile_or_find(text: str, memory: int) -> Expression:
+    def compile_or_find(text: str, memory: int) -> CompiledRegex:
         found = kept.pop((text, memory), None)
         kept[text, memory] = expression = found or compile_regex(text, memory)
         while found is None and sum(each.memory for each in list(kept.values())) > _KEPT:
@@ -83,12 +83,12 @@ def keeping(compile_regex: Callable[[str, int], Expression]) -> Callable[[str, i
 
 
 @keeping
-def compile_regex(text: str, memory: int) -> Expression:
+def compile_regex(text: str, memory: int) -> CompiledRegex:
     """The expression of a text in Go's syntax, of at most so many bytes; raises ValueError where Go refuses it."""
-    return Expression(text, memory)
+    return CompiledRegex(text, memory)
 
 
-def matches(expression: Expression, text: bytes, budget: Budget, most: int = -1) -> Iterator[Sequence[Span]]:
+def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: int = -1) -> Iterator[Sequence[Span]]:
     """Successive matches (regexp's allMatches): none is empty right after another; `most` below 0 asks for all."""
     text, offsets = _readable(text)
     if offsets is not None:
@@ -135,7 +135,7 @@ def _rune_length(text: bytes, position: int) -> int:
     return end - position
 
 
-def captures(expression: Expression, text: bytes, spans: Sequence[Span]) -> Captures:
+def captures(expression: CompiledRegex, text: bytes, spans: Sequence[Span]) -> Captures:
     """The groups of a match as an expansion wants them; of namesakes, the first that took part."""
     groups = tuple(None if start < 0 else text[start:end].decode("utf-8", "surrogateescape") for start, end in spans)
     names: dict[str, int] = {}
@@ -163,7 +163,7 @@ def _expansion(replacement: bytes) -> PlainTemplate:
 class _Constant(bytes):
     """An expression that stands in the template, compiled with it."""
 
-    expression: Expression
+    expression: CompiledRegex
 
 
 def _constant(literal: Literal, *, or_text: bool = False) -> bytes:
@@ -179,7 +179,7 @@ def _constant(literal: Literal, *, or_text: bool = False) -> bytes:
     return pattern
 
 
-def _read(pattern: bytes, memory: int) -> Expression:
+def _read(pattern: bytes, memory: int) -> CompiledRegex:
     if len(pattern) > LONGEST:
         raise LimitError(f"the template makes an expression of more than {LONGEST} bytes")
     try:
@@ -188,7 +188,7 @@ def _read(pattern: bytes, memory: int) -> Expression:
         raise ExecutionError(f"`{runes(pattern)}` is not a regular expression: {error}") from None
 
 
-def _compiled(budget: Budget, pattern: bytes) -> Expression:
+def _compiled(budget: RenderBudget, pattern: bytes) -> CompiledRegex:
     if isinstance(pattern, _Constant):
         expression = pattern.expression
     else:
@@ -198,12 +198,12 @@ def _compiled(budget: Budget, pattern: bytes) -> Expression:
     return expression
 
 
-def _must_match(budget: Budget, pattern: bytes, text: bytes) -> bool:
+def _must_match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
     """Whether the expression is found."""
     return next(matches(_compiled(budget, pattern), text, budget), None) is not None
 
 
-def _match(budget: Budget, pattern: bytes, text: bytes) -> bool:
+def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
     """The same, but what is no expression is not found."""
     try:
         return _must_match(budget, pattern, text)
@@ -211,19 +211,19 @@ def _match(budget: Budget, pattern: bytes, text: bytes) -> bool:
         return False
 
 
-def _find(budget: Budget, pattern: bytes, text: bytes) -> bytes:
+def _find(budget: RenderBudget, pattern: bytes, text: bytes) -> bytes:
     """The first match, empty where there is none."""
     spans = next(matches(_compiled(budget, pattern), text, budget), None)
     return b"" if spans is None else text[slice(*spans[0])]
 
 
-def _find_all(budget: Budget, pattern: bytes, text: bytes, most: int) -> Slice:
+def _find_all(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
     """So many matches at most, all of them where that is negative."""
     found = [text[slice(*spans[0])] for spans in matches(_compiled(budget, pattern), text, budget, most)]
     return Slice(found, STRING_SLICE, nil=not found)
 
 
-def _replace(budget: Budget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
+def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
     """Each match replaced, `$1` and `${name}` standing for its groups."""
     expression, expansion = _compiled(budget, pattern), _expansion(replacement)
 
@@ -235,12 +235,12 @@ def _replace(budget: Budget, pattern: bytes, text: bytes, replacement: bytes) ->
     return _replaced(budget, expression, text, expand)
 
 
-def _replace_literally(budget: Budget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
+def _replace_literally(budget: RenderBudget, pattern: bytes, text: bytes, replacement: bytes) -> bytes:
     """Each match replaced by the text as it stands."""
     return _replaced(budget, _compiled(budget, pattern), text, lambda _spans: replacement)
 
 
-def _split(budget: Budget, pattern: bytes, text: bytes, most: int) -> Slice:
+def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
     """The parts between matches, at most so many (Regexp.Split)."""
     expression = _compiled(budget, pattern)
     if most == 0:
@@ -262,7 +262,7 @@ def _split(budget: Budget, pattern: bytes, text: bytes, most: int) -> Slice:
 
 
 def _replaced(
-    budget: Budget, expression: Expression, text: bytes, replacement: Callable[[Sequence[Span]], bytes]
+    budget: RenderBudget, expression: CompiledRegex, text: bytes, replacement: Callable[[Sequence[Span]], bytes]
 ) -> bytes:
     pieces, last, size = [], 0, len(text)
     for spans in matches(expression, text, budget):

@@ -18,7 +18,7 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import MAX_UINT
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import runes
@@ -108,7 +108,7 @@ def _no_literal(literal: Literal) -> Value:
     raise wrong_literal(literal, VERSION.name)
 
 
-def _charged(budget: Budget, text: bytes) -> Version:
+def _charged(budget: RenderBudget, text: bytes) -> Version:
     budget.spend(_VERSION_COST + (len(text) >> 2))
     return parse_version(text)
 
@@ -127,8 +127,8 @@ def _increased_patch(version: Version) -> Struct:
     return _released(version, version.major, version.minor, version.patch + (not version.pre))
 
 
-def _set_suffix(field: str, mark: bytes) -> Callable[[Budget, Struct, bytes], Struct]:
-    def change(budget: Budget, receiver: Struct, suffix: bytes) -> Struct:
+def _set_suffix(field: str, mark: bytes) -> Callable[[RenderBudget, Struct, bytes], Struct]:
+    def change(budget: RenderBudget, receiver: Struct, suffix: bytes) -> Struct:
         if suffix and getattr(_charged(budget, b"0.0.0" + mark + suffix), field) != suffix:
             raise ExecutionError(f"`{runes(suffix)}` cannot follow a version")
         return _written_anew(receiver.source, replace(receiver.source, **{field: suffix}))
@@ -316,7 +316,7 @@ def _without_ranges(text: bytes) -> bytes:
     return rewritten
 
 
-def _semver_compare(budget: Budget, constraint: bytes, version: bytes) -> bool:
+def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> bool:
     budget.spend(_CONSTRAINT_COST + len(constraint))
     alternatives = []
     for alternative in _without_ranges(constraint).split(b"||"):

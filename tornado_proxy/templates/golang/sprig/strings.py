@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import Budget, ExecutionError
+from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import quote
 from tornado_proxy.templates.golang.text import rune_starts, runes, to_lower, to_upper, trim_space
 from tornado_proxy.templates.golang.values import STRING_MAP, Map, Slice, Value, string_slice
 
 
-def strings_of(budget: Budget, value: Value) -> list[bytes]:
+def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
     """The elements of a list as strings, nil ones left out; anything else is a list of itself."""
     if isinstance(value, Slice):
         budget.spend(len(value))
@@ -21,7 +21,7 @@ def strings_of(budget: Budget, value: Value) -> list[bytes]:
     return [] if value is None else [shown(value, budget)]
 
 
-def split(budget: Budget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
+def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
     """strings.SplitN: at most so many parts, all of them if it is negative; an empty separator parts the runes."""
     if most == 0:
         return []
@@ -37,7 +37,7 @@ def split(budget: Budget, text: bytes, separator: bytes, most: int = -1) -> list
     return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-def replace(budget: Budget, old: bytes, new: bytes, text: bytes) -> bytes:
+def replace(budget: RenderBudget, old: bytes, new: bytes, text: bytes) -> bytes:
     """strings.ReplaceAll: an empty `old` stands before each rune and at the end."""
     if old:
         budget.text(len(text) + text.count(old) * max(len(new) - len(old), 0))
@@ -47,7 +47,7 @@ def replace(budget: Budget, old: bytes, new: bytes, text: bytes) -> bytes:
     return b"".join(new + part for part in parts) + new
 
 
-def _join(budget: Budget, separator: bytes, value: Value) -> bytes:
+def _join(budget: RenderBudget, separator: bytes, value: Value) -> bytes:
     parts = strings_of(budget, value)
     budget.text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
     return separator.join(parts)
@@ -73,14 +73,14 @@ def _trunc(count: int, text: bytes) -> bytes:
     return text[:count]
 
 
-def _repeat(budget: Budget, count: int, text: bytes) -> bytes:
+def _repeat(budget: RenderBudget, count: int, text: bytes) -> bytes:
     if count < 0:
         raise ExecutionError("a text is repeated no negative number of times")
     budget.text(count * len(text))
     return text * count
 
 
-def _indent(budget: Budget, spaces: int, text: bytes) -> bytes:
+def _indent(budget: RenderBudget, spaces: int, text: bytes) -> bytes:
     if spaces < 0:
         raise ExecutionError("a text is indented by no negative number of spaces")
     budget.text(len(text) + spaces * (text.count(b"\n") + 1))
@@ -88,17 +88,17 @@ def _indent(budget: Budget, spaces: int, text: bytes) -> bytes:
     return pad + text.replace(b"\n", b"\n" + pad)
 
 
-def _quote(budget: Budget, *values: Value) -> bytes:
+def _quote(budget: RenderBudget, *values: Value) -> bytes:
     texts = [shown(value, budget) for value in values if value is not None]
     budget.spend(sum(map(len, texts)) >> 3)
     return b" ".join(map(quote, texts))
 
 
-def _squote(budget: Budget, *values: Value) -> bytes:
+def _squote(budget: RenderBudget, *values: Value) -> bytes:
     return b" ".join(b"'%b'" % shown(value, budget) for value in values if value is not None)
 
 
-def _cat(budget: Budget, *values: Value) -> bytes:
+def _cat(budget: RenderBudget, *values: Value) -> bytes:
     return b" ".join(shown(value, budget) for value in values if value is not None)
 
 
@@ -139,7 +139,7 @@ def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
     return text if right < 4 or (left > 0 and right < 7) else _abbreviate(left, right, text)
 
 
-def _wrap(budget: Budget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
+def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
     """goutils.WrapCustom: lines of so many bytes, broken at spaces; words that are longer may be cut."""
     width, line, pieces, offset = max(width, 1), line or b"\n", [], 0
     budget.text(len(text) * (1 + len(line)) if cut_words else len(text) + text.count(b" ") * len(line))

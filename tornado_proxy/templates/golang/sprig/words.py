@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
-from tornado_proxy.templates.golang.limits import Budget
+from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.text import (
     is_digit,
     is_letter,
@@ -189,7 +189,7 @@ def _run_on(words: list[tuple[str, str]], position: int) -> tuple[int, str]:
 def _by_rune(convert: Callable[[bytes], bytes]) -> Function:
     """A function of a string that looks at each rune by itself, which is charged by the rune."""
 
-    def call(budget: Budget, text: bytes) -> bytes:
+    def call(budget: RenderBudget, text: bytes) -> bytes:
         budget.spend(len(text) >> 1)
         return convert(text)
 
