@@ -26,13 +26,16 @@ REQUEST = RequestData(
 LARGE = TargetKeyRewriteData("/" + "é" * 511, User("ann"), REQUEST)
 
 
-def _process_seconds(text, names=()):
-    """The processor time of one rendering over a large request."""
-    template = compile_template(text, dict.fromkeys(names, 1), len(names))
-    begun = time.process_time()
-    with suppress(RenderError):
-        template.render(Captures(("/", "x")[: 1 + len(names)]), LARGE)
-    return time.process_time() - begun
+def _process_seconds(text):
+    """The processor time of one rendering over a large request; of the best of three where others disturb it."""
+    template = compile_template(text, {}, 0)
+    times = []
+    while len(times) < 3 and min(times, default=BOUND) >= BOUND:
+        begun = time.process_time()
+        with suppress(RenderError):
+            template.render(Captures(("/",)), LARGE)
+        times.append(time.process_time() - begun)
+    return min(times)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def _of_url(read: Callable[[Url], Value]) -> Function:
 def _query(budget: RenderBudget, receiver: Struct) -> Map:
     """A copy of the query's values, for each call makes its own in Go, and a template may sort them in place."""
     values = receiver.source.query
-    budget.spend(sum(map(len, values.values())) + len(values) >> 2)
+    budget.spend(sum(map(len, values.values())) + len(values) >> 1)
     return Map({name: string_slice(each) for name, each in values.items()}, VALUES)
 
 
