@@ -56,7 +56,7 @@ def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
     source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))
     span = Span(source, len(readable), len(readable) + 1)
     where = f"byte 0x{data[offset]:02x} at offset {offset}, on line {span.first.line}"
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 0 in data[:2]:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or data[:2].count(0) == 1:
         return Diagnostic("not-utf-8", f"invalid UTF-8: {where}", span, "the file seems to be UTF-16; save it as UTF-8")
     if data[offset] == 0:
         return Diagnostic("not-utf-8", f"the file is not text: {where}", span, "remove the file, or restore its text")
