@@ -49,3 +49,36 @@ def test_an_address_is_no_redirect():
     (found,) = findings(NAME, 'rewrite `^/a$` -> "https://example.com/a"')
     assert found.message == "a result is a key, not an address: this asks the bucket for `/https://example.com/a…`"
     assert found.fixes == ()
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "after"),
+    [
+        ('rewrite `^/a/(?P<rest>[^/]+)$` -> "$rest"', '"/$rest"'),
+        ('rewrite `^/([a-z]+)\\.html$` -> "${1}.htm"', '"/${1}.htm"'),
+        ('rewrite `^/((?:b|c)+)/.*$` -> "$1"', '"/$1"'),
+    ],
+)
+def test_a_group_that_never_begins_with_a_slash_is_found(rewrite, after):
+    """Every match of the group has text, and none begins with a slash."""
+    (found,) = findings(NAME, rewrite)
+    assert found.message == "the result has no leading slash, and gets one"
+    assert fixed(NAME, rewrite).endswith(f"-> {after}")
+
+
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        'rewrite `^(/a)$` -> "$1"',
+        'rewrite `^/a(.*)$` -> "$1"',
+        'rewrite `^/a([b-z]*)(/.*)$` -> "$1$2"',
+        'rewrite `^/a(b)?(/.*)$` -> "$1$2"',
+        'rewrite `^/(?:(a)|b)(/.*)$` -> "$1$2"',
+        'rewrite `^(?P<n>/a)|(?P<n>b)$` -> "$n"',
+        'rewrite `^/a(\\b.)` -> "$1"',
+        'rewrite `^/(?P<rest>[^/]+)$` -> "$0"',
+    ],
+)
+def test_a_group_that_may_begin_with_a_slash_is_not(rewrite):
+    """Nor one that may have no text, or no part in a match: what follows it may begin with a slash."""
+    assert findings(NAME, rewrite) == []
