@@ -320,6 +320,10 @@ class S3Pool:
     queue: Annotated[int, Bounds(0, 1_000_000)] = option(
         "How many calls of a target wait for one of its threads; further requests are answered with 503.", default=1000
     )
+    upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
+        "The memory that the uploads of all targets share in a process; an upload waits while it is taken.",
+        default=128 * MIB,
+    )
     reads: Literal["loop", "executor"] = option(
         "Whether objects are read on the event loop, or by boto3 in the threads.", default="loop"
     )

@@ -26,6 +26,7 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.events import Event, Retired
@@ -53,6 +54,7 @@ class GenerationBuilder:
     """Builds the parts of generations from what all generations of a process share."""
 
     s3: S3Pool
+    upload_memory: UploadMemory
     verifier: Verifier
     pages: Pages
     emit: Callable[[Event], None]
@@ -61,7 +63,7 @@ class GenerationBuilder:
     @classmethod
     def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
-        return cls(settings.s3, Verifier(), Pages(), emit)
+        return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
 
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
@@ -105,7 +107,7 @@ class GenerationBuilder:
         return stores
 
     def _store(self, target: Target) -> Shared[Store]:
-        return Shared(MeasuredStore(S3Store(target.bucket, self.s3), target.name, self.emit))
+        return Shared(MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit))
 
 
 class GenerationHolder:

@@ -9,18 +9,25 @@ from scripted_s3 import an_error, reply, scripted_s3
 from stores import store_at
 
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.parts import Part
+from tornado_proxy.storage.s3.parts import Part, PartBody, UploadMemory
 from tornado_proxy.storage.s3.upload import Upload
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
 SENT = reply(200, ETag='"p"')
 GONE = reply(204)
+MIB = 1024**2
 TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
 def begin(store) -> object:
     return Upload.begin(store._client, store._writer._executor, TARGET, {"ContentType": "text/x"})
+
+
+async def filled(data: bytes, memory: UploadMemory | None = None) -> PartBody:
+    body = PartBody(memory or UploadMemory(MIB))
+    await body.append(memoryview(data), len(data))
+    return body
 
 
 def lines(s3) -> list[str]:
@@ -32,8 +39,8 @@ async def test_an_upload_is_begun_sent_and_completed():
     with scripted_s3(BEGUN, SENT, SENT, COMPLETED) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
-            await upload.send(Part(1, bytearray(b"a"), is_last=False))
-            await upload.send(Part(2, bytearray(b"b"), is_last=True))
+            await upload.send(Part(1, await filled(b"a"), is_last=False))
+            await upload.send(Part(2, await filled(b"b"), is_last=True))
             answer = await upload.complete({"IfNoneMatch": "*"})
     assert answer["ETag"] == '"e"'
     assert (lines(s3)[0], lines(s3)[3]) == ("POST /bucket/a?uploads", "POST /bucket/a?uploadId=u")
@@ -43,13 +50,30 @@ async def test_an_upload_is_begun_sent_and_completed():
 
 async def test_what_was_sent_is_let_go_of():
     """A part's memory is given back as soon as S3 has it."""
-    part = Part(1, bytearray(b"a" * 1000), is_last=True)
+    memory = UploadMemory(MIB)
     with scripted_s3(BEGUN, SENT, COMPLETED) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
-            await upload.send(part)
+            await upload.send(Part(1, await filled(bytes(100_000), memory), is_last=True))
+            held = memory.free
             await upload.complete({})
-    assert len(part.body) == 0
+    assert (held, memory.free) == (MIB - 100_000, MIB)
+
+
+async def test_what_is_aborted_is_let_go_of():
+    """Parts that are on their way, or wait, give their memory back when the upload is aborted."""
+    memory, gate = UploadMemory(MIB), threading.Event()
+    with scripted_s3(BEGUN, type(SENT)(SENT.data, gate=gate), SENT, GONE) as s3:
+        async with store_at(s3.url, read_timeout=20, threads=1) as store:
+            upload = await begin(store)
+            for number in (1, 2):
+                await upload.send(Part(number, await filled(bytes(100_000), memory), is_last=False))
+            await s3.is_asked(2)
+            aborting = asyncio.ensure_future(upload.abort())
+            await asyncio.sleep(0)
+            assert memory.free == MIB
+            gate.set()
+            await aborting
 
 
 async def test_a_part_that_fails_is_told_at_the_end():
@@ -57,7 +81,7 @@ async def test_a_part_that_fails_is_told_at_the_end():
     with scripted_s3(BEGUN, an_error(500, "InternalError")) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
-            await upload.send(Part(1, bytearray(b"a"), is_last=True))
+            await upload.send(Part(1, await filled(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="uploading a part of `a`: 500 InternalError"):
                 await upload.complete({})
 
@@ -68,7 +92,7 @@ async def test_an_upload_is_aborted_after_its_parts_have_arrived():
     with scripted_s3(BEGUN, type(SENT)(SENT.data, gate=gate), GONE) as s3:
         async with store_at(s3.url, read_timeout=20) as store:
             upload = await begin(store)
-            await upload.send(Part(1, bytearray(b"a"), is_last=True))
+            await upload.send(Part(1, await filled(b"a"), is_last=True))
             await s3.is_asked(2)
             aborting = asyncio.ensure_future(upload.abort())
             await asyncio.sleep(0)
@@ -148,6 +172,6 @@ async def test_a_part_without_an_etag_is_an_error():
     with scripted_s3(BEGUN, reply(200)) as s3:
         async with store_at(s3.url) as store:
             upload = await begin(store)
-            await upload.send(Part(1, bytearray(b"a"), is_last=True))
+            await upload.send(Part(1, await filled(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="takes part 1 without an ETag"):
                 await upload.complete({})

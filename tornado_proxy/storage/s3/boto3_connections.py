@@ -20,6 +20,7 @@ from botocore.awsrequest import (
     AWSHTTPSConnectionPool,
 )
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
+from botocore.handlers import add_expect_header
 
 from tornado_proxy.storage.s3.executor import Call, current_call
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
 # The bytes that S3 takes within the time-out of silence, one after the other.
-_PIECE = 16 * 1024
+_PIECE = 64 * 1024
 
 # The bytes that the kernel keeps before it has sent them (tcp(7)): with the megabytes that it keeps otherwise, a slow
 # line looks silent long after the last byte was handed over.
@@ -43,6 +44,8 @@ def install(client: S3Client) -> None:
     """Have a client use these connections, and try again only what is safe to be done twice."""
     session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
     session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - also what its proxies use
+    # Parts are read like files; after `Expect: 100-continue` an S3 that does not know it costs a second for each.
+    client.meta.events.unregister("before-call.s3", add_expect_header)
     client.meta.events.register_first("needs-retry.s3", _refuse_retry)  # type: ignore[arg-type]
 
 
@@ -69,12 +72,14 @@ class _Interruptible:
         # A call that was given up while there was no socket yet is not cut off by anything else.
         self._begin()
 
-    def request(self, *arguments: Any, **keywords: Any) -> None:
-        """Send a request; from here on, an answer is all that is missing."""
+    def request(self, method: str, url: str, body: Any = None, *arguments: Any, **keywords: Any) -> None:
+        """Send a request; once it is sent, S3 may act on it."""
         call = self._begin()
+        if call is not None:
+            call.is_sent = not body
         if self.sock is not None:
             self.sock.settimeout(self.silence)
-        super().request(*arguments, **keywords)  # type: ignore[misc]
+        super().request(method, url, body, *arguments, **keywords)  # type: ignore[misc]
         if call is not None:
             call.is_sent = True
 
@@ -114,7 +119,6 @@ class _Interruptible:
     def _begin(self) -> Call[Any] | None:
         call = current_call()
         if call is not None:
-            call.is_sent = False
             call.use(self)
         return call
 
@@ -133,6 +137,7 @@ class _Pool(AWSHTTPConnectionPool):
     def _new_conn(self) -> Any:
         connection: Any = super()._new_conn()
         connection.silence = self.timeout.read_timeout
+        connection.blocksize = _PIECE
         return connection
 
 
@@ -142,6 +147,7 @@ class _TLSPool(AWSHTTPSConnectionPool):
     def _new_conn(self) -> Any:
         connection: Any = super()._new_conn()
         connection.silence = self.timeout.read_timeout
+        connection.blocksize = _PIECE
         return connection
 
 

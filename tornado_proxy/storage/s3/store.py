@@ -12,6 +12,7 @@ from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import make_client, make_session
 from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.loop_reads import loop_reads
+from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.reads import ReadCalls, Reader
 from tornado_proxy.storage.s3.writes import Writer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, Write
@@ -20,10 +21,10 @@ from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, Write
 class S3Store:
     """A bucket of S3: read on the event loop or through boto3, written through boto3.
 
-    It has threads and connections of its own: a bucket that hangs holds up no other.
+    It has threads and connections of its own: a bucket that hangs holds up no other. The memory of uploads is shared.
     """
 
-    def __init__(self, bucket: Bucket, pool: S3Pool) -> None:
+    def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
         self._bucket = bucket
         session = make_session(bucket)
         self._client = make_client(bucket, pool.threads, session)
@@ -31,7 +32,9 @@ class S3Store:
         on_loop = loop_reads(bucket, session, self._client, pool.connections) if pool.reads == "loop" else None
         calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, executor)
         self._reader = Reader(calls, bucket.timeout)
-        self._writer = Writer(bucket, self._client, executor, self._reader.head)
+        self._writer = Writer(
+            bucket, self._client, executor, memory or UploadMemory(pool.upload_memory), self._reader.head
+        )
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"

@@ -38,7 +38,7 @@ class Upload:
         self._client = client
         self._executor = executor
         self._names = names
-        self._pending: deque[Call[CompletedPartTypeDef]] = deque()
+        self._pending: deque[tuple[Part, Call[CompletedPartTypeDef]]] = deque()
         self._sent: list[CompletedPartTypeDef] = []
         self._completing: Call[CompleteMultipartUploadOutputTypeDef] | None = None
 
@@ -59,9 +59,13 @@ class Upload:
 
     async def send(self, part: Part) -> None:
         """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
-        while len(self._pending) >= _PARTS_ON_THEIR_WAY:
-            await self._arrived()
-        self._pending.append(self._executor.submit(partial(self._send, part), is_upload=True))
+        try:
+            while len(self._pending) >= _PARTS_ON_THEIR_WAY:
+                await self._arrived()
+        except BaseException:
+            part.body.close()
+            raise
+        self._pending.append((part, self._executor.submit(partial(self._send, part), is_upload=True)))
 
     async def complete(self, precondition: Parameters) -> Parameters:
         """Make the parts an object, if the precondition holds, and return S3's answer."""
@@ -76,16 +80,23 @@ class Upload:
 
     async def abort(self) -> None:
         """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
-        calls: list[Call[Any]] = [*self._pending, *([self._completing] if self._completing else [])]
+        calls: list[Call[Any]] = [
+            *(call for _, call in self._pending),
+            *([self._completing] if self._completing else []),
+        ]
         for call in calls:
             call.outcome.cancel()
+        for part, _ in self._pending:
+            part.body.close()
         abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
         await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
     async def _arrived(self) -> None:
-        """Wait for the oldest part on its way."""
+        """Wait for the oldest part on its way, and give its memory back."""
+        part, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
-            self._sent.append(await self._pending[0].result(self._executor.timeout))
+            self._sent.append(await call.result(self._executor.timeout))
+        part.body.close()
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
@@ -94,8 +105,6 @@ class Upload:
         answer = ask(self._client.upload_part, **self._names, **said)
         if "ETag" not in answer:
             raise UpstreamError(f"S3 takes part {part.number} without an ETag")
-        # What boto3 leaves behind refers to the body until the next collection of garbage: memory is given back here.
-        part.body.clear()
         return {"ETag": answer["ETag"], "PartNumber": part.number}
 
 

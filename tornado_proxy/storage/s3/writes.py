@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +15,7 @@ from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, Preconditi
 from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.parts import Part, cut
+from tornado_proxy.storage.s3.parts import Part, UploadMemory, cut
 from tornado_proxy.storage.s3.reads import is_strong
 from tornado_proxy.storage.s3.upload import Upload
 from tornado_proxy.storage.store import ObjectInfo, Stored, Write
@@ -82,11 +82,13 @@ class Writer:
         bucket: Bucket,
         client: S3Client,
         executor: Executor,
+        memory: UploadMemory,
         head: Callable[[ObjectKey, Conditions], Awaitable[ObjectInfo]],
     ) -> None:
         self._bucket = bucket
         self._client = client
         self._executor = executor
+        self._memory = memory
         self._head = head
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
@@ -96,16 +98,17 @@ class Writer:
         """
         precondition = at_once(write) or after_a_look(write, await self._look(key))
         said: Parameters = {"ContentType": write.content_type} if write.content_type else {}
-        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size)) as parts:
+        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
             first = await anext(parts)
-            if not first.is_last:
-                target = {"Bucket": self._bucket.name, "Key": key}
-                upload = await Upload.begin(self._client, self._executor, target, said)
-                return await _put_in_parts(upload, first, parts, precondition)
-        whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
-        put = partial(self._client.put_object, **whole)
-        with precondition.decided():
-            return _stored(await self._call("PutObject", key, put, is_upload=True))
+            with closing(first.body):
+                if not first.is_last:
+                    target = {"Bucket": self._bucket.name, "Key": key}
+                    upload = await Upload.begin(self._client, self._executor, target, said)
+                    return await _put_in_parts(upload, first, parts, precondition)
+                whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
+                put = partial(self._client.put_object, **whole)
+                with precondition.decided():
+                    return _stored(await self._call("PutObject", key, put, is_upload=True))
 
     async def remove(self, key: ObjectKey) -> None:
         """Remove an object; a missing one is no error, as in S3."""
