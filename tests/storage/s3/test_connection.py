@@ -7,7 +7,7 @@ from hostile_s3 import hostile_s3, until
 from scripted_s3 import Reply, Then, an_object
 
 from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.connection import LARGEST_HEAD, Connection
+from tornado_proxy.storage.s3.connection import LARGEST_HEAD, Connection, make_buffer
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2
@@ -32,7 +32,7 @@ class Owner:
 async def connected(s3) -> tuple[Connection, Owner]:
     owner = Owner()
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(lambda: Connection(owner, 5.0), "127.0.0.1", s3.port)
+    _, connection = await loop.create_connection(lambda: Connection(owner, 5.0, make_buffer()), "127.0.0.1", s3.port)
     return connection, owner
 
 

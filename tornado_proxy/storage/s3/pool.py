@@ -10,7 +10,7 @@ from ssl import SSLContext
 from typing import cast
 
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
-from tornado_proxy.storage.s3.connection import Answer, Connection
+from tornado_proxy.storage.s3.connection import Answer, Connection, make_buffer
 
 # S3s close a connection that was idle for 5 to 60 seconds; one that a network forgets meanwhile would only time out.
 _IDLE_LIMIT = 60.0
@@ -40,6 +40,7 @@ class Pool:
         self._address = (host, port)
         self._tls = tls
         self._limits = limits
+        self._buffer = make_buffer()
         self._idle: dict[Connection, float] = {}  # and since when, the longest first
         self._busy: set[Connection] = set()
         self._connecting = 0
@@ -146,7 +147,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    lambda: Connection(self, self._limits.read_timeout),
+                    lambda: Connection(self, self._limits.read_timeout, self._buffer),
                     host,
                     port,
                     ssl=self._tls,
