@@ -1,0 +1,289 @@
+"""What serving costs: `python benchmarks/serving.py [--rounds N] [--scale X] [--load NAME]… [--beside NAME=COMMAND]…`.
+
+The server under test, stock Tornado with boto3, and whatever is given beside them serve the same objects of an S3 that
+is started here: nginx where it is installed, else a small server of asyncio, which also stands in for a slow S3 and
+takes the uploads. Every load is run against one server after the other, in alternating order, round after round; a
+figure is the median of the rounds. CPU time is that of all processes of a server, from `/proc`.
+
+A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, through
+1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the slow S3's at `/slow/`. Loads that it does not answer
+with the right status have no figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import shlex
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+sys.path.insert(0, str(_HERE))
+
+import serving_s3  # noqa: E402 - beside this file
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_START_LIMIT = 20  # seconds
+_MIB = 1024**2
+
+CONFIGURATION = """\
+server: {{port: {port}}}
+internalServer: {{port: {admin}}}
+rules: [{folder}/site.rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: &bucket
+      name: bucket
+      s3Endpoint: {fast}
+      s3ForcePathStyle: true
+      credentials: {{accessKey: {{env: BENCHMARK_KEY}}, secretKey: {{env: BENCHMARK_KEY}}}}
+  rewritten:
+    mount: {{path: [/rw/]}}
+    bucket: *bucket
+  slow:
+    mount: {{path: [/slow/]}}
+    bucket: {{<<: *bucket, s3Endpoint: '{slow}'}}
+    actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
+"""
+
+NGINX = """\
+daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+events {{ worker_connections 8192; }}
+http {{
+  access_log off; sendfile on; tcp_nodelay on; keepalive_requests 1000000000; default_type text/plain;
+  client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+  uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  server {{
+    listen 127.0.0.1:{port} backlog=4096;
+    root {folder};
+    location = /bucket {{ try_files /listing.xml =404; }}
+    location / {{ try_files $uri /small =404; }}
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Requests of one kind, by clients at one time; a `unit` says what is told of them."""
+
+    name: str
+    path: str
+    requests: int
+    method: str = "GET"
+    clients: int = 16
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    upload: int = 0
+    unit: str = "µs"
+
+
+LOADS = (
+    Load("GET 1 KiB", "/a/file.txt", 4000),
+    Load("HEAD", "/a/file.txt", 4000, method="HEAD"),
+    Load("304", "/a/file.txt", 4000, status=304),
+    Load("GET through 1,000 rewrites", "/rw/moved/999/file.txt", 4000),
+    Load("100 MiB, one client", "/big", 8, clients=1, unit="s/GB"),
+    Load("1,000 clients, S3 answers after 100 ms", "/slow/file.txt", 8000, clients=1000, unit="requests/s, p99"),
+    Load("listing of 1,000 entries", "/list/", 60, clients=2, unit="ms"),
+    Load("form upload of 256 MiB", "/slow/up/", 1, "PUT", 1, 201, upload=256 * _MIB, unit="s/GB"),
+)
+
+
+@dataclass
+class Server:
+    """A server under test: its command, and what was measured of it."""
+
+    name: str
+    command: list[str]
+    port: int
+    environment: dict[str, str]
+    process: subprocess.Popen[bytes] | None = None
+    figures: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
+
+    def start(self) -> float:
+        """Start it, and the seconds until it answers."""
+        began = time.perf_counter()
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment
+        )
+        while True:
+            with suppress(OSError, http.client.HTTPException):
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+                connection.request("GET", "/a/file.txt")
+                connection.getresponse().read()
+                connection.close()
+                return time.perf_counter() - began
+            if time.perf_counter() - began > _START_LIMIT or self.process.poll() is not None:
+                raise SystemExit(f"{self.name} does not start: {shlex.join(self.command)}")
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End it."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait()
+
+    def processes(self) -> Iterator[int]:
+        """Its processes, by their ids."""
+        assert self.process is not None
+        waiting = [self.process.pid]
+        while waiting:
+            pid = waiting.pop()
+            yield pid
+            with suppress(OSError):
+                for task in Path(f"/proc/{pid}/task").iterdir():
+                    waiting += [int(child) for child in (task / "children").read_text().split()]
+
+    def cpu(self) -> float:
+        """The seconds of CPU time that all its processes have used."""
+        stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.processes())
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / _TICKS
+
+    def memory(self) -> float:
+        """The MiB of its processes, of which what they share is counted once."""
+        rollups = (
+            Path(f"/proc/{pid}/smaps_rollup").read_text().split("\nPss:")[1].split()[0] for pid in self.processes()
+        )
+        return sum(map(int, rollups)) / 1024
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def running(*command: str, port: int) -> Iterator[str]:
+    """The endpoint of a server that is started for a while."""
+    with subprocess.Popen(command) as process:
+        try:
+            while socket.socket().connect_ex(("127.0.0.1", port)):
+                time.sleep(0.02)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def fast_s3(folder: Path) -> Iterator[str]:
+    """An S3 that answers at once."""
+    port, nginx = free_port(), shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if nginx is None:
+        with running(sys.executable, str(_HERE / "serving_s3.py"), str(port), port=port) as url:
+            yield url
+        return
+    (folder / "bucket").mkdir()
+    (folder / "small").write_bytes(bytes(1024))
+    (folder / "listing.xml").write_bytes(serving_s3.LISTING)
+    with (folder / "bucket" / "big").open("wb") as big:
+        big.write(bytes(100 * _MIB))
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    folder.chmod(0o755)
+    with running(nginx, "-c", str(folder / "nginx.conf"), port=port) as url:
+        yield url
+
+
+def measure(server: Server, load: Load, scale: float) -> None:
+    """Run a load once, and keep what it cost; nothing where it is not answered as it should be."""
+    if server.figures.get(load.name) == []:
+        return
+    figures = server.figures.setdefault(load.name, [])
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    if not load.upload:
+        connection.request("HEAD" if load.method == "HEAD" else "GET", load.path)
+        answer = connection.getresponse()
+        answer.read()
+    connection.close()
+    headers = {"If-None-Match": answer.headers["ETag"] or "*"} if load.status == 304 else {}
+    requests = max(1, int(load.requests * scale))
+    told = {**vars(load), "headers": headers, "requests": requests}
+    before = server.cpu()
+    client = [sys.executable, str(_HERE / "serving_load.py"), str(server.port), json.dumps(told)]
+    result = json.loads(subprocess.run(client, capture_output=True, check=True).stdout)
+    spent = server.cpu() - before
+    if result["wrong"] * 1000 > requests:
+        return
+    size = load.upload or 100 * _MIB
+    cost = {"µs": spent / requests * 1e6, "ms": spent / requests * 1e3, "s/GB": spent / requests / size * 1e9}
+    figures.append((cost[load.unit],) if load.unit in cost else (result["rate"], result["p99"]))
+
+
+def shown(load: Load, server: Server) -> str:
+    """The medians of a load."""
+    figures = server.figures.get(load.name)
+    if not figures:
+        return "-"
+    medians = [statistics.median(column) for column in zip(*figures, strict=True)]
+    if len(medians) == 2:
+        return f"{medians[0]:.0f}/s, {medians[1]:.2f} s"
+    return f"{medians[0]:.0f}" if load.unit == "µs" else f"{medians[0]:.2f}"
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each load is run")
+    parser.add_argument("--scale", type=float, default=1, help="requests of each load, as a part of the usual number")
+    parser.add_argument("--load", action="append", help="a load to run, by the beginning of its name")
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=COMMAND", help="another server")
+    asked = parser.parse_args()
+    loads = [load for load in LOADS if not asked.load or load.name.startswith(tuple(asked.load))]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        fast, slow_port = stack.enter_context(fast_s3(folder)), free_port()
+        slow_s3 = (sys.executable, str(_HERE / "serving_s3.py"), str(slow_port), "0.1")
+        slow = stack.enter_context(running(*slow_s3, port=slow_port))
+        servers = list(_servers(folder, fast, slow, asked.beside))
+        started = {}
+        for server in servers:
+            stack.callback(server.stop)
+            started[server.name] = (server.start(), server.memory())
+        for number in range(asked.rounds):
+            for load in loads:
+                for server in servers if number % 2 else reversed(servers):
+                    measure(server, load, asked.scale)
+        print("| load |", " | ".join(server.name for server in servers), "|")
+        print("|---|" + "--:|" * len(servers))
+        for load in loads:
+            print(f"| {load.name}, {load.unit} |", " | ".join(shown(load, server) for server in servers), "|")
+        times = (f"{seconds:.2f} / {memory:.0f}" for seconds, memory in started.values())
+        print("| ready, s / idle memory, MiB |", " | ".join(times), "|")
+
+
+def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[Server]:
+    """The servers, none of them running."""
+    rewrites = "".join(f'  rewrite `^/moved/{number}/(.*)$` -> "/new/{number}/$1"\n' for number in range(1000))
+    (folder / "site.rules").write_text(f"target rewritten {{\n{rewrites}}}\n")
+    environment = {**os.environ, "BENCHMARK_KEY": "benchmark"}
+    port = free_port()
+    text = CONFIGURATION.format(port=port, admin=free_port(), folder=folder, fast=fast, slow=slow)
+    (folder / "proxy.yaml").write_text(text)
+    serve = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml")]
+    yield Server("tornado-proxy", serve, port, environment)
+    port = free_port()
+    stock = [sys.executable, str(_HERE / "serving_stock.py"), str(port), fast, slow]
+    yield Server("stock Tornado + boto3", stock, port, environment)
+    for each in beside:
+        name, _, command = each.partition("=")
+        port = free_port()
+        words = shlex.split(command.format(port=port, fast=fast, slow=slow))
+        yield Server(name, words, port, environment)
+
+
+if __name__ == "__main__":
+    main()

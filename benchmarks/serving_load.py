@@ -1,0 +1,122 @@
+"""The clients of `serving.py`: `python serving_load.py PORT LOAD`, the load in JSON; says in JSON how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+
+from httptools import HttpParserError, HttpResponseParser
+
+_BLOCK = bytes(256 * 1024)
+_SILENCE = 30  # seconds after which a request counts as failed
+
+
+class Client(asyncio.Protocol):
+    """A connection that sends one request after the other."""
+
+    def __init__(self, port: int, head: bytes, *, is_head: bool) -> None:
+        self._port = port
+        self._head = head
+        self._is_head = is_head
+        self._transport: asyncio.Transport | None = None
+        self._sent = asyncio.Event()
+        self._sent.set()
+
+    async def ask(self, upload: int) -> int:
+        """Send a request, with a body of zeros if there is an upload; the status, 0 for a failure."""
+        loop = asyncio.get_running_loop()
+        if self._transport is None or self._transport.is_closing():
+            try:
+                await loop.create_connection(lambda: self, "127.0.0.1", self._port)
+            except OSError:
+                return 0
+        self._answered = loop.create_future()
+        self._parser = HttpResponseParser(self)
+        self._transport.write(self._head)
+        if upload:
+            await self._send(upload)
+        try:
+            async with asyncio.timeout(_SILENCE):
+                return await self._answered
+        except TimeoutError:
+            self._transport.abort()
+            return 0
+
+    async def _send(self, upload: int) -> None:
+        part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+        for piece in (part, *(_BLOCK for _ in range(upload // len(_BLOCK))), b"\r\n--x--\r\n"):
+            self._transport.write(piece)
+            await self._sent.wait()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """Fail the request that is on its way."""
+        self._sent.set()
+        self._end(0)
+
+    def pause_writing(self) -> None:
+        """Wait for the server to take what was sent."""
+        self._sent.clear()
+
+    def resume_writing(self) -> None:
+        """Send on."""
+        self._sent.set()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the answer."""
+        try:
+            self._parser.feed_data(data)
+        except HttpParserError:
+            self._transport.abort()
+
+    def on_headers_complete(self) -> None:
+        """End the answer to a HEAD."""
+        if self._is_head:
+            self._end(self._parser.get_status_code())
+
+    def on_message_complete(self) -> None:
+        """End any other answer."""
+        self._end(self._parser.get_status_code())
+
+    def _end(self, status: int) -> None:
+        if not self._answered.done():
+            self._answered.set_result(status)
+
+
+async def run(port: int, load: dict) -> dict:
+    """All requests of a load, by clients at one time."""
+    upload = load.get("upload", 0)
+    headers = {"Host": f"127.0.0.1:{port}", **load.get("headers", {})}
+    if upload:
+        upload = upload // len(_BLOCK) * len(_BLOCK)
+        around = len(b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n\r\n--x--\r\n')
+        headers |= {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(upload + around)}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"{load['method']} {load['path']} HTTP/1.1\r\n{lines}\r\n".encode()
+    turns = iter(range(load["requests"]))
+    times: list[float] = []
+    statuses: list[int] = []
+
+    async def client(left: Iterator[int]) -> None:
+        one = Client(port, head, is_head=load["method"] == "HEAD")
+        for _ in left:
+            began = time.perf_counter()
+            statuses.append(await one.ask(upload))
+            times.append(time.perf_counter() - began)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client(turns) for _ in range(load["clients"])))
+    seconds = time.perf_counter() - began
+    times.sort()
+    wrong = sum(status != load["status"] for status in statuses)
+    return {"rate": len(times) / seconds, "p99": times[int(len(times) * 0.99)], "wrong": wrong, "seconds": seconds}
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(run(int(sys.argv[1]), json.loads(sys.argv[2])))))

@@ -1,0 +1,120 @@
+"""An S3 to measure against: `python serving_s3.py PORT [DELAY]`; every object is there, uploads are thrown away.
+
+`big` in a key makes the object 100 MiB, anything else 1 KiB; a listing has 1,000 entries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+
+BLOCK = bytes(1024 * 1024)
+MODIFIED = "Fri, 01 May 2026 10:00:00 GMT"
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+
+
+def listing() -> bytes:
+    """A listing of `list/`, as Amazon's S3 writes it."""
+    entries = "".join(
+        f"<Contents><Key>list/a%20file%20with%20a%20name-{number:04}.txt</Key>"
+        "<LastModified>2026-05-01T10:00:00.000Z</LastModified><ETag>&quot;781e5e245d69b566979b86e28d23f2c7&quot;</ETag>"
+        f"<Size>{number * 1000}</Size><StorageClass>STANDARD</StorageClass></Contents>"
+        for number in range(1000)
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+        "<Name>bucket</Name><Prefix>list/</Prefix><KeyCount>1000</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>"
+        f"<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"
+    ).encode()
+
+
+LISTING = listing()
+BEGUN = b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+COMPLETED = b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>'
+
+
+class S3(asyncio.Protocol):
+    """A connection of a client."""
+
+    def __init__(self, delay: float) -> None:
+        self._delay = delay
+        self._data = b""
+        self._skip = 0
+        self._pending = b""
+        self._big = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Skip bodies, and answer heads."""
+        if self._skip:
+            if len(data) < self._skip:
+                self._skip -= len(data)
+                return
+            data, self._skip = data[self._skip :], 0
+            self._answer(self._pending)
+        self._data += data
+        while b"\r\n\r\n" in self._data:
+            head, _, self._data = self._data.partition(b"\r\n\r\n")
+            length = _LENGTH.search(head)
+            self._skip = int(length[1]) if length else 0
+            if self._skip:
+                if b"100-continue" in head:
+                    self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                self._pending = head
+                rest, self._data = self._data, b""
+                if rest:
+                    self.data_received(rest)
+                return
+            self._answer(head)
+
+    def resume_writing(self) -> None:
+        """Send more of a large body."""
+        while self._big and self._transport.get_write_buffer_size() < len(BLOCK):
+            self._big -= 1
+            self._transport.write(BLOCK)
+
+    def _answer(self, head: bytes) -> None:
+        if self._delay:
+            asyncio.get_running_loop().call_later(self._delay, self._write, head)
+        else:
+            self._write(head)
+
+    def _write(self, head: bytes) -> None:
+        method, path, _ = head.split(b" ", 2)
+        if method == b"GET" and b"big" in path:
+            self._transport.write(_head(len(BLOCK) * 100))
+            self._big = 100
+            self.resume_writing()
+            return
+        body = BLOCK[:1024]
+        if b"list-type" in path:
+            body = LISTING
+        elif b"uploads" in path:
+            body = BEGUN
+        elif method == b"POST":
+            body = COMPLETED
+        elif method == b"PUT":
+            body = b""
+        self._transport.write(_head(len(body)) + (b"" if method == b"HEAD" else body))
+
+
+def _head(length: int) -> bytes:
+    return (
+        f'HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nETag: "e"\r\nLast-Modified: {MODIFIED}\r\n'
+        "Content-Type: text/plain\r\n\r\n"
+    ).encode()
+
+
+async def serve(port: int, delay: float) -> None:
+    """Serve until the process is ended."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: S3(delay), "127.0.0.1", port, backlog=4096)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), float(sys.argv[2]) if sys.argv[2:] else 0))

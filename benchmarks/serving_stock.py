@@ -1,0 +1,98 @@
+"""What one writes with Tornado and boto3 in an afternoon: `python serving_stock.py PORT FAST_S3 SLOW_S3`."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import boto3
+import tornado.web
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+_LARGEST_UPLOAD = 1024**3
+REWRITES = [(re.compile(rf"^moved/{number}/(.*)$"), rf"new/{number}/\1") for number in range(1000)]
+THREADS = ThreadPoolExecutor(32)
+
+
+class Handler(tornado.web.RequestHandler):
+    """Files, listings and uploads."""
+
+    def initialize(self, fast: object, slow: object) -> None:
+        """Keep the clients of both buckets."""
+        self.fast, self.slow = fast, slow
+
+    async def call(self, method: object, **parameters: object) -> dict:
+        """Call boto3 in a thread."""
+        run = partial(method, Bucket="bucket", **parameters)
+        return await asyncio.get_running_loop().run_in_executor(THREADS, run)
+
+    def find(self, path: str) -> tuple:
+        """The client and the key of a path."""
+        if path.startswith("slow/"):
+            return self.slow, path.removeprefix("slow/")
+        if path.startswith("rw/"):
+            path = path.removeprefix("rw/")
+            return self.fast, next((p.sub(to, path) for p, to in REWRITES if p.match(path)), path)
+        return self.fast, path
+
+    async def get(self, path: str) -> None:
+        """Serve a file or a listing."""
+        client, key = self.find(path)
+        if key.endswith("/"):
+            listed = await self.call(client.list_objects_v2, Prefix=key, Delimiter="/")
+            rows = (f"<tr><td>{html.escape(each['Key'])}<td>{each['Size']}" for each in listed["Contents"])
+            self.finish(f"<table>{''.join(rows)}</table>")
+            return
+        wanted = self.request.headers.get("If-None-Match")
+        try:
+            answer = await self.call(client.get_object, Key=key, **({"IfNoneMatch": wanted} if wanted else {}))
+        except ClientError as error:
+            self.set_status(error.response["ResponseMetadata"]["HTTPStatusCode"])
+            return
+        self.tell(answer)
+        loop = asyncio.get_running_loop()
+        while chunk := await loop.run_in_executor(THREADS, answer["Body"].read, 262144):
+            self.write(chunk)
+            await self.flush()
+
+    async def head(self, path: str) -> None:
+        """Serve a file's head."""
+        client, key = self.find(path)
+        self.tell(await self.call(client.head_object, Key=key))
+
+    async def put(self, path: str) -> None:
+        """Store the file of a form."""
+        client, key = self.find(path)
+        (file,) = self.request.files["file"]
+        await self.call(client.put_object, Key=key + file["filename"], Body=file["body"])
+        self.set_status(201)
+
+    def tell(self, answer: dict) -> None:
+        """Set the headers of a file."""
+        self.set_header("Content-Length", str(answer["ContentLength"]))
+        self.set_header("Content-Type", answer["ContentType"])
+        self.set_header("ETag", answer["ETag"])
+
+    def compute_etag(self) -> None:
+        """S3's is there already."""
+
+
+async def serve(port: int, *endpoints: str) -> None:
+    """Serve until the process is ended."""
+    logging.basicConfig(level=logging.INFO)
+    config = Config(s3={"addressing_style": "path"}, max_pool_connections=128)
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+    fast, slow = (boto3.client("s3", endpoint_url=url, config=config, **keys) for url in endpoints)
+    application = tornado.web.Application([(r"/(.*)", Handler, {"fast": fast, "slow": slow})])
+    application.listen(port, "127.0.0.1", max_buffer_size=_LARGEST_UPLOAD, backlog=4096)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), *sys.argv[2:]))
