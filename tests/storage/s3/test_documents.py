@@ -48,6 +48,20 @@ def test_names_are_decoded_where_they_are_encoded(content, name):
 
 
 @pytest.mark.parametrize(
+    ("date", "moment"),
+    [
+        ("2026-05-01T10:00:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        ("2026-05-01T12:00:00.5+02:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
+        ("9999-12-31T23:59:59-05:00", None),
+    ],
+)
+def test_dates_are_in_utc_and_whole_seconds(date, moment):
+    """A date of another zone, or of none, becomes one of UTC; one that has no UTC is left out."""
+    content = f"<Contents><Key>a</Key><LastModified>{date}</LastModified><Size>-1</Size></Contents>"
+    assert read_listing(listing(content)).entries == (Entry("a", None, moment),)
+
+
+@pytest.mark.parametrize(
     "document",
     [
         b"",

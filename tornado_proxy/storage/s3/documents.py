@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_to_bytes
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from tornado_proxy.storage.s3.info import ListAnswer
@@ -46,16 +46,22 @@ def read_listing(document: bytes) -> ListAnswer:
         raise ValueError(f"the document is a `{_name(root)[:50]}`")
     within = root.tag.removesuffix("ListBucketResult")
     # Keys are percent-encoded where XML has no form for one of their characters.
-    decode = unquote_plus if root.findtext(f"{within}EncodingType") == "url" else str
+    decode = _decoded if root.findtext(f"{within}EncodingType") == "url" else str
     key, size, modified, etag = (f"{within}{name}" for name in ("Key", "Size", "LastModified", "ETag"))
     entries = []
-    for listed in root.iterfind(f"{within}Contents"):
+    for listed in root.findall(f"{within}Contents"):
         fields = {field.tag: field.text or "" for field in listed}
-        name = decode(fields.get(key, ""))
-        entries.append(Entry(name, _number(fields.get(size)), _moment(fields.get(modified)), fields.get(etag)))
-    entries += [
-        Entry(decode(each.findtext(f"{within}Prefix", ""))) for each in root.iterfind(f"{within}CommonPrefixes")
-    ]
+        date, length = fields.get(modified), fields.get(size)
+        entries.append(
+            Entry(
+                decode(fields.get(key, "")),
+                None if length is None or length.startswith("-") else int(length),
+                None if date is None else _moment(date),
+                fields.get(etag),
+            )
+        )
+    directories = root.findall(f"{within}CommonPrefixes")
+    entries += [Entry(decode(listed.findtext(f"{within}Prefix", ""))) for listed in directories]
     if not all(entry.name for entry in entries):
         raise ValueError("an entry of the listing has no name")
     is_truncated = root.findtext(f"{within}IsTruncated", "") == "true"
@@ -78,13 +84,18 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
+def _decoded(name: str) -> str:
+    if "%" in name or "+" in name:
+        return unquote_to_bytes(name.replace("+", " ")).decode()
+    return name
 
 
-def _moment(text: str | None) -> datetime | None:
-    """A date in UTC and whole seconds."""
-    if text is None:
-        return None
+def _moment(text: str) -> datetime | None:
+    """A date in UTC and whole seconds; None for one that has no UTC."""
     moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).replace(microsecond=0)
+    if moment.tzinfo is not UTC:
+        try:
+            moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except OverflowError:
+            return None
+    return moment.replace(microsecond=0) if moment.microsecond else moment
