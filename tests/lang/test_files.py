@@ -89,6 +89,11 @@ def test_utf16_is_recognised():
     ("data", "message", "help"),
     [
         (
+            b"\0\0\0",
+            "the file is not text: byte 0x00 at offset 0, on line 1",
+            "remove the file, or restore its text",
+        ),
+        (
             b"target a {}\n\0",
             "the file is not text: byte 0x00 at offset 12, on line 2",
             "remove the file, or restore its text",
