@@ -101,7 +101,7 @@ def test_a_bad_source_is_told_at_the_character_that_is_wrong(source, place, text
 @pytest.mark.parametrize(
     ("template", "place", "text", "message"),
     [
-        ("jinja `/{{ usr.name }}`", "site.rules:2:26", "usr", "there is no variable named `usr`"),
+        ("jinja `/{{ usr.name }}`", "site.rules:2:26", "usr", "unknown variable `usr`"),
         (r'jinja "/\u00e9{{ groups.y }}"', "site.rules:2:32", "groups.y", "the source has no group `y`"),
     ],
 )

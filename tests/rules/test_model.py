@@ -133,7 +133,7 @@ def test_a_template_that_reads_a_user_needs_one():
 
 def test_a_template_that_fails_says_why():
     """Any other error of a template is the rules' own."""
-    with pytest.raises(TemplateFailed, match="there is no header `X-Tenant`"):
+    with pytest.raises(TemplateFailed, match="missing header `X-Tenant`"):
         rule_set("rewrite `^/a$` -> jinja \"/{{ request.headers['X-Tenant'] }}\"").rewrite("/a")
 
 

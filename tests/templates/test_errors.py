@@ -5,9 +5,9 @@ from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderE
 
 def test_a_mistake_has_a_place_and_a_cure():
     """What is found at load can be pointed at."""
-    mistake = TemplateMistake("there is no variable named `usr`", 3, 6, "did you mean `user`?")
+    mistake = TemplateMistake("unknown variable `usr`", 3, 6, "did you mean `user`?")
     assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
-        "there is no variable named `usr`",
+        "unknown variable `usr`",
         3,
         6,
         "did you mean `user`?",

@@ -118,7 +118,7 @@ def test_actions_are_read(text, keyword, has_pipeline, name):
     [
         (r'print "a\q"', r"`\q` is no escape that Go knows", 8),
         ("print 'ab'", "a character constant holds one character", 6),
-        ("1__0", "`1__0` is no number", 0),
+        ("1__0", "invalid number `1__0`", 0),
         ("true.X", "a constant, or the cursor, has no fields", 0),
         ('print "a".X', "a constant, or the cursor, has no fields", 6),
         ("..X", "a constant, or the cursor, has no fields", 0),
@@ -192,7 +192,7 @@ def test_equal_actions_share_one_node():
         ("else iffy", "`iffy` cannot stand here", 15, 19),
         (".+", "`+` cannot follow `.` without white space", 11, 12),
         ("(.X) (.Y)(.Z)", "`(` cannot stand here", 19, 20),
-        ("print 1__0", "`1__0` is no number", 16, 20),
+        ("print 1__0", "invalid number `1__0`", 16, 20),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_place(text, message, offset, end):

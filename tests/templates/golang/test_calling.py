@@ -218,10 +218,10 @@ def test_a_function_that_exists_is_no_mistake():
     ("name", "message", "help"),
     [
         ("now", "the function `now` is refused: it asks the clock", None),
-        ("printff", "there is no function `printff`", "did you mean `printf`?"),
-        ("User", "there is no function `User`", f"did you mean `.User.Username`? {DOT}"),
-        ("key", "there is no function `key`", f"did you mean `.Key`? {DOT}"),
-        ("qqqqq", "there is no function `qqqqq`", None),
+        ("printff", "unknown function `printff`", "did you mean `printf`?"),
+        ("User", "unknown function `User`", f"did you mean `.User.Username`? {DOT}"),
+        ("key", "unknown function `key`", f"did you mean `.Key`? {DOT}"),
+        ("qqqqq", "unknown function `qqqqq`", None),
         ("if", "the keyword `if` cannot stand here", None),
     ],
 )

@@ -47,8 +47,8 @@ def test_values_are_found_along_fields_variables_and_pipelines(text, result):
         ("{{.S.x 1}}", "a `string` has no field `x`, in `.S.x 1`"),
         ("{{with .M}}{{.m.x.y}}{{end}}", "a `string` has no field `y`, in `.m.x.y`"),
         ("{{hello.x}}", "a `string` has no field `x`, in `hello.x`"),
-        ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "there is no variable `$x` yet, in `$x`"),
-        ("{{$x = 1}}", "there is no variable `$x` yet, in `$x = 1`"),
+        ("{{if false}}{{$x := 1}}{{else}}{{$x}}{{end}}", "the variable `$x` is not set yet, in `$x`"),
+        ("{{$x = 1}}", "the variable `$x` is not set yet, in `$x = 1`"),
         ("{{print (index .L 7)}}", "the index 7 is out of range, in `(index .L 7)`"),
         (
             '{{(semver "1.2.3").Compare}}',
@@ -80,7 +80,7 @@ def test_what_fails_says_where(text, message):
         ("{{$x := 1}}{{3 | $x}}", "what is no function takes no arguments", "$x"),
         ("{{nil}}", "nil is no value of its own", "nil"),
         ("{{print 18446744073709551615}}", "`18446744073709551615` overflows an int", "18446744073709551615"),
-        ('{{template "nope"}}', "there is no template `nope`", 'template "nope"'),
+        ('{{template "nope"}}', "unknown template `nope`", 'template "nope"'),
         ("{{(.S) 1}}", "what is no function takes no arguments", "(.S) 1"),
     ],
 )

@@ -70,7 +70,7 @@ def test_ranges_visit_lists_maps_and_numbers(text, result):
         ("{{range 1.5}}{{end}}", "a `range` cannot visit a `float64`"),
         ("{{range true}}{{end}}", "a `range` cannot visit a `bool`"),
         ("{{range $i, $e := 3}}{{end}}", "a `range` over a number takes one variable"),
-        ("{{range $x = .L}}{{end}}", "there is no variable `$x` yet, in `$x = .L`"),
+        ("{{range $x = .L}}{{end}}", "the variable `$x` is not set yet, in `$x = .L`"),
     ],
 )
 def test_what_cannot_be_visited_fails(text, message):
@@ -125,8 +125,8 @@ def test_what_a_template_writes_can_be_a_value(text, result):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{{include "nope" .}}', 'there is no template `nope`, in `include "nope" .`'),
-        ('{{tpl "{{template \\"a\\" .}}" .}}{{define "a"}}{{end}}', 'there is no template `a`, in `template "a" .`'),
+        ('{{include "nope" .}}', 'unknown template `nope`, in `include "nope" .`'),
+        ('{{tpl "{{template \\"a\\" .}}" .}}{{define "a"}}{{end}}', 'unknown template `a`, in `template "a" .`'),
         ('{{tpl "{{" .}}', 'an action is not closed, in `tpl "{{" .`'),
     ],
 )

@@ -30,7 +30,7 @@ def test_the_variable_declared_last_is_the_one():
     assert run.lookup("$x") == 3
     run.forget(1)
     assert run.lookup("$x") == 1
-    with pytest.raises(ExecutionError, match=r"no variable `\$y` yet"):
+    with pytest.raises(ExecutionError, match=r"the variable `\$y` is not set yet"):
         run.lookup("$y")
 
 
@@ -78,7 +78,7 @@ def test_and_and_or_give_the_argument_that_decides(call, result):
 
 def test_what_need_not_be_evaluated_is_not():
     """Nor what it would declare."""
-    assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("there is no variable `$x` yet")
+    assert failure("{{and 0 ($x := 1)}}{{$x}}", None, GO).startswith("the variable `$x` is not set yet")
 
 
 def test_a_template_can_be_a_value():

@@ -56,9 +56,9 @@ def test_a_template_tells_what_it_names():
         ('{{ index .Groups "2" }}', "the source has no group `2`", 17),
         ('{{ dateInZone "2006" 0 "Europe/Berlin" }}', "times are shown in UTC only, not in `Europe/Berlin`", 3),
         ("{{ if false }}{{ mod 1 0 }}{{ end }}", "a number is divided by zero", 17),
-        ('{{ print (mustToDate "2006" "x") }}', "`x` is no time of its layout", 10),
+        ('{{ print (mustToDate "2006" "x") }}', "`x` does not match its layout", 10),
         ("{{ upper 1 }}", "a `string` is expected, not a number", 9),
-        ('{{ template "a" }}', "there is no template `a`", 3),
+        ('{{ template "a" }}', "unknown template `a`", 3),
         (
             "{{ now }}",
             "the function `now` is refused: its result depends on the clock, and a key must be found again",
@@ -69,7 +69,7 @@ def test_a_template_tells_what_it_names():
             "the function `tpl` is refused: it would take data for a template at each request; templates are compiled when the rules are loaded",
             3,
         ),
-        ("{{ uper .Key }}", "there is no function `uper`", 3),
+        ("{{ uper .Key }}", "unknown function `uper`", 3),
     ],
 )
 def test_what_cannot_be_right_is_found_at_load(text, message, offset):

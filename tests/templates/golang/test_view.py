@@ -171,7 +171,7 @@ def test_request_and_groups_are_the_same_throughout_a_rendering():
 
 def test_a_group_that_does_not_exist_is_an_error():
     """Not an empty text, and not `<no value>`."""
-    with pytest.raises(RenderError, match="there is no group `nope`"):
+    with pytest.raises(RenderError, match="unknown group `nope`"):
         _of_rule("{{$x := .Groups}}{{$x.nope}}")
 
 

@@ -17,9 +17,9 @@ NAMES = {"rest": 1, "items": 2}
 @pytest.mark.parametrize(
     ("text", "start", "end", "message", "help"),
     [
-        ("/{{ usr.username }}", 4, 7, "there is no variable named `usr`", "did you mean `user`?"),
-        ("{{ self }}", 3, 7, "there is no variable named `self`", None),
-        ("{{ lipsum() }}", 3, 9, "there is no variable named `lipsum`", None),
+        ("/{{ usr.username }}", 4, 7, "unknown variable `usr`", "did you mean `user`?"),
+        ("{{ self }}", 3, 7, "unknown variable `self`", None),
+        ("{{ lipsum() }}", 3, 9, "unknown variable `lipsum`", None),
         ("{{ user.usernam }}", 8, 15, "`user` has no field `usernam`", "did you mean `username`?"),
         (
             "{{ target . bucket.xyz }}",
@@ -38,10 +38,10 @@ NAMES = {"rest": 1, "items": 2}
         ("{{ groups.rest.uper }}", 15, 19, "a text has no `uper`", "did you mean `upper`?"),
         ("{{ request.headers['A'].foo | lower }}", 24, 27, "a text has no `foo`", None),
         ("{{ target.bucket.name.xyz() }}", 22, 25, "a text has no `xyz`", None),
-        ("{{ key|uper }}", 7, 11, "there is no filter named `uper`", "did you mean `upper`?"),
-        ("{{ key | indent }}", 9, 15, "there is no filter named `indent`", None),
-        ("{% filter random %}{% endfilter %}", 10, 16, "there is no filter named `random`", None),
-        ("{{ key is foo }}", 10, 13, "there is no test named `foo`", None),
+        ("{{ key|uper }}", 7, 11, "unknown filter `uper`", "did you mean `upper`?"),
+        ("{{ key | indent }}", 9, 15, "unknown filter `indent`", None),
+        ("{% filter random %}{% endfilter %}", 10, 16, "unknown filter `random`", None),
+        ("{{ key is foo }}", 10, 13, "unknown test `foo`", None),
         ("{% include 'x' %}", 3, 10, "a template stands alone: it cannot include another", None),
         ("{% import 'x' as y %}", 3, 9, "a template stands alone: it cannot import another", None),
         ("{% from 'x' import y %}", 3, 7, "a template stands alone: it cannot import another", None),

@@ -36,11 +36,11 @@ def test_names_of_the_request_hide_no_method():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{ groups[key] }}", "there is no group `/a/b`"),
-        ("{{ groups['9' ~ '9'] }}", "there is no group `99`"),
-        ("{{ groups['0' ~ '1'] }}", "there is no group `01`"),
-        ("{{ request.headers.keys }}", "there is no header `keys`"),
-        ("{{ request.query['Q'] }}", "there is no query parameter `Q`"),
+        ("{{ groups[key] }}", "missing group `/a/b`"),
+        ("{{ groups['9' ~ '9'] }}", "missing group `99`"),
+        ("{{ groups['0' ~ '1'] }}", "missing group `01`"),
+        ("{{ request.headers.keys }}", "missing header `keys`"),
+        ("{{ request.query['Q'] }}", "missing query parameter `Q`"),
         ("{{ user['pass' ~ 'word'] }}", "`user` has no field `password`"),
         ("{{ user['_data'] }}", "`user` has no field `_data`"),
     ],

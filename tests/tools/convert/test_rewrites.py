@@ -45,7 +45,7 @@ def test_a_rewrite_that_never_applies_keeps_nobody_out():
     ("pair", "reason"),
     [
         (("(", "x"), "the source cannot be carried over: unclosed group"),
-        (("a", "{{ nope }}", Dialect.GO), "the target cannot be carried over: there is no function `nope`"),
+        (("a", "{{ nope }}", Dialect.GO), "the target cannot be carried over: unknown function `nope`"),
         (("a", "{{ env }}", Dialect.GO), "the target cannot be carried over: the function `env` is refused"),
     ],
 )

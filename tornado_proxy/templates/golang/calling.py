@@ -250,7 +250,7 @@ class Vocabulary:
             raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
         if name in KEYWORDS:
             raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
-        raise TemplateMistake(f"there is no function `{name}`", start, end, self._cure(name))
+        raise TemplateMistake(f"unknown function `{name}`", start, end, self._cure(name))
 
     def _cure(self, name: str) -> str | None:
         if name.casefold() in _DATA:

@@ -100,7 +100,7 @@ _LONGEST_FRACTION = 9
 
 
 class TimeError(ValueError):
-    """A text that is no time of its layout."""
+    """A text that does not match its layout."""
 
 
 def parse_moment(layout: str, text: str) -> Moment:
@@ -126,7 +126,7 @@ class _MomentReader:
         self._zone = ""
 
     def _fail(self) -> TimeError:
-        return TimeError(f"`{self._text}` is no time of its layout")
+        return TimeError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
         """Take what stands for itself; a run of spaces matches any, and none at the end."""

@@ -59,7 +59,7 @@ def parse_int(text: str, base: int = 0) -> int:
 def _parse_based(text: str) -> int:
     match = _INTEGER.fullmatch(text)
     if match is None:
-        raise NumberError(f"`{text}` is no integer")
+        raise NumberError(f"invalid integer `{text}`")
     group = str(match.lastgroup)
     digits = match[group].replace("_", "").lstrip("0") or "0"
     # Python reads no endless decimal; a longer text than this is out of range in any base.
@@ -71,7 +71,7 @@ def _parse_plain(text: str, base: int) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     allowed = "0123456789"[:base]
     if not digits or digits.strip(allowed):
-        raise NumberError(f"`{text}` is no integer")
+        raise NumberError(f"invalid integer `{text}`")
     digits = digits.lstrip("0") or "0"
     number = int(digits, base) if len(digits) <= _MOST_DIGITS else MAX_UINT + 1
     return -number if text[0] == "-" else number
@@ -86,7 +86,7 @@ def parse_float(text: str) -> float:
     elif _SPECIAL.fullmatch(text):
         return float(text)
     else:
-        raise NumberError(f"`{text}` is no number")
+        raise NumberError(f"invalid number `{text}`")
     if math.isinf(number):
         raise NumberError(f"`{text}` is out of range")
     return number

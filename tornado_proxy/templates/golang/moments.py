@@ -142,7 +142,7 @@ def parse_duration(text: str) -> int:
     while position < len(unsigned) or not unsigned:
         part = _PART.match(unsigned, position)
         if part is None or not (part["whole"] or part["fraction"]) or part["unit"] not in _UNITS:
-            raise DurationError(f"`{text}` is no duration")
+            raise DurationError(f"invalid duration `{text}`")
         total += _nanoseconds(part)
         if total > _LIMIT:
             raise DurationError(f"`{text}` is too long a duration")

@@ -238,7 +238,7 @@ class _TemplateParser:
                 self._vocabulary.check(operand.name, operand.start + base)
             case Variable() if operand.name not in scope.variables:
                 end = operand.start + len(operand.name)
-                raise TemplateMistake(f"there is no variable `{operand.name}`", operand.start + base, end + base)
+                raise TemplateMistake(f"unknown variable `{operand.name}`", operand.start + base, end + base)
             case Chain():
                 self._check_operand(operand.operand, base, scope)
             case Pipeline():

@@ -150,7 +150,7 @@ class Statements:
         name = node.name
         if name not in self._templates:
             place = ExpressionNode(node.start, node.end)
-            message = f"there is no template `{name.decode('utf-8', 'replace')}`"
+            message = f"unknown template `{name.decode('utf-8', 'replace')}`"
             return _always(self._operands.failing(message, place, node.base))
 
         def execute(run: Run, dot: Value) -> None:

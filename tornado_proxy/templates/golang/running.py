@@ -70,7 +70,7 @@ class Run:
         for index in range(len(self.names) - 1, -1, -1):
             if self.names[index] == name:
                 return index
-        raise ExecutionError(f"there is no variable `{name}` yet")
+        raise ExecutionError(f"the variable `{name}` is not set yet")
 
     def forget(self, mark: int) -> None:
         """Drop the variables declared since there were so many."""
@@ -138,7 +138,7 @@ def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
     name, data = [evaluate(run, dot) for evaluate in arguments]
     body = run.helpers.get(name)
     if body is None:
-        raise ExecutionError(f"there is no template `{runes(name)}`")
+        raise ExecutionError(f"unknown template `{runes(name)}`")
     templates = run.templates
     run.templates = run.helpers
     text = run.capture(body, INVALID if data is None else data)

@@ -82,7 +82,7 @@ class GroupMap(Map):
         """The value of a key."""
         found = self.get(key, INVALID)
         if found is INVALID:
-            raise ExecutionError(f"there is no group `{key.decode('utf-8', 'replace')}`")
+            raise ExecutionError(f"unknown group `{key.decode('utf-8', 'replace')}`")
         return found
 
 

@@ -79,7 +79,7 @@ def _map(context: Context, value: Iterable[Any], name: str | None = None, *args:
         attribute = kwargs.pop("attribute")
         return [environment.getitem(each, attribute) for each in value]
     if name not in FILTERS:
-        raise RenderError(f"there is no filter named `{written(name)}`")
+        raise RenderError(f"unknown filter `{written(name)}`")
     return [environment.call_filter(name, each, args, kwargs, context) for each in value]
 
 

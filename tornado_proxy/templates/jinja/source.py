@@ -106,7 +106,7 @@ def _tag(name: str, innermost: str | None) -> Said:
     if name in STATEMENTS:
         return f"`{name}` stands in no `if` and no `for`", None
     meant = _MEANT.get(name) or next(iter(get_close_matches(name, STATEMENTS, n=1)), None)
-    return f"there is no statement named `{name}`", f"did you mean `{meant}`?" if meant else _LISTED
+    return f"unknown statement `{name}`", f"did you mean `{meant}`?" if meant else _LISTED
 
 
 def _open(name: str) -> Said:

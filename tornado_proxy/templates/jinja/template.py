@@ -147,7 +147,7 @@ def _check_parts(reading: _TemplateReading, node: nodes.Node) -> None:
     if node.name not in known:
         start = reading.tokens.after(node.lineno) if kind == "test" else node.lineno
         raise TemplateMistake(
-            f"there is no {kind} named `{node.name}`", start, reading.tokens.end(start), _near(node.name, known)
+            f"unknown {kind} `{node.name}`", start, reading.tokens.end(start), _near(node.name, known)
         )
 
 
@@ -156,7 +156,7 @@ def _check_name(reading: _TemplateReading, node: nodes.Node) -> None:
     if isinstance(node, nodes.Name) and node.name not in reading.known_names:
         end = reading.tokens.end(node.lineno)
         cure = _path_to(node.name, reading.groups) or _near(node.name, reading.known_names - _SPECIAL_NAMES)
-        raise TemplateMistake(f"there is no variable named `{node.name}`", node.lineno, end, cure)
+        raise TemplateMistake(f"unknown variable `{node.name}`", node.lineno, end, cure)
 
 
 def _check_field(reading: _TemplateReading, node: nodes.Node) -> None:

@@ -53,7 +53,7 @@ class Lookup(View):
 
     def lack(self, name: str) -> str:
         """How to say that nothing goes by a name."""
-        return f"there is no {self.ENTRY} `{name}`"
+        return f"missing {self.ENTRY} `{name}`"
 
 
 class GroupsView(Lookup):

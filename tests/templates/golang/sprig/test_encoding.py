@@ -160,7 +160,7 @@ def test_texts_are_read(text, value):
 def test_what_is_no_json_is_nil_or_an_error(text):
     """As the name of the function says."""
     assert written("{{ fromJson .t }}", {"t": text}) == "<no value>"
-    assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("this is no JSON")
+    assert failure("{{ mustFromJson .t }}", {"t": text}).startswith("invalid JSON")
 
 
 def test_a_number_out_of_range_is_zero_or_an_error():

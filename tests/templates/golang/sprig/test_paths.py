@@ -53,7 +53,7 @@ def test_dictionaries_become_urls(parts, url):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ('urlParse "/%zz"', "this is no URL: invalid URL escape"),
+        ('urlParse "/%zz"', "invalid URL: invalid URL escape"),
         ('urlJoin (dict "host" 5)', "`host` of a URL is a string, not a `int`"),
         ('urlJoin (dict "userinfo" "a%zz")', "`userinfo` of a URL cannot be read"),
     ],

@@ -196,7 +196,7 @@ def _decoded(budget: RenderBudget, text: bytes, number: Callable[[str], float]) 
     try:
         decoded = json.loads(runes(text), parse_int=number, parse_float=number, parse_constant=_refuse)
     except ValueError as error:
-        raise ExecutionError(f"this is no JSON: {error}") from None
+        raise ExecutionError(f"invalid JSON: {error}") from None
     except RecursionError:
         raise LimitError("the JSON text nests too deep") from None
     return from_json(decoded, budget)

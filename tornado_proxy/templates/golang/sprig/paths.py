@@ -57,7 +57,7 @@ def _url_parse(text: bytes) -> Map:
     try:
         url = urls.parse(text)
     except urls.UrlError as error:
-        raise ExecutionError(f"this is no URL: {error}") from None
+        raise ExecutionError(f"invalid URL: {error}") from None
     return Map(
         {
             b"scheme": url.scheme,

@@ -57,7 +57,7 @@ def parse_version(text: bytes) -> Version:
     """The version of a text, which may lack minor and patch; raises `ExecutionError`."""
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise ExecutionError(f"`{runes(text)}` is no semantic version")
+        raise ExecutionError(f"invalid semantic version `{runes(text)}`")
     major, minor, patch = (_number((match[number] or b".0").lstrip(b".")) for number in (1, 2, 3))
     pre, metadata = match[5] or b"", match[8] or b""
     _check_suffix(pre, text)
@@ -224,7 +224,7 @@ def _parsed(version: bytes, text: bytes) -> Version:
     try:
         return parse_version(version)
     except ExecutionError:
-        raise ExecutionError(f"`{runes(text)}` is no constraint on versions") from None
+        raise ExecutionError(f"invalid version constraint `{runes(text)}`") from None
 
 
 def _same(constraint: _Constraint, version: Version) -> bool:
@@ -321,7 +321,7 @@ def _semver_compare(budget: RenderBudget, constraint: bytes, version: bytes) -> 
     alternatives = []
     for alternative in _without_ranges(constraint).split(b"||"):
         if not _ALL_OF.fullmatch(alternative):
-            raise ExecutionError(f"`{runes(alternative)}` is no constraint on versions")
+            raise ExecutionError(f"invalid version constraint `{runes(alternative)}`")
         alternatives.append([_read(match) for match in _CONSTRAINT.finditer(alternative)])
     parsed = parse_version(version)
     return any(all(each.admits(parsed) for each in alternative) for alternative in alternatives)
