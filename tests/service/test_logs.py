@@ -326,3 +326,18 @@ def test_a_closed_writer_ends():
         writer.put("too late")
         assert os.read(reading, 100) == b"a line\n"
         assert threading.active_count() == before
+
+
+def test_the_journal_gets_priorities_and_no_time_of_ours():
+    """Each line begins with its level as systemd reads it; the journal knows when it came."""
+    reading, writing = os.pipe()
+    stream = os.fstat(writing)
+    environment = {**os.environ, "JOURNAL_STREAM": f"{stream.st_dev}:{stream.st_ino}"}
+    subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(level="info", form="text")], env=environment, stderr=writing, check=True
+    )
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as lines:
+        first, access, *defect = lines.read().splitlines()
+    assert (first, access, defect[0]) == ("<6>serving well", "path=/a status=200", "<3>a defect")
+    assert all(line.startswith("<3>  ") for line in defect[1:])

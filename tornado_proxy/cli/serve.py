@@ -129,8 +129,9 @@ def _count(text: str) -> int:
 
 
 def _announce(url: str, admin: str) -> None:
-    _LOG.info("the admin listener is %s", admin)
-    _LOG.info("listening on %s", url)
+    for message, address in (("the admin listener is %s", admin), ("listening on %s", url)):
+        # Past the configured level: whoever looks at a quiet log must see that the service started, and where.
+        _LOG.handle(_LOG.makeRecord(_LOG.name, logging.INFO, "", 0, message, (address,), None))
 
 
 def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:

@@ -24,8 +24,21 @@ class _Text(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{moment(record.created)} {record.levelname.lower()} {harmless(record.getMessage())}"
-        traceback = self.formatException(record.exc_info).split("\n") if record.exc_info else []
-        return "\n  ".join((line, *map(harmless, traceback)))
+        return "\n  ".join((line, *self.traceback(record)))
+
+    def traceback(self, record: logging.LogRecord) -> list[str]:
+        """The lines of a record's traceback."""
+        lines = self.formatException(record.exc_info).split("\n") if record.exc_info else []
+        return [harmless(line) for line in lines]
+
+
+class _Journal(_Text):
+    """Each line with its priority in front (sd-daemon(3)), and without the time: the journal has its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        priority = next(number for level, number in _PRIORITIES if record.levelno >= level)
+        lines = (harmless(record.getMessage()), *(f"  {line}" for line in self.traceback(record)))
+        return "\n".join(f"<{priority}>{line}" for line in lines)
 
 
 class _Json(logging.Formatter):
@@ -39,6 +52,16 @@ class _Json(logging.Formatter):
 
 
 _FORMATTERS = {"text": _Text, "json": _Json}
+_PRIORITIES = ((logging.CRITICAL, 2), (logging.ERROR, 3), (logging.WARNING, 4), (logging.INFO, 6), (logging.NOTSET, 7))
+
+
+def is_journal(environment: Mapping[str, str], descriptor: int = STANDARD_ERROR) -> bool:
+    """Whether a descriptor leads to systemd's journal (systemd.exec(5), JOURNAL_STREAM)."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return environment.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
 
 
 class Shortages(logging.Filter):
@@ -105,7 +128,8 @@ def _lost(count: int) -> logging.LogRecord:
 def configure_logging(log: Log) -> None:
     """Sends the log to standard error in the configured format."""
     root = close_logging()
-    root.addHandler(Outlet(_FORMATTERS[log.format]()))
+    formatter = _Journal if log.format == "text" and is_journal(os.environ) else _FORMATTERS[log.format]
+    root.addHandler(Outlet(formatter()))
     # A library's warning, such as one about an old Python, is a line like any other.
     logging.captureWarnings(True)
     # Of libraries, only problems.
