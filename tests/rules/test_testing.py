@@ -83,7 +83,7 @@ def test_a_user_has_what_the_clauses_give(clauses, user):
             'test "/a" method PATCH -> "/b"',
             [
                 (
-                    "`PATCH` is no method of this service",
+                    "unknown method `PATCH`",
                     "PATCH",
                     "use `GET`, `HEAD`, `PUT`, `DELETE`",
                 )

@@ -183,7 +183,7 @@ class Automaton:
 
     @property
     def _sides(self) -> tuple[int, ...]:
-        """What it tells apart that a character is to a gap."""
+        """The sides of a gap that it distinguishes."""
         return (BLANK, LETTER) if self.truths & BOUNDARIES else (BLANK,)
 
     def _linked(self, linker: _Linker) -> Table:

@@ -73,7 +73,7 @@ class Language:
 
     @cached_property
     def guess(self) -> str | None:
-        """A short real key that it probably has, had without an automaton; None where none comes to mind."""
+        """A short real key that it probably has, read off the tree; None where the tree suggests none."""
         return guess(self.tree) if self.tree else None
 
     def finds(self, key: str, budget: Budget | None = None) -> bool:
@@ -98,7 +98,7 @@ class Language:
 
 
 def language(text: str) -> Language:
-    """The language of an expression; of a text that Go refuses, one of which nothing can be proved."""
+    """The language of an expression; nothing can be proved of it where Go refuses the text."""
     try:
         tree = parse(text).tree
     except PatternError as error:
@@ -114,7 +114,7 @@ def _group_depth(node: Node, below: list[int]) -> int:
 
 
 def guess(tree: Node) -> str | None:
-    """A short real key that an expression may find; None where none comes to mind."""
+    """A short real key in which an expression may be found; None where its tree suggests none."""
     text = _text(tree)
     if text is None:
         return None

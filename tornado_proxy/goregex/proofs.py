@@ -226,7 +226,7 @@ def overlaps(
 
 
 def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
-    """A key that comes to mind and in which both of two sources are found."""
+    """A guessed key in which both of two sources are found."""
     guesses = _guesses(languages[one].guess, languages[other].guess)
     return next((key for key in guesses if finds(one, key) and finds(other, key)), None)
 

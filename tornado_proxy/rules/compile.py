@@ -1,4 +1,4 @@
-"""Documents become rule sets: blocks of one target add up, every mistake becomes a diagnostic with its place."""
+"""Compiles documents to rule sets: blocks of one target add up, every mistake is a diagnostic with its place."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]
 def _method_mistakes(method: Literal, key: Literal) -> Iterator[Diagnostic]:
     if method.value not in METHODS:
         listed = ", ".join(f"`{each}`" for each in METHODS)
-        yield Diagnostic(
-            "bad-test", f"`{method.value}` is no method of this service", method.span, help=f"use {listed}"
-        )
+        yield Diagnostic("bad-test", f"unknown method `{method.value}`", method.span, help=f"use {listed}")
     elif method.value in ("PUT", "DELETE") and key.value.endswith("/"):
         yield Diagnostic(
             "bad-test",
