@@ -66,7 +66,11 @@ class Reply:
     def _all_headers(self, answer: Answer) -> HTTPHeaders:
         headers = HTTPHeaders()
         for name, value in (*self._headers, *answer.headers):
-            headers.add(name, value)
+            # Several times cheaper than `add`, which checks what the connection checks as a whole.
+            if name not in headers:
+                headers[name] = value
+            else:
+                headers.add(name, value)
         return headers
 
 

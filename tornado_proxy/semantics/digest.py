@@ -44,8 +44,8 @@ def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | N
 def _members(values: dict[str, str]) -> Iterator[str]:
     """The dictionary's members, in the order of the table; each a byte sequence (RFC 9651 3.2, 3.3.5)."""
     for algorithm, (length, names) in _ALGORITHMS.items():
-        value = values.get(algorithm, "")
-        if _is_digest(value, length):
+        value = values.get(algorithm)
+        if value is not None and _is_digest(value, length):
             yield from (f"{name}=:{value}:" for name in names)
 
 

@@ -1,0 +1,71 @@
+"""What a GET costs beside S3: processor time of the server for a file of 1 KiB that is in memory, log and metrics on.
+
+    python benchmarks/memory_get.py [REQUESTS]
+
+The client is a process of its own with 8 connections; the figure is the least of ten rounds, as other load only adds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import socket
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from serving import generation
+
+from tornado_proxy.gateway.application import Gateway
+from tornado_proxy.gateway.server import Server
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.telemetry.access_log import AccessLog, LogForm
+from tornado_proxy.telemetry.events import Bus, Refused, Served
+from tornado_proxy.telemetry.metrics import RequestMetrics
+
+ROUNDS = 10
+CONNECTIONS = 8
+REQUEST = b"GET /a HTTP/1.1\r\nHost: files.test\r\nUser-Agent: benchmark\r\nAccept: */*\r\n\r\n"
+
+
+def ask(port: int, requests: int) -> None:
+    """Send requests in turn on several connections."""
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+    for _ in range(requests // CONNECTIONS):
+        for client in clients:
+            client.sendall(REQUEST)
+        for client in clients:
+            received = client.recv(65536)
+            assert received.startswith(b"HTTP/1.1 200"), received
+            while not received.endswith(b"x" * 1024):
+                received += client.recv(65536)
+
+
+async def measure(requests: int) -> float:
+    """Returns the least processor time of a request, in seconds."""
+    store = MemoryStore()
+    store.add("a", b"x" * 1024)
+    force = generation(store)
+    bus = Bus()
+    bus.add(AccessLog(LogForm.TEXT, lambda _line: None), Served, Refused)
+    RequestMetrics().listen(bus)
+    times: list[float] = []
+    bus.add(lambda _event: times.append(time.process_time()), Served)
+    server = Server(Gateway(lambda: force, bus.emit), force.parts.settings.limits)
+    server.listen(0, "127.0.0.1")
+    gc.collect()
+    gc.freeze()
+    client = multiprocessing.get_context("spawn").Process(target=ask, args=(server.ports[0], requests * ROUNDS))
+    client.start()
+    await asyncio.to_thread(client.join)
+    await server.shut_down(1)
+    rounds = zip(times[::requests], times[requests - 1 :: requests], strict=True)
+    return min(after - before for before, after in rounds) / requests
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 800
+    print(f"{asyncio.run(measure(count)) * 1e6:.0f} µs of processor time a GET")
