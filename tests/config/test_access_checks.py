@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from configurations import compiled
+from configurations import compiled, report
 
 USERS = "basic: {credentials: [{user: ann, password: {env: ANN}}]}"
 STAFF = f"provider: staff, {USERS}"
@@ -248,3 +248,13 @@ def test_methods_are_judged_once_actions_are_right():
     """Which actions are on is not known while one cannot be read."""
     told = _told(f"path: /**, methods: [PUT], {STAFF}", actions="{PUT: {enabled: 1}}")
     assert [code for code, _ in told] == ["wrong-type"]
+
+
+def test_isolated_users_have_to_sign_in():
+    """Without resources the configuration is refused; where anyone may come, there is a warning."""
+    actions = "actions: {GET: {config: {userIsolation: true}}}"
+    told = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}}}}}")
+    assert "error[isolation-without-users]: `userIsolation` needs users, and nobody has to sign in" in told
+    resources = "resources: [{path: /**, whiteList: true}]"
+    told = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}, {resources}}}}}")
+    assert "warning[isolation-without-users]: `userIsolation` refuses everyone here: nobody signs in" in told

@@ -1,12 +1,13 @@
 import pytest
 
-from tornado_proxy.config.model import Actions, BasicUser, HeadAction, PutAction, Resource
+from tornado_proxy.config.model import Actions, BasicUser, Bucket, GetAction, HeadAction, PutAction, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import Authenticate, NameFile, decide
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ReadForm, Receive, Refuse, Serve
 from tornado_proxy.routing.request import read_request
+from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.templates.data import User
 from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError
 
@@ -205,3 +206,41 @@ def test_actions_take_part(decided, site):
     found = decided(site(actions=Actions(put=PutAction(enabled=True, max_size=3))), "PUT /", None, "x")
     assert found.plan == (Receive("x", "/x", max_size=3),)
     assert decided(site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")
+
+
+ISOLATED = Actions(get=GetAction(user_isolation=True, user_isolation_admins=("root",)), put=PutAction(enabled=True))
+
+
+@pytest.mark.parametrize(
+    ("request_line", "attempt"),
+    [
+        ("GET /a/b.txt", Serve("www/ann/a/b.txt")),
+        ("HEAD /ben/b.txt", Serve("www/ann/ben/b.txt")),
+        ("GET /", Browse("www/ann/", root=True)),
+        ("PUT /a/", Receive("www/ann/a/new.txt", "/a/new.txt")),
+    ],
+)
+def test_an_isolated_user_has_a_directory_that_does_not_show(decided, site, signed_in, request_line, attempt):
+    """Its name stands between prefix and key, and in no location."""
+    found = site(bucket=Bucket("b", "www/"), actions=ISOLATED, resources=signed_in("ann"))
+    assert decided(found, request_line, "ann", "new.txt").plan[0] == attempt
+
+
+def test_an_administrator_sees_the_directories_of_all_users(decided, site, signed_in):
+    """Such a user has no directory of their own."""
+    found = site(actions=ISOLATED, resources=signed_in("root"))
+    assert decided(found, "GET /ann/a", "root").plan[0] == Serve("ann/a")
+
+
+def test_nobody_is_served_where_users_are_isolated(decided, site):
+    """A resource that is open to everyone names no user."""
+    found = site(actions=ISOLATED, resources=[Resource("/**", METHODS, white_list=True)])
+    assert decided(found, "GET /a").plan == (Refuse(403, "users are isolated, and nobody is signed in"),)
+
+
+def test_rules_see_the_directory_of_an_isolated_user_and_cannot_leave_it(decided, site, signed_in):
+    """A rule that does is refused, whoever wrote it."""
+    pairs = (("^/ann/old/(.*)$", "/ann/new/$1"), ("^/ann/all/(.*)$", "/shared/$1"))
+    found = site(*pairs, actions=ISOLATED, resources=signed_in("ann"))
+    assert decided(found, "GET /old/a", "ann").plan[0] == Serve("ann/new/a")
+    assert decided(found, "GET /all/a", "ann").plan[0].status == 403

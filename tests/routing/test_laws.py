@@ -6,11 +6,11 @@ from urllib.parse import quote
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction
+from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction, PutAction
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.keys import object_key
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.keys import path_objection, segment_objection
 
 DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", "%252e", "%c0%ae", "..;"])
 SIGNS = st.sampled_from("/\\+%?#~: \n\x00\u202e\ud800é🦀a")
@@ -125,3 +125,42 @@ def test_a_location_leads_to_what_was_stored(decided, site, name):
     directory, _, last = name.rpartition("/")
     (received,) = decided(site, f"PUT /m/{quote(directory)}/", file_name=last).plan
     assert decided(site, f"GET {received.location}").plan[0] == Serve(received.key)
+
+
+ISOLATED = Actions(
+    get=GetAction(
+        index_document="index.html",
+        redirect_with_trailing_slash_for_not_found_file=True,
+        user_isolation=True,
+        user_isolation_admins=("root",),
+    ),
+    put=PutAction(enabled=True),
+    delete=DeleteAction(enabled=True),
+)
+USERS = st.sampled_from(["ann", "an", "ann.b", "änn", "a@b.example"]) | NAMED.filter(
+    lambda name: segment_objection(name) is None
+)
+
+
+@given(
+    TEXTS,
+    TEXTS,
+    USERS,
+    BUCKETS,
+    st.sampled_from(["", "$0", "/$1", "/ben/$1", "/x/$1", "$1/../$1", "/${1}x"]),
+    st.sampled_from(["GET /", "HEAD /", "PUT /", "DELETE /"]),
+)
+@example("../ben/secret", "x", "ann", Bucket("b"), "", "GET /")
+@example("%2e%2e/ben/secret", "../../ben/x", "ann", Bucket("b"), "", "PUT /")
+@example("ben/secret", "x", "ann", Bucket("b"), "/ben/$1", "GET /")
+def test_no_path_no_rule_and_no_name_reaches_another_user_s_directory(
+    decided, site, signed_in, raw, file_name, user, bucket, template, start
+):
+    """Every key of an isolated user lies in the directory of that name."""
+    pairs = [("(.*)", template)] if template else []
+    isolated = site(*pairs, bucket=bucket, actions=ISOLATED, resources=signed_in(user))
+    with suppress(RequestError):
+        request = f"{start}{quote(raw, safe='/%', errors='surrogatepass')}{'/' if start == 'PUT /' else ''}"
+        decision = decided(isolated, request, user, file_name)
+        home = f"{_floor(bucket)}{user}/"
+        assert all(key.startswith(home) and _is_inside(bucket, key) for key in _keys(decision.plan))

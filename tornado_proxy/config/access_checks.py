@@ -237,6 +237,21 @@ def _open_writes(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning(Finding("open-writes", message, context.key(target.actions, writes[0]), advice))
 
 
+def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
+    for target in context.settings.targets:
+        get = target.actions.get
+        if not get.user_isolation or not context.settled(target, "resources"):
+            continue
+        key = context.key(get, "config")
+        if not target.resources:
+            message = "`userIsolation` needs users, and nobody has to sign in"
+            advice = "add `resources` with a `provider`"
+            yield context.error(Finding("isolation-without-users", message, key, advice))
+        for resource in (each for each in target.resources if each.white_list):
+            message = "`userIsolation` refuses everyone here: nobody signs in"
+            yield context.warning(Finding("isolation-without-users", message, context.key(resource, "whiteList")))
+
+
 def _uncovered_methods(context: ValidationContext) -> Iterator[Diagnostic]:
     for target in context.settings.targets:
         covered = {method for resource in target.resources for method in resource.methods}
@@ -263,5 +278,6 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _unreachable,
     _open_writes,
     _uncovered_methods,
+    _isolation,
 )
 """The checks of this module."""

@@ -140,6 +140,15 @@ class GetAction:
         default=False,
         group=_GET_CONFIG,
     )
+    user_isolation: bool = option(
+        "Whether each user has a directory of their own, named after the user, below the prefix. It holds for all "
+        "methods, and does not show in paths.",
+        default=False,
+        group=_GET_CONFIG,
+    )
+    user_isolation_admins: tuple[UserName, ...] = option(
+        "Users who see the directories of all users.", default=(), group=_GET_CONFIG
+    )
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )

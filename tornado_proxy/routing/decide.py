@@ -11,6 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from tornado_proxy.config.model import GetAction
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
@@ -18,7 +19,7 @@ from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import Key
+from tornado_proxy.rules.keys import Key, segment_objection
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
@@ -26,6 +27,8 @@ _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 _VISITING = ("GET", "POST")
 _NOT_VISITING = (Refuse(405, "the pages of a provider are visited with GET or POST", _VISITING),)
 _NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
+_NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
+_NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
@@ -161,16 +164,28 @@ def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
 def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
     """Lets the rules rewrite a key and plans what becomes of it; `path` holds the file name of an upload."""
     request, checks, user, site = found.request, found.checks, found.user, match.site
-    data = TargetKeyRewriteData(key, user, request, site.data)
+    home = "/"
+    if site.target.actions.get.user_isolation:
+        if user is None or segment_objection(user.identifier) is not None:
+            return replace(found, plan=_NO_HOME)
+        home = _home(site.target.actions.get, user)
+    data = TargetKeyRewriteData(Key(home + key[1:]), user, request, site.data)
     try:
         rewritten = site.rules.apply(data)
     except RewriteError as error:
         return Decision(request, _refused(error), match, checks, user, data, None, error)
+    if not rewritten.key.startswith(home):
+        return Decision(request, _NOT_HOME, match, checks, user, data, rewritten)
     try:
         plan = plan_object(match, request, path, rewritten.key)
     except KeyTooLong as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
+
+
+def _home(get: GetAction, user: User) -> str:
+    """Returns the directory that holds all keys of a user where users are isolated; it ends in `/`."""
+    return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
 def _refused(error: RewriteError | BadFileName | KeyTooLong) -> Plan:

@@ -18,6 +18,11 @@ class User:
     family_name: str = ""
     email_verified: bool = False
 
+    @property
+    def identifier(self) -> str:
+        """What tells users apart: the name, or the email address of one without a name."""
+        return self.username or self.email
+
 
 @dataclass(frozen=True, slots=True)
 class RequestData:

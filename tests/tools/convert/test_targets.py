@@ -157,11 +157,10 @@ def test_a_target_that_cannot_be_said_is_left_out(bad, reason):
 
 
 CLOSED = {
-    "isolation": "actions: {GET: {enabled: true, config: {userIsolation: true}}}",
     "resources": "resources: [{path: /**, provider: company, oidc: {}}]",
     "rewrites": "keyRewriteList: [{source: .*, target: '/{{ .User.GetUsername }}/{{ .Key | base }}', targetType: TEMPLATE}]",
-    "all on": "actions: {GET: {enabled: true, config: {userIsolation: true}}, HEAD: {enabled: true}, PUT: {enabled: true},"
-    " DELETE: {enabled: true}}",
+    "all on": "resources: [{path: /**, provider: company, oidc: {}}]\nactions: {GET: {enabled: true}, HEAD: {enabled: true},"
+    " PUT: {enabled: true}, DELETE: {enabled: true}}",
 }
 
 
@@ -252,3 +251,22 @@ def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_ke
 def _with_rewrite(target):
     entry = json.dumps({"source": "^a.*$", "target": target, "targetType": "TEMPLATE"})
     return f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: b}}, keyRewriteList: [{entry}]}}}}"
+
+
+def test_isolated_users_stay_isolated():
+    """The option and the administrators are carried over; a rewrite out of a directory is refused here."""
+    text = """
+authProviders: {basic: {staff: {realm: r}}}
+targets:
+  site:
+    mount: {path: [/]}
+    bucket: {name: b}
+    actions: {GET: {enabled: true, config: {userIsolation: true, userIsolationAdmins: [root]}}}
+    keyRewriteList: [{source: ^ann/a$, target: ann/b}]
+    resources: [{path: /**, provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}}]
+"""
+    done = made(text)
+    get = done.settings.targets[0].actions.get
+    assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
+    assert done.report.closed_targets == ()
+    assert any("out of the user's own directory" in message for message in done.messages(Outcome.CHANGED))

@@ -110,7 +110,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),
     (r"targets\.[^.]+\.bucket\.s3MaxUploadParts", "S3's own limit holds: 10 000 parts"),
     (r"targets\.[^.]+\.bucket\.s3UploadLeavePartsOnError", "no parts are left behind by an upload that fails"),
-    (r"targets\.[^.]+\.actions\.GET\.config\.userIsolationAdmins", "there is no `userIsolation` to be free of"),
     (r"targets\.[^.]+\.resources\.provider", "the resource asks nobody to sign in"),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS)

@@ -103,6 +103,10 @@ def _get(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
         _changed(config, "disableListing", "a directory is answered with 403; s3-proxy shows an empty one", remarks)
     if config.flag("redirectToSignedUrl"):
         settings["redirectToSignedUrl"] = True
+    if config.flag("userIsolation"):
+        settings["userIsolation"] = True
+        if admins := [each.value for each in config.texts("userIsolationAdmins")]:
+            settings["userIsolationAdmins"] = admins
     _add_expiration(config, settings, remarks)
     return settings
 
@@ -178,13 +182,15 @@ def target(name: str, section: Section, conversion: Conversion) -> Target | None
         remarks.add(Outcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
     entries = _rewrites(section, what, conversion)
     done = actions(section, remarks)
+    if entries and _is_isolated(section):
+        message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
+        remarks.add(Outcome.CHANGED, f"{section.path}.keyRewriteList", section.place("keyRewriteList"), message)
     if "actions" in section:
         remarks.add(
             Outcome.CARRIED, f"{section.path}.actions", section.place("actions"), f"as `targets.{name}.actions`"
         )
-    isolated = _is_isolated(section)
     given, kept = resources(section, conversion.providers, remarks, head="HEAD" in enabled(done))
-    reason = _why_closed(entries, isolated=isolated, emptied=given and not kept)
+    reason = _why_closed(entries, emptied=given and not kept)
     if reason is not None:
         resource, off = closed(_first_path(where), enabled(done))
         done[off] = {"enabled": False}
@@ -218,10 +224,8 @@ def _is_isolated(section: Section) -> bool:
     return config is not None and config.flag("userIsolation")
 
 
-def _why_closed(entries: Sequence[Entry], *, isolated: bool, emptied: bool) -> str | None:
+def _why_closed(entries: Sequence[Entry], *, emptied: bool) -> str | None:
     """Why nobody may use a target; None where somebody may."""
-    if isolated:
-        return "`userIsolation` has no equal, and without it each user would see what is everyone's"
     if emptied:
         return "none of its resources could be carried over"
     if any(_may_separate_users(each) for each in entries):
