@@ -327,7 +327,8 @@ class S3Pool:
         "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
     )
     queue: Annotated[int, Bounds(0, 1_000_000)] = option(
-        "How many calls of a target wait for one of its threads; further requests are answered with 503.", default=1000
+        "How many calls of a target wait for a thread, or for a connection; further ones are answered with 503.",
+        default=1000,
     )
     upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
         "The memory that the uploads of all targets share in a process; an upload waits while it is taken.",

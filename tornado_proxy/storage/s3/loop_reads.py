@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from boto3.session import Session
 
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, S3Pool
 from tornado_proxy.semantics.conditions import parse_date
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
@@ -254,15 +254,13 @@ class LoopReads:
         return f"{request.doing}{of} in `{self._bucket.name}`"
 
 
-def loop_reads(bucket: Bucket, session: Session, client: S3Client, connections: int) -> LoopReads | None:
+def loop_reads(bucket: Bucket, session: Session, client: S3Client, pool: S3Pool) -> LoopReads | None:
     """The reads on the loop of a bucket, by what its client found; None where only boto3 can make them."""
     endpoint = find_endpoint(client, bucket.name)
     credentials = session.get_credentials()
     if endpoint is None or credentials is None:
         return None
-    limits = Limits(
-        connections, 2 * connections, connect_timeout=bucket.connect_timeout, read_timeout=bucket.read_timeout
-    )
+    limits = Limits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
     return LoopReads(bucket, Keys(credentials), endpoint, limits)
 
 

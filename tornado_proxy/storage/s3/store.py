@@ -29,7 +29,7 @@ class S3Store:
         session = make_session(bucket)
         self._client = make_client(bucket, pool.threads, session)
         executor = Executor(pool.threads, pool.queue, bucket.timeout)
-        on_loop = loop_reads(bucket, session, self._client, pool.connections) if pool.reads == "loop" else None
+        on_loop = loop_reads(bucket, session, self._client, pool) if pool.reads == "loop" else None
         calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, executor)
         self._reader = Reader(calls, bucket.timeout)
         self._writer = Writer(
