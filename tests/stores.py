@@ -100,11 +100,18 @@ async def pieces(*chunks: bytes) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def store_at(
-    url: str, reads: Literal["loop", "executor"] = "loop", threads: int = 4, **settings: Any
+    url: str,
+    reads: Literal["loop", "executor"] = "loop",
+    threads: int = 4,
+    upload_memory: int = 128 * 1024**2,
+    **settings: Any,
 ) -> AsyncIterator[S3Store]:
     """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
     impatient = {"connect_timeout": 1.0, "read_timeout": 0.5}
-    store = S3Store(Endpoint(url).bucket("bucket", **impatient | settings), S3Pool(threads, reads=reads))
+    store = S3Store(
+        Endpoint(url).bucket("bucket", **impatient | settings),
+        S3Pool(threads, upload_memory=upload_memory, reads=reads),
+    )
     try:
         yield store
     finally:

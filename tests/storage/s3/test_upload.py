@@ -5,12 +5,14 @@ import logging
 import threading
 
 import pytest
+from endless_s3 import endless_s3
 from scripted_s3 import an_error, reply, scripted_s3
-from stores import store_at
+from stores import pieces, store_at
 
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.parts import Part, PartBody, UploadMemory
 from tornado_proxy.storage.s3.upload import Upload
+from tornado_proxy.storage.store import Write
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')
@@ -175,3 +177,13 @@ async def test_a_part_without_an_etag_is_an_error():
             await upload.send(Part(1, await filled(b"a"), is_last=True))
             with pytest.raises(UpstreamError, match="takes part 1 without an ETag"):
                 await upload.complete({})
+
+
+async def test_an_upload_needs_memory_for_one_part_only():
+    """A part that S3 has makes room for the next, though the upload waits for room and not for the part."""
+    with endless_s3() as (url, traffic):
+        async with store_at(url, upload_memory=5 * MIB, read_timeout=20) as store:
+            both = [store.put(name, pieces(*[bytes(MIB)] * 12), Write()) for name in "ab"]
+            async with asyncio.timeout(20):
+                await asyncio.gather(*both)
+    assert (traffic.parts, traffic.completed) == (6, 2)

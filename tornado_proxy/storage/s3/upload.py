@@ -65,7 +65,11 @@ class Upload:
         except BaseException:
             part.body.close()
             raise
-        self._pending.append((part, self._executor.submit(partial(self._send, part), is_upload=True)))
+        call = self._executor.submit(partial(self._send, part), is_upload=True)
+        self._pending.append((part, call))
+        # At once, and not when the part's turn comes: the upload itself may wait for this memory.
+        loop = asyncio.get_running_loop()
+        call.ended.add_done_callback(lambda _: _close(part, loop))
 
     async def complete(self, precondition: Parameters) -> Parameters:
         """Make the parts an object, if the precondition holds, and return S3's answer."""
@@ -92,11 +96,10 @@ class Upload:
         await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
     async def _arrived(self) -> None:
-        """Wait for the oldest part on its way, and give its memory back."""
-        part, call = self._pending[0]
+        """Wait for the oldest part on its way."""
+        _, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
-        part.body.close()
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
@@ -106,6 +109,12 @@ class Upload:
         if "ETag" not in answer:
             raise UpstreamError(f"S3 takes part {part.number} without an ETag")
         return {"ETag": answer["ETag"], "PartNumber": part.number}
+
+
+def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
+    """Close the body of a part on its loop, from any thread."""
+    with suppress(RuntimeError):  # the loop has ended, and nobody waits for memory any more
+        loop.call_soon_threadsafe(part.body.close)
 
 
 def _abort(client: S3Client, names: Parameters, calls: Sequence[Call[Any]], timeout: float) -> None:

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from endless_s3 import endless_s3
+from running import start_proxy
+
+pytestmark = pytest.mark.integration
+
+MIB = 1024**2
+CONFIGURATION = """\
+    server: {{port: 0}}
+    internalServer: {{port: 0}}
+    targets:
+      site:
+        bucket: {{name: bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+          credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+        actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
+        resources: [{{path: /**, methods: [GET, PUT], whiteList: true}}]
+"""
+FORM = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n'
+HEAD = "PUT /d/ HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: {}\r\n\r\n"
+
+
+def memory(proxy) -> float:
+    """The resident memory of a server, in MiB."""
+    status = Path(f"/proc/{proxy.process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def connected(proxy) -> socket.socket:
+    url = urlsplit(proxy.url)
+    return socket.create_connection((url.hostname, url.port), timeout=60)
+
+
+def abort(proxy, size: int) -> None:
+    """Send a part of an upload, and leave."""
+    with closing(connected(proxy)) as client, suppress(OSError):
+        client.sendall(HEAD.format(100 * MIB).encode() + FORM + bytes(size))
+
+
+def together(count: int, work, *arguments) -> None:
+    threads = [threading.Thread(target=work, args=arguments, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+
+def test_memory_of_aborted_uploads_comes_back(tmp_path):
+    """Twelve waves of twenty uploads that break off leave no more behind than the first two."""
+    with endless_s3() as (url, _), start_proxy(tmp_path, CONFIGURATION.format(endpoint=url)) as proxy:
+        together(20, abort, proxy, 30 * MIB)
+        together(20, abort, proxy, 30 * MIB)
+        time.sleep(2)
+        before = memory(proxy)
+        for _ in range(12):
+            together(20, abort, proxy, 30 * MIB)
+        time.sleep(2)
+        after = memory(proxy)
+    print(f"{before:.0f} MiB, {after:.0f} MiB after twelve waves")
+    assert after < 1.2 * before
+
+
+def test_many_transfers_stay_within_their_memory(tmp_path):
+    """64 slow downloads and 64 slow uploads of 100 MiB take less than 300 MiB."""
+    ends, most = threading.Event(), 0.0
+
+    def upload(proxy) -> None:
+        with closing(connected(proxy)) as client, suppress(OSError):
+            client.sendall(HEAD.format(100 * MIB + len(FORM) + 9).encode() + FORM)
+            while not ends.is_set():
+                client.sendall(bytes(256 * 1024))
+                time.sleep(0.1)
+
+    def download(proxy) -> None:
+        with closing(connected(proxy)) as client, suppress(OSError):
+            client.sendall(f"GET /{100 * MIB}.bin HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            while not ends.is_set() and client.recv(64 * 1024):
+                time.sleep(0.1)
+
+    with endless_s3() as (url, _), start_proxy(tmp_path, CONFIGURATION.format(endpoint=url)) as proxy:
+        threads = [threading.Thread(target=work, args=(proxy,)) for work in (upload, download) for _ in range(64)]
+        for thread in threads:
+            thread.start()
+        for _ in range(40):
+            time.sleep(0.5)
+            most = max(most, memory(proxy))
+        ends.set()
+        for thread in threads:
+            thread.join(60)
+    print(f"at most {most:.0f} MiB")
+    assert most < 300
