@@ -7,6 +7,7 @@ are parts of states, and members of an `Enum` are slow to hash.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -44,6 +45,8 @@ FOLLOWING = (
 )
 """By place, and by the role of the next character: the place after it."""
 
+# What `led` finds in no real key, in one look.
+_UNREAL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|/\.\.?(?:/|$)")
 _ROLES = {"/": SLASH, ".": DOT}
 
 ENDS = frozenset({SEGMENT, WITHIN})
@@ -68,7 +71,7 @@ def led(text: str) -> int:
 
 def is_real(text: str) -> bool:
     """Whether a text is a real key."""
-    return led(text) in ENDS and len(text.encode()) <= LONGEST
+    return text.startswith("/") and not _UNREAL.search(text) and len(text.encode()) <= LONGEST
 
 
 @lru_cache(maxsize=4096)
