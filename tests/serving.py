@@ -20,6 +20,7 @@ from tornado_proxy.config.model import (
     Settings,
     Target,
 )
+from tornado_proxy.config.model import Server as ServerSettings
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.gateway.server import Server
@@ -194,12 +195,13 @@ def generation(
     resources: Sequence[Resource] = (),
     limits: Limits | None = None,
     authenticators: Mapping[str, Any] | None = None,
+    server: ServerSettings | None = None,
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), doing, tuple(resources))
     mounts = Mounts([Site(target, rule_set(rules), Access(target.resources))])
-    settings = Settings(targets=(target,), limits=limits or Limits())
+    settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
     return Generation(number, Parts(settings, mounts, PAGES, {"site": Shared(store)}, authenticators or {}))
 
 

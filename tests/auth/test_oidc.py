@@ -79,7 +79,8 @@ class _Story:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         pairs = tuple((name, value) for name, values in parse_qs(query).items() for value in values)
         all_headers = (("Host", host), *sent, *((("Cookie", cookies),) if cookies else ()))
-        return Request(method, host.partition(":")[0], RequestPath(path), query, pairs, all_headers, "https")
+        name = host.partition(":")[0]
+        return Request(method, name, RequestPath(path), query, pairs, all_headers, "https", authority=host)
 
     def keep(self, lines):
         for line in lines:

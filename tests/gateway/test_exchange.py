@@ -9,7 +9,7 @@ from fakes import Failing
 from serving import part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
@@ -189,3 +189,34 @@ async def test_an_error_in_json_has_a_shape():
         "message": "There is nothing at this address",
         "requestId": answer.headers["x-request-id"],
     }
+
+
+FORWARDED = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "Public.Test:8443", "X-Forwarded-Proto": "https"}
+
+
+async def test_a_trusted_proxy_names_client_host_and_scheme():
+    """Mounts, rules and events see what the client used, not what the proxy did."""
+    rules = 'rewrite `.*` -> jinja "/{{ request.scheme }}/{{ request.host }}/{{ request.remote_address }}"'
+    key = "https/public.test/203.0.113.9"
+    trusting = Server(trusted_proxies=("127.0.0.0/8",))
+    async with serve({key: b"x"}, rules=rules, mount=Mount("public.test"), server=trusting) as site:
+        answer = await site.request("GET", "/a", FORWARDED)
+        event = await site.told()
+    assert (answer.status, event.request.client, event.request.host) == (200, "203.0.113.9", "public.test")
+
+
+async def test_anybody_else_names_nothing():
+    """The same headers of a client that is not a trusted proxy change nothing."""
+    trusting = Server(trusted_proxies=("10.0.0.0/8",))
+    async with serve({"a": b"x"}, mount=Mount("public.test"), server=trusting) as site:
+        answer = await site.request("GET", "/a", FORWARDED)
+        event = await site.told()
+    assert (answer.status, event.request.client, event.request.host) == (404, "127.0.0.1", "files.test")
+
+
+async def test_a_request_that_cannot_be_read_is_logged_with_its_client():
+    """The log names the client, whatever was wrong with its path."""
+    async with serve({}, server=Server(trusted_proxies=("127.0.0.1/32",))) as site:
+        await site.request("GET", "/%zz", FORWARDED)
+        event = await site.told()
+    assert (event.status, event.request.client) == (400, "203.0.113.9")

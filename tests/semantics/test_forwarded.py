@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 
 PROXIES = TrustedProxies(("10.0.0.0/8", "2001:db8::/32", "192.0.2.7/32"))
 
@@ -21,3 +23,107 @@ def test_without_networks_nobody_is_believed():
     """That is the default."""
     assert "127.0.0.1" not in TrustedProxies()
     assert "" not in TrustedProxies()
+
+
+PEER = Origin("10.0.0.1")
+
+
+def _behind(*headers, peer=PEER):
+    return origin_behind(peer, headers, PROXIES)
+
+
+def test_a_stranger_is_not_believed():
+    """Whoever is not a trusted proxy is the client, whatever the headers claim."""
+    stranger = Origin("198.51.100.9")
+    claims = (("X-Forwarded-For", "10.0.0.9"), ("X-Forwarded-Host", "a.test"), ("Forwarded", "for=10.0.0.9"))
+    assert _behind(*claims, peer=stranger) == stranger
+
+
+def test_a_trusted_proxy_is_believed():
+    """Address, host and scheme are those that the client used."""
+    said = (("x-forwarded-for", "198.51.100.9"), ("X-Forwarded-Host", "a.test:8443"), ("X-Forwarded-Proto", "HTTPS"))
+    assert _behind(*said) == Origin("198.51.100.9", "https", "a.test:8443")
+    assert _behind(("Forwarded", 'for="[2001:db9::1]:99";host="a.test:8443";PROTO=https')) == Origin(
+        "2001:db9::1", "https", "a.test:8443"
+    )
+
+
+def test_a_proxy_that_says_nothing_is_the_client():
+    """Without such headers there is nobody else."""
+    assert _behind(("Accept", "*/*")) == PEER
+
+
+def test_what_a_client_has_written_itself_does_not_count():
+    """Only what a trusted proxy has added to the end of a chain is read."""
+    assert _behind(("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")).address == "198.51.100.9"
+    assert _behind(("Forwarded", "for=192.0.2.7, for=198.51.100.9, for=10.0.0.2")).address == "198.51.100.9"
+    assert _behind(("X-Forwarded-For", "192.0.2.7"), ("X-Forwarded-For", "198.51.100.9")).address == "198.51.100.9"
+
+
+def test_each_proxy_counts_for_the_peer_that_it_had():
+    """Where proxies add to hosts and schemes too, those of the outermost trusted one count."""
+    chain = ("X-Forwarded-For", "192.0.2.7, 198.51.100.9, 10.0.0.2")
+    hosts, schemes = ("X-Forwarded-Host", "forged.test, a.test, inner.test"), ("X-Forwarded-Proto", "http, https, http")
+    assert _behind(chain, hosts, schemes) == Origin("198.51.100.9", "https", "a.test")
+    elements = 'host=forged.test, for=198.51.100.9;host=a.test;proto=https, for="10.0.0.2:1";host=inner.test;proto=http'
+    assert _behind(("Forwarded", elements)) == Origin("198.51.100.9", "https", "a.test")
+    assert _behind(chain, ("X-Forwarded-Host", "a.test")).authority == "a.test"
+
+
+def test_one_kind_of_header_counts():
+    """A proxy that writes the one passes on what a client wrote in the other."""
+    found = _behind(("X-Forwarded-For", "198.51.100.9"), ("Forwarded", "for=192.0.2.9;host=forged.test;proto=https"))
+    assert found == Origin("198.51.100.9")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("198.51.100.9:4711", "198.51.100.9"),
+        ("[2001:db9::1]", "2001:db9::1"),
+        ("[2001:db9::1]:80", "2001:db9::1"),
+        ("2001:DB9::1", "2001:db9::1"),
+        ("unknown", PEER.address),
+        ("_hidden", PEER.address),
+        ("198.51.100.9:x", PEER.address),
+        ("", PEER.address),
+    ],
+)
+def test_an_address_is_read_as_proxies_write_it(text, address):
+    """With or without a port; one that is hidden is unknown, and the proxy stays the last that is known."""
+    assert _behind(("X-Forwarded-For", text)).address == address
+
+
+@pytest.mark.parametrize("host", ["a b", "a/b", "a@b", "a.test:80:80", "a?b", "", "a" * 400, "é"])
+def test_a_host_that_is_not_one_does_not_count(host):
+    """A broken value never becomes part of an address."""
+    assert _behind(("X-Forwarded-Host", host)) == PEER
+
+
+@pytest.mark.parametrize("text", ["for=1.2.3.4 x", 'for="1.2.3.4', "for:1.2.3.4", "=;", "for=a b"])
+def test_an_element_that_cannot_be_read_ends_the_chain(text):
+    """What stands behind it still counts, what stands before it does not."""
+    assert _behind(("Forwarded", f"for=192.0.2.7, {text}")) == PEER
+    assert _behind(("Forwarded", f"{text}, for=10.0.0.3;proto=https")) == Origin("10.0.0.3", "https")
+
+
+def test_quotes_are_read():
+    """A quoted value may have escapes, and pairs of no interest are passed over (RFC 7239 4)."""
+    assert _behind(("Forwarded", r'by=_x; for="198.51.100\.9" ;ext="a;b=\"c"')).address == "198.51.100.9"
+
+
+def test_a_long_chain_is_cut():
+    """As many hops as no network has; the rest is not looked at."""
+    chain = ", ".join(["198.51.100.9", *["10.0.0.2"] * 100])
+    assert _behind(("X-Forwarded-For", chain)).address == "10.0.0.2"
+    assert _behind(("Forwarded", ", ".join(["for=10.0.0.2"] * 100))).address == "10.0.0.2"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["Forwarded", "X-Forwarded-For", "X-Forwarded-Host"]), st.text())))
+def test_no_client_chooses_its_address(written):
+    """Whatever a client sends, its proxy's own words, added behind them, decide who it is."""
+    claims = [(name, value.replace("\n", " ")) for name, value in written]
+    found = origin_behind(PEER, [*claims, ("X-Forwarded-For", "198.51.100.9")], PROXIES)
+    assert found.address == "198.51.100.9"
+    only = [each for each in claims if each[0] == "Forwarded"]
+    assert origin_behind(PEER, [*only, ("Forwarded", "for=198.51.100.9")], PROXIES).address == "198.51.100.9"

@@ -264,7 +264,7 @@ def _header(request: Request, name: str) -> str:
 
 
 def _origin(request: Request) -> str:
-    return f"{request.scheme}://{_header(request, 'host')}"
+    return f"{request.scheme}://{request.authority}"
 
 
 def _target(request: Request) -> str:
@@ -307,4 +307,4 @@ def _leads_back(address: str, request: Request) -> bool:
         return False
     if not authority:
         return address.startswith("/") and not address.startswith("//") and not parts.scheme
-    return parts.scheme in ("http", "https") and authority.lower() == _header(request, "host").lower()
+    return parts.scheme in ("http", "https") and authority.lower() == request.authority.lower()

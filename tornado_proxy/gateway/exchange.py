@@ -24,7 +24,8 @@ from tornado_proxy.pages.render import FAILURE_FORMS, Failure
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES, RequestError
 from tornado_proxy.routing.plan import Refuse, VisitProvider
-from tornado_proxy.routing.request import read_request, shown_path
+from tornado_proxy.routing.request import host_name, read_request, shown_path
+from tornado_proxy.semantics.forwarded import Origin, origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
@@ -54,6 +55,8 @@ class Exchange:
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
         self._upload: UploadForm | None = None
+        self._peer = Origin(incoming.request.remote_ip or "", incoming.request.protocol)
+        self._origin = self._peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
     async def run(self) -> None:
@@ -106,11 +109,13 @@ class Exchange:
     async def _decide(self) -> Decision:
         """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
         incoming = self._incoming.request
-        host, headers = incoming.headers.get("Host", ""), tuple(incoming.headers.get_all())
-        address = incoming.remote_ip or ""
-        request = read_request(incoming.uri or "", self._incoming.method, host, headers, incoming.protocol, address)
-        if address in self._generation.parts.trusted_proxies:
-            request = replace(request, from_trusted_proxy=True)
+        headers, trusted = tuple(incoming.headers.get_all()), self._generation.parts.trusted_proxies
+        self._origin = origin = origin_behind(self._peer, headers, trusted)
+        host, address = incoming.headers.get("Host", ""), origin.address
+        request = read_request(incoming.uri or "", self._incoming.method, host, headers, origin.scheme, address)
+        if self._peer.address in trusted:
+            authority = origin.authority or request.authority
+            request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
         self._decision = Decision(request, ())
         steps, answer = decide(self._generation.parts.mounts, request), None
         while True:
@@ -172,7 +177,7 @@ class Exchange:
 
     def _asked(self) -> RequestRecord:
         incoming, decision = self._incoming, self._decision
-        client = incoming.request.remote_ip or ""
+        client = self._origin.address
         if decision is None:
             # Not the method and path of a head that could not be read: they may be anything, secrets too.
             method, path = ("", "") if incoming.mistake else (incoming.method, shown_path(incoming.request.uri or ""))

@@ -27,6 +27,7 @@ class Request(RequestData):
     """A request as templates read it: its path decoded, its host without port and in lower case, all else as sent."""
 
     path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
+    authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
 
     @property
@@ -54,15 +55,17 @@ def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connecti
 ) -> Request:
     """Reads a request from the target of its request line (RFC 9112 3.2) and its Host; raises `RequestError`."""
     address = read_address(target)
+    authority = address.authority or host
     return Request(
         method,
-        host_name(address.authority or host),
+        host_name(authority),
         parse_request_path(address.path),
         address.query,
         query_pairs(address.query) if address.query else (),
         headers,
         scheme,
         remote_address,
+        authority=authority,
     )
 
 

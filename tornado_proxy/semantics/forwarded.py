@@ -1,10 +1,28 @@
-"""Which peers are believed when they speak for a client: the proxies in front that a configuration names."""
+"""What proxies in front say about a client: whom to believe, and how to read it.
+
+Sources: RFC 7239 (Forwarded); X-Forwarded-For, -Host and -Proto as nginx, HAProxy and Envoy write them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+_OLD_NAMES = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
+
+# RFC 7239 4: `name=value` pairs behind `;`, where a value is a token or a quoted string.
+_PARAMETER = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_PAIR = rf"\s*(?:({_PARAMETER})=(?:\"((?:[^\"\\]|\\.)*)\"|([^\s,;\"]*))\s*)?"
+_ELEMENT = re.compile(rf"{_PAIR}(?:;{_PAIR})*")
+_PAIRS = re.compile(_PAIR)
+_ESCAPE = re.compile(r"\\(.)")
+_AUTHORITY = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::[0-9]{1,5})?")
+_LONGEST_AUTHORITY = 300  # characters; a name of DNS has 253
+_WITH_PORT = re.compile(r"(?:\[(?P<bracketed>[^\]]*)\]|(?P<bare>[^:]*))(?::[0-9]+)?")
+_MOST_HOPS = 32
 
 
 class TrustedProxies:
@@ -26,3 +44,93 @@ class TrustedProxies:
         if mapped := getattr(found, "ipv4_mapped", None):
             found = mapped
         return any(found in network for network in self._networks)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request comes from: the client's address, and the scheme and authority that it used."""
+
+    address: str
+    scheme: str = "http"
+    authority: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hop:
+    """What one proxy says of the peer that it had; empty where it says nothing."""
+
+    address: str = ""
+    scheme: str = ""
+    authority: str = ""
+
+
+def origin_behind(peer: Origin, headers: Iterable[tuple[str, str]], trusted: TrustedProxies) -> Origin:
+    """Returns where a request comes from, behind the proxies that are trusted; `peer` itself where it is not one.
+
+    From the nearest proxy outwards, each that is trusted is believed about the peer that it had. `Forwarded` counts
+    only where no X-Forwarded header is there: a proxy that writes one kind passes on what a client wrote in the other.
+    """
+    if peer.address not in trusted:
+        return peer
+    wanted: dict[str, list[str]] = {}
+    for name, value in headers:
+        lowered = name.lower()
+        if lowered in _OLD_NAMES or lowered == "forwarded":
+            wanted.setdefault(lowered, []).append(value)
+    if not wanted:
+        return peer
+    old = any(name in wanted for name in _OLD_NAMES)
+    hops = _old_hops(*(_values(wanted.get(name, ())) for name in _OLD_NAMES)) if old else _hops(wanted["forwarded"])
+    found = peer
+    for hop in hops:
+        found = Origin(hop.address or found.address, hop.scheme or found.scheme, hop.authority or found.authority)
+        if not hop.address or hop.address not in trusted:
+            break
+    return found
+
+
+def _old_hops(addresses: list[str], hosts: list[str], schemes: list[str]) -> Iterator[_Hop]:
+    """From the nearest proxy outwards. One that writes a single host or scheme has written it for the whole way."""
+    for number in range(1, min(max(len(addresses), 1), _MOST_HOPS) + 1):
+        address = _address(addresses[-number]) if number <= len(addresses) else ""
+        host = hosts[-number] if number <= len(hosts) else ""
+        scheme = schemes[-number] if number <= len(schemes) else ""
+        yield _Hop(address, _scheme(scheme), _authority(host))
+
+
+def _values(lines: Iterable[str]) -> list[str]:
+    return [each.strip() for line in lines for each in line.split(",")]
+
+
+def _hops(lines: Iterable[str]) -> Iterator[_Hop]:
+    """The elements of `Forwarded`, from the nearest proxy outwards; up to one that cannot be read."""
+    # No value that counts here holds a comma, and what a client has written cannot hide what proxies add behind it.
+    for element in _values(lines)[: -_MOST_HOPS - 1 : -1]:
+        if not _ELEMENT.fullmatch(element):
+            return
+        pairs = {name.lower(): quoted or token for name, quoted, token in _PAIRS.findall(element)}
+        said = {name: _ESCAPE.sub(r"\1", value) for name, value in pairs.items()}
+        yield _Hop(_address(said.get("for", "")), _scheme(said.get("proto", "")), _authority(said.get("host", "")))
+
+
+def _address(text: str) -> str:
+    """The IP address of a node, without a port; empty for a name, an obfuscated one and `unknown`."""
+    for candidate in (text, _without_port(text)):
+        try:
+            return str(ip_address(candidate))
+        except ValueError:
+            continue
+    return ""
+
+
+def _without_port(text: str) -> str:
+    found = _WITH_PORT.fullmatch(text)
+    return (found["bracketed"] or found["bare"] or "") if found else ""
+
+
+def _scheme(text: str) -> str:
+    return text.lower() if text.lower() in ("http", "https") else ""
+
+
+def _authority(text: str) -> str:
+    return text if len(text) <= _LONGEST_AUTHORITY and _AUTHORITY.fullmatch(text) else ""

@@ -33,9 +33,14 @@ def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
     """The settings with the running values of everything that needs a restart, and the names of those that differ."""
     fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log"}
-    kept = replace(settings, **{name: getattr(running, name) for name in fixed.values()})
-    # The grace period is asked for when the service stops.
-    kept = replace(kept, server=replace(running.server, grace_period=settings.server.grace_period))
+    server, internal = running.server, running.internal_server
+    kept = replace(
+        settings,
+        server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
+        internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
+        s3=running.s3,
+        log=running.log,
+    )
     return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
 
 
