@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rule_texts import document
 
-from tornado_proxy.config.model import Actions, Bucket, DeleteAction, Mount, PutAction, Target
+from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
+from tornado_proxy.config.model import Bucket, Mount, Target
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet

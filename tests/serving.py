@@ -8,18 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tornado_proxy.config.model import (
-    Actions,
-    Bucket,
-    DeleteAction,
-    GetAction,
-    Limits,
-    Mount,
-    PutAction,
-    Resource,
-    Settings,
-    Target,
-)
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import Bucket, Limits, Mount, Resource, Settings, Target
 from tornado_proxy.config.model import Server as ServerSettings
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.generation import Generation, Parts, Shared

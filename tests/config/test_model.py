@@ -8,36 +8,18 @@ from configurations import MINIMAL, complaints, complaints_about_target, setting
 
 from tornado_proxy.config import model
 from tornado_proxy.config.model import (
-    Actions,
     BasicProvider,
-    DeleteAction,
-    GetAction,
-    HeadAction,
     InternalServer,
     Limits,
     Log,
     Mount,
-    PutAction,
     S3Pool,
     Server,
     Settings,
     Target,
 )
 from tornado_proxy.config.options import all_options
-from tornado_proxy.config.quantities import GIB, KIB, MIB
-
-
-@pytest.mark.parametrize(
-    ("actions", "methods"),
-    [
-        (Actions(), ("GET", "HEAD")),
-        (Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True)), ("GET", "HEAD", "PUT", "DELETE")),
-        (Actions(get=GetAction(enabled=False), head=HeadAction(enabled=False)), ()),
-    ],
-)
-def test_methods_are_those_that_are_enabled(actions, methods):
-    """The methods stand in the order of an Allow header; GET and HEAD are on, PUT and DELETE off by default."""
-    assert actions.methods == methods
+from tornado_proxy.config.quantities import KIB, MIB
 
 
 @pytest.mark.parametrize("kind", [each for _, each in inspect.getmembers(model, dataclasses.is_dataclass)])
@@ -142,33 +124,6 @@ def test_bucket_is_read():
     assert (bucket.force_path_style, bucket.list_max_keys) == (True, 50)
     assert (bucket.connect_timeout, bucket.read_timeout, bucket.max_attempts) == (1.0, 2.0, 5)
     assert bucket.part_size == 16 * MIB
-
-
-def test_actions_are_read():
-    """Each action has its switch, and GET and PUT their configuration."""
-    text = """\
-actions:
-  GET:
-    config:
-      indexDocument: index.html
-      redirectWithTrailingSlashForNotFoundFile: true
-      disableListing: true
-      redirectToSignedUrl: true
-      signedUrlExpiration: 5m
-  HEAD: {enabled: false}
-  PUT: {enabled: true, config: {allowOverride: true, maxSize: 5GiB}}
-  DELETE: {enabled: true}
-"""
-    get = GetAction(
-        enabled=True,
-        index_document="index.html",
-        redirect_with_trailing_slash_for_not_found_file=True,
-        disable_listing=True,
-        redirect_to_signed_url=True,
-        signed_url_expiration=300,
-    )
-    put = PutAction(enabled=True, allow_override=True, max_size=5 * GIB)
-    assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
 
 
 def test_empty_resources_are_a_mistake():

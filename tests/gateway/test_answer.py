@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.config.model import Actions, GetAction, PutAction
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.gateway.answer import Whole, file_headers, is_active, page, unchanged_headers
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.digest import Checksum

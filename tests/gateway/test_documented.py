@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from serving import part, serve
 
-from tornado_proxy.config.model import Actions
+from tornado_proxy.config.actions import Actions
 from tornado_proxy.gateway.answer import file_headers
 from tornado_proxy.gateway.application import GENERATION, REQUEST_ID
 from tornado_proxy.routing import errors

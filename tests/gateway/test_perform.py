@@ -12,7 +12,8 @@ import pytest
 from fakes import Failing
 from serving import generation, serve
 
-from tornado_proxy.config.model import Actions, Bucket, GetAction, HeadAction, Mount
+from tornado_proxy.config.actions import Actions, GetAction, HeadAction
+from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.routing.keys import ObjectKey, RequestPath
 from tornado_proxy.routing.mounts import RouteMatch

@@ -10,7 +10,8 @@ from fakes import Counting, Failing
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
-from tornado_proxy.config.model import Actions, Bucket, Limits, Mount, PutAction, Resource
+from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.model import Bucket, Limits, Mount, Resource
 from tornado_proxy.gateway.upload import content_type
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.memory import MemoryStore

@@ -1,6 +1,7 @@
 import pytest
 
-from tornado_proxy.config.model import Actions, BasicUser, Bucket, GetAction, HeadAction, PutAction, Resource
+from tornado_proxy.config.actions import Actions, GetAction, HeadAction, PutAction
+from tornado_proxy.config.model import BasicUser, Bucket, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
 from tornado_proxy.routing.decide import Authenticate, NameFile, decide

@@ -6,7 +6,8 @@ from urllib.parse import quote
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.keys import object_key
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign

@@ -2,7 +2,8 @@ import dataclasses
 
 import pytest
 
-from tornado_proxy.config.model import Actions, Bucket, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.plan import (
     Attempt,

@@ -5,17 +5,8 @@ from textwrap import dedent
 import pytest
 from jsonschema import Draft202012Validator
 
-from tornado_proxy.config.model import (
-    Actions,
-    BasicUser,
-    Bucket,
-    DeleteAction,
-    GetAction,
-    Mount,
-    PutAction,
-    Resource,
-    Target,
-)
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile

@@ -9,17 +9,8 @@ from pathlib import Path
 
 from tornado_proxy.cli.diagnostics import show
 from tornado_proxy.cli.status import ExitStatus
-from tornado_proxy.config.model import (
-    Actions,
-    BasicUser,
-    Bucket,
-    DeleteAction,
-    Mount,
-    PutAction,
-    Resource,
-    Settings,
-    Target,
-)
+from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean, errors
 from tornado_proxy.lang.source import Span

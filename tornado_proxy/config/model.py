@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
+from tornado_proxy.config.actions import Actions, UserName
 from tornado_proxy.config.options import Bounds, Check, Group, Mark, option, place_of
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
@@ -32,8 +33,6 @@ Prefix = Annotated[str, Check(values.prefix)]
 Region = Annotated[str, Check(values.region, (("pattern", values.REGION),))]
 Endpoint = Annotated[str, Check(values.endpoint, (("minLength", 1),))]
 Glob = Annotated[str, Check(values.glob, (("pattern", values.ROOTED),))]
-UserName = Annotated[str, Check(values.user_name, (("pattern", values.USER_NAME),))]
-IndexDocument = Annotated[str, Check(values.index_document)]
 Network = Annotated[str, Check(values.network)]
 Address = Annotated[str, Check(values.listen_address)]
 Port = Annotated[int, Bounds(0, 65535)]
@@ -115,99 +114,6 @@ class Bucket:
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = option(
         "The bytes of one part of an upload to S3, held in memory until they are sent.", default=8 * MIB
     )
-
-
-_GET_CONFIG = Group("config", "How GET and HEAD answer.")
-_PUT_CONFIG = Group("config", "How uploads are stored.")
-
-
-@dataclass(frozen=True, slots=True)
-class GetAction:
-    """GET, and HEAD with it."""
-
-    enabled: bool = option("Whether files and directories can be fetched.", default=True)
-    index_document: IndexDocument = option(
-        "The file that is served for a directory that has it, such as `index.html`.", default="", group=_GET_CONFIG
-    )
-    redirect_with_trailing_slash_for_not_found_file: bool = option(
-        "Whether a missing file is redirected to the directory of that name, if there is one.",
-        default=False,
-        group=_GET_CONFIG,
-    )
-    disable_listing: bool = option("Whether directories are answered with 403.", default=False, group=_GET_CONFIG)
-    redirect_to_signed_url: bool = option(
-        "Whether clients are redirected to a signed URL of S3 instead of getting the file from here.",
-        default=False,
-        group=_GET_CONFIG,
-    )
-    user_isolation: bool = option(
-        "Whether each user has a directory of their own, named after the user, below the prefix. It holds for all "
-        "methods, and does not show in paths.",
-        default=False,
-        group=_GET_CONFIG,
-    )
-    user_isolation_admins: tuple[UserName, ...] = option(
-        "Users who see the directories of all users.", default=(), group=_GET_CONFIG
-    )
-    signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
-        "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
-    )
-    content_security_policy: Line | None = option(
-        "The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own.",
-        default=None,
-        group=_GET_CONFIG,
-    )
-    active_content: Literal["auto", "attachment", "inline"] = option(
-        "How browsers treat files that can run scripts, such as HTML and SVG: show them (`inline`) or save them"
-        " (`attachment`). `auto` is `attachment` where uploads are enabled, else `inline`.",
-        default="auto",
-        group=_GET_CONFIG,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class HeadAction:
-    """HEAD; it obeys GET's configuration."""
-
-    enabled: bool = option("Whether HEAD is answered, in the way in which GET would be.", default=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PutAction:
-    """Uploads."""
-
-    enabled: bool = option("Whether files can be uploaded.", default=False)
-    allow_override: bool = option(
-        "Whether an upload may replace a file. If not, it is answered with 409.", default=False, group=_PUT_CONFIG
-    )
-    max_size: Annotated[int, Size(1)] | None = option(
-        "The largest file that can be uploaded, in bytes. Without it, S3's own limit holds.",
-        default=None,
-        group=_PUT_CONFIG,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteAction:
-    """Removal of files."""
-
-    enabled: bool = option("Whether files can be removed.", default=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Actions:
-    """What clients may do at all; `resources` decides who may do it."""
-
-    get: GetAction = option("Fetching.", default=GetAction(), name="GET")
-    head: HeadAction = option("Asking for headers only.", default=HeadAction(), name="HEAD")
-    put: PutAction = option("Uploading.", default=PutAction(), name="PUT")
-    delete: DeleteAction = option("Removing.", default=DeleteAction(), name="DELETE")
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The methods that are enabled, in the order of an Allow header."""
-        pairs = (("GET", self.get), ("HEAD", self.head), ("PUT", self.put), ("DELETE", self.delete))
-        return tuple(name for name, action in pairs if action.enabled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.config.model import Actions
+from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import format_date
 from tornado_proxy.semantics.digest import content_digest

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from tornado_proxy.config.model import GetAction
+from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of

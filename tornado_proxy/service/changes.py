@@ -11,7 +11,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tornado_proxy.config.model import Actions, Settings, Target
+from tornado_proxy.config.actions import Actions
+from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.options import options_of
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.sources import CompiledSet
