@@ -64,16 +64,20 @@ async def meet(store, operation: str, fault: str) -> None:
     assert fault in _HARMLESS.get(operation, ()), f"{operation} of {fault} succeeded"
 
 
+# A few faults at a time, so that no call waits for a thread.
+_GROUPS = [tuple(FAULTS)[start : start + 4] for start in range(0, len(FAULTS), 4)]
+
+
 @pytest.mark.parametrize("reads", ["loop", "executor"])
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_every_fault_is_an_error_in_time(fault, reads):
+@pytest.mark.parametrize("faults", _GROUPS, ids=" ".join)
+async def test_every_fault_is_an_error_in_time(faults, reads):
     """No fault hangs, raises anything but a store's error, or passes for an answer; the next request is served."""
     with faulty_s3() as s3:
-        async with store_at(s3.url, reads, **IMPATIENT) as store:
+        async with store_at(s3.url, reads, threads=32, **IMPATIENT) as store:
             begun = time.monotonic()
-            await asyncio.gather(*[meet(store, operation, fault) for operation in OPERATIONS])
+            await asyncio.gather(*[meet(store, operation, fault) for operation in OPERATIONS for fault in faults])
             assert await body_of(store, "healthy") == BODY
-    assert time.monotonic() - begun < 6
+    assert time.monotonic() - begun < 10
 
 
 @pytest.mark.parametrize("reads", ["loop", "executor"])

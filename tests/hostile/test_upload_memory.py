@@ -57,12 +57,12 @@ def together(count: int, work, *arguments) -> None:
 def test_memory_of_aborted_uploads_comes_back(tmp_path):
     """Twelve waves of twenty uploads that break off leave no more behind than the first two."""
     with endless_s3() as (url, _), start_proxy(tmp_path, CONFIGURATION.format(endpoint=url)) as proxy:
-        together(20, abort, proxy, 30 * MIB)
-        together(20, abort, proxy, 30 * MIB)
+        together(20, abort, proxy, 12 * MIB)
+        together(20, abort, proxy, 12 * MIB)
         time.sleep(2)
         before = memory(proxy)
         for _ in range(12):
-            together(20, abort, proxy, 30 * MIB)
+            together(20, abort, proxy, 12 * MIB)
         time.sleep(2)
         after = memory(proxy)
     print(f"{before:.0f} MiB, {after:.0f} MiB after twelve waves")
