@@ -181,3 +181,16 @@ def test_strange_target_is_told_where_targets_are_named():
     (found,) = _unknown("target shop {}", "site")
     assert found.help == "name it in `targets` of the configuration"
     assert found.fixes == ()
+
+
+def test_go_templates_may_call_the_helpers_of_their_target():
+    """Helpers are given by target; a rule compiled with the same helpers is taken over, with others it is not."""
+    text = 'target a { rewrite `^/x$` -> go `/{{ template "name" . }}` }'
+    helpers = {"a": ('{{ define "name" }}one{{ end }}',)}
+    first = compile_documents([document(text)], helpers=lambda name: helpers[name]).rule_sets
+    assert first["a"].rewrite("/x").key == "/one"
+    again = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
+    assert again["a"].rewrites[0].template is first["a"].rewrites[0].template
+    helpers["a"] = ('{{ define "name" }}two{{ end }}',)
+    other = compile_documents([document(text)], first, lambda name: helpers[name]).rule_sets
+    assert other["a"].rewrite("/x").key == "/two"

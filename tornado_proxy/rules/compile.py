@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Pattern, compile_source
@@ -16,10 +17,13 @@ from tornado_proxy.templates import plain
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.template import Template
 
-_Making = tuple[str, Dialect, str]
-"""All that pattern and template are made of: source, dialect, template."""
+_Making = tuple[str, Dialect, str, tuple[str, ...]]
+"""All that pattern and template are made of: source, dialect, template, and the helpers of a Go template."""
 
 CompileTemplate = Callable[[str, Mapping[str, int], int], Template]
+
+HelperTexts = Callable[[str], tuple[str, ...]]
+"""The texts of the helpers that the Go templates of a target's rules may call."""
 
 
 def _plain() -> CompileTemplate:
@@ -32,20 +36,23 @@ def _jinja() -> CompileTemplate:
     return jinja.compile_template
 
 
-def _go() -> CompileTemplate:
+def _go(helpers: tuple[str, ...]) -> CompileTemplate:
     from tornado_proxy.templates import golang  # noqa: PLC0415 - only where a file needs it
 
-    return golang.compile_template
+    return partial(golang.compile_template, helpers=helpers)
 
 
-_DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {
-    Dialect.PLAIN: _plain,
-    Dialect.JINJA: _jinja,
-    Dialect.GO: _go,
-}
+_DIALECTS: Mapping[Dialect, Callable[[], CompileTemplate]] = {Dialect.PLAIN: _plain, Dialect.JINJA: _jinja}
 
 
-def compile_documents(documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None) -> Compiled:
+def no_helpers(_target: str) -> tuple[str, ...]:
+    """The helpers where no configuration names any."""
+    return ()
+
+
+def compile_documents(
+    documents: Sequence[Document], known: Mapping[str, RuleSet] | None = None, helpers: HelperTexts = no_helpers
+) -> Compiled:
     """The rule sets of parsed files, given in their order; a statement with a mistake is left out of its set.
 
     What rule sets that are known have compiled already is taken over from them: an edit costs what it changes.
@@ -56,7 +63,7 @@ def compile_documents(documents: Sequence[Document], known: Mapping[str, RuleSet
         for block in document.blocks:
             name = block.name.value
             if name not in targets:
-                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)))
+                targets[name] = _Target(name, (known or {}).get(name, RuleSet(name)), helpers(name))
             diagnostics.extend(targets[name].add(block))
     return Compiled({name: target.rule_set() for name, target in targets.items()}, tuple(diagnostics))
 
@@ -67,6 +74,7 @@ class _Target:
 
     name: str
     known: RuleSet
+    helpers: tuple[str, ...] = ()
     number: int = 0
     rewrites: list[Rewrite] = field(default_factory=list)
     tests: list[RuleTest] = field(default_factory=list)
@@ -74,7 +82,10 @@ class _Target:
     made: Mapping[_Making, Rewrite] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.made = {(each.pattern.text, each.dialect, each.template.text): each for each in self.known.rewrites}
+        self.made = {
+            (each.pattern.text, each.dialect, each.template.text, getattr(each.template, "helpers", ())): each
+            for each in self.known.rewrites
+        }
 
     def rule_set(self) -> RuleSet:
         """What has been added so far, frozen."""
@@ -101,13 +112,14 @@ class _Target:
         self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
     def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | Diagnostic:
-        made = self.made.get((statement.source.value, statement.dialect, statement.template.value))
+        dialect, helpers = statement.dialect, self.helpers if statement.dialect is Dialect.GO else ()
+        made = self.made.get((statement.source.value, dialect, statement.template.value, helpers))
         if made is not None:
             return made.pattern, made.template
         pattern = _compiled_source(statement.source)
         if isinstance(pattern, Diagnostic):
             return pattern
-        template = _compiled_template(statement, pattern)
+        template = _compiled_template(statement, pattern, helpers)
         return template if isinstance(template, Diagnostic) else (pattern, template)
 
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
@@ -136,10 +148,13 @@ def _compiled_source(source: Literal) -> Pattern | Diagnostic:
         return Diagnostic("bad-source", str(error), source.at(error.offset, error.end), help=error.help)
 
 
-def _compiled_template(statement: RewriteStatement, pattern: Pattern) -> Template | Diagnostic:
+def _compiled_template(
+    statement: RewriteStatement, pattern: Pattern, helpers: tuple[str, ...]
+) -> Template | Diagnostic:
     literal = statement.template
+    compile_template = _go(helpers) if statement.dialect is Dialect.GO else _DIALECTS[statement.dialect]()
     try:
-        return _DIALECTS[statement.dialect]()(literal.value, pattern.names, pattern.group_count)
+        return compile_template(literal.value, pattern.names, pattern.group_count)
     except TemplateMistake as error:
         return Diagnostic("bad-template", str(error), literal.at(error.offset, error.end), help=error.help)
 

@@ -16,7 +16,7 @@ from tornado_proxy.lang.files import FileTooLargeError, decode, read_file
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
-from tornado_proxy.rules.compile import compile_documents
+from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
 from tornado_proxy.rules.model import RuleSet
 
 LARGEST = 8 * 1024 * 1024
@@ -81,7 +81,9 @@ def load_rules(places: Sequence[Path]) -> LoadedRules:
     return LoadedRules(loaded.documents, loaded.rule_sets, read.diagnostics + loaded.diagnostics)
 
 
-def compile_rule_files(files: Iterable[RuleFile], known: LoadedRules | None = None) -> LoadedRules:
+def compile_rule_files(
+    files: Iterable[RuleFile], known: LoadedRules | None = None, helpers: HelperTexts = no_helpers
+) -> LoadedRules:
     """Parse and compile files that were read; what has not changed since they were `known` is taken over from there."""
     parsed: list[Parsed] = []
     diagnostics: list[Diagnostic] = []
@@ -95,7 +97,7 @@ def compile_rule_files(files: Iterable[RuleFile], known: LoadedRules | None = No
         parsed.append(before.get(source) or parse(source))
         diagnostics.extend(parsed[-1].diagnostics)
     documents = tuple(each.document for each in parsed)
-    compiled = compile_documents(documents, known.rule_sets if known else {})
+    compiled = compile_documents(documents, known.rule_sets if known else {}, helpers)
     return LoadedRules(documents, compiled.rule_sets, (*diagnostics, *compiled.diagnostics), tuple(parsed))
 
 

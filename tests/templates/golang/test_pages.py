@@ -57,6 +57,7 @@ def _written(text, data=None, helpers=()):
         ("{{ .Flag }} {{ .Ratio }} {{ .Nothing }} {{ .Raw }}", "true 0.5 <no value> é"),
         ('{{ tpl "{{ .Flag }}{{ 1 | add 2 }}" . }}', "true3"),
         ('{{ now | date "2006" | len }}', "4"),
+        ("{{ toYaml .Flag }}", "true"),
     ],
 )
 def test_pages_show_python_data(text, result):

@@ -123,3 +123,34 @@ def test_templates_are_compared_by_their_text():
     """Two of one text are one value."""
     assert _compiled("{{ .Key }}") == _compiled("{{ .Key }}")
     assert repr(_compiled("/a")) == "GoTemplate(text='/a')"
+
+
+def test_helpers_can_be_called():
+    """A rule may call the helpers that come with the product, and those of a file, which may define them anew."""
+    assert _compiled('/{{ template "main.userIdentifier" . }}').render(CAPTURES, ANN) == "/ann"
+    assert _compiled('/x{{ include "main.userIdentifier" . }}').render(CAPTURES, NOBODY) == "/x"
+    helpers = ('{{ define "home" }}homes/{{ .User.GetUsername }}{{ end }}',)
+    template = compile_template('{{ template "home" . }}/{{ .Groups.rest }}', {"rest": 1}, 1, helpers)
+    assert template.render(CAPTURES, ANN) == "homes/ann/a.txt"
+    assert (template.helpers, template.reads_user) == (helpers, True)
+    again = ('{{ define "main.userIdentifier" }}me{{ end }}',)
+    assert compile_template('{{ template "main.userIdentifier" . }}', {}, 0, again).render(CAPTURES, ANN) == "me"
+
+
+def test_places_are_those_of_the_rule():
+    """Helpers stand before the rule's own text, and do not move what is said of it."""
+    text = '{{ template "main.userIdentifier" . }}{{ .Groups.rest }}'
+    assert [(name, text[start:end]) for name, start, end in _compiled(text).group_references] == [("rest", "rest")]
+    mistake = _mistake('{{ template "main.userIdentifier" . }}{{ .Groups.other }}')
+    assert mistake.offset > 30
+    assert "other" in str(mistake)
+    unknown = _mistake('{{ template "nobody" . }}')
+    assert str(unknown) == "unknown template `nobody`"
+    assert unknown.offset < 20
+
+
+def test_a_mistake_of_a_helper_is_told_as_one():
+    """What is wrong in a helper is reported at the beginning of the rule that calls it."""
+    with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
+        compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))
+    assert caught.value.offset == 0

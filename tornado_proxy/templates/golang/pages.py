@@ -30,6 +30,7 @@ from tornado_proxy.templates.golang.calling import (
     Function,
     Parameter,
     Vocabulary,
+    budgeted,
     function,
     special,
     wrong_literal,
@@ -48,6 +49,7 @@ from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
 from tornado_proxy.templates.golang.view import TARGET, user_value
+from tornado_proxy.templates.golang.yaml import write_yaml
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""
@@ -99,6 +101,8 @@ def value_of(value: Any, budget: RenderBudget) -> Value:
     maker = _MAKERS.get(type(value))
     if maker is not None:
         return maker(value, budget)
+    if isinstance(value, RequestData):
+        return Struct(REQUEST, request_facts(value, budget))
     if isinstance(value, Mapping):
         return Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):
@@ -222,6 +226,7 @@ PAGE_FUNCTIONS: Mapping[str, Function] = {
     "requestHost": function(lambda request: request.source.host, _REQUEST),
     "requestScheme": function(_scheme, _REQUEST),
     "requestURI": function(_uri, _REQUEST),
+    "toYaml": budgeted(write_yaml, ANY),
     "tpl": special(_template_of_text, STRING, ANY),
 }
 """What pages may call beside the functions of rules."""

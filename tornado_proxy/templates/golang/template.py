@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.errors import RenderError
+from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
+from tornado_proxy.templates.golang.helpers import calls_helpers, leading
 from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
@@ -29,6 +30,7 @@ class GoTemplate:
     text: str
     _program: Program = field(compare=False, repr=False)
     _known: Known = field(compare=False, repr=False)
+    helpers: tuple[str, ...] = field(default=(), repr=False)  # texts that define what it may call
 
     @property
     def group_references(self) -> tuple[tuple[str, int, int], ...]:
@@ -57,12 +59,31 @@ def vocabulary() -> Vocabulary:
     return Vocabulary({**STANDARD, **functions()}, REFUSED)
 
 
-def compile_template(text: str, names: Mapping[str, int], group_count: int) -> GoTemplate:
+def compile_template(text: str, names: Mapping[str, int], group_count: int, helpers: Sequence[str] = ()) -> GoTemplate:
     """The template of a text, for a source with these groups; raises `TemplateMistake`.
 
-    What is sure to fail once it runs is a mistake here, though Go finds it when it runs.
+    `helpers` are texts whose definitions it may call. What is sure to fail once it runs is a mistake here, though Go
+    finds it when it runs.
     """
-    program = Program(text, vocabulary())
-    known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
-    program.refuse_certain_failures()
-    return GoTemplate(text, program, known)
+    before = leading(helpers, text) if calls_helpers(text) else ""
+    try:
+        program = Program(before + text, vocabulary())
+        known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
+        program.refuse_certain_failures()
+    except TemplateMistake as mistake:
+        raise _in_text(mistake, len(before)) from mistake
+    return GoTemplate(text, program, _without(known, len(before)), tuple(helpers))
+
+
+def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
+    """The mistake at its place in the text that begins at `start`; at its beginning if a helper has the mistake."""
+    if mistake.offset >= start:
+        end = None if mistake.end is None else mistake.end - start
+        return TemplateMistake(str(mistake), mistake.offset - start, end, mistake.help)
+    return TemplateMistake(f"a helper template that it calls has a mistake: {mistake}", 0, None, mistake.help)
+
+
+def _without(known: Known, start: int) -> Known:
+    """What is known of the text that begins at `start`."""
+    references = ((name, first - start, last - start) for name, first, last in known.group_references if first >= start)
+    return Known(tuple(references), known.reads_user)
