@@ -44,9 +44,7 @@ GOOD = [
 ]
 
 BAD = [
-    "{}",
     "[]",
-    "targets: {}",
     "targets: {site: {}}",
     "targets: {site: {bucket: my-bucket}}",
     f"prot: 1\n{MINIMAL}",

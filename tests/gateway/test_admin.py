@@ -26,6 +26,10 @@ class Scripted:
         """A status."""
         return {"generation": 3}
 
+    def configuration(self):
+        """A configuration."""
+        return {"rules": []}
+
     async def reload(self):
         """Count a reload."""
         self.reloads += 1
@@ -147,3 +151,15 @@ async def test_any_other_page_names_those_that_there_are():
         answer = await ask("GET", "/")
     assert answer.code == 404
     assert all(path in answer.body.decode() for path in PATHS)
+
+
+async def test_health_and_configuration_are_where_s3_proxy_has_them():
+    """Monitors that know it need not be changed."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        up, shown = await ask("GET", "/health"), await ask("GET", "/config")
+        administration.ready = False
+        down = await ask("GET", "/health")
+    assert (up.code, json.loads(up.body)) == (200, {"status": "UP"})
+    assert (down.code, json.loads(down.body)) == (503, {"status": "DOWN"})
+    assert json.loads(shown.body) == {"config": {"rules": []}}

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.pages.links import link, link_to, visible
+from tornado_proxy.config.model import Mount
+from tornado_proxy.pages.links import link, link_to, target_links, visible
 from tornado_proxy.rules.keys import path_objection
 
 NAMES = st.text(min_size=1, max_size=20)
@@ -53,3 +54,13 @@ def test_a_query_is_encoded():
 def test_control_characters_are_shown_as_pictures(name, shown):
     """Nothing invisible hides in a shown name, and no script is harmed."""
     assert visible(name) == shown
+
+
+def test_links_of_a_target_lead_to_each_of_its_mounts():
+    """Where any host leads there, to the one that was asked."""
+    assert target_links(Mount("", ("/a b/", "/c/")), "https", "files.example:8443") == (
+        "https://files.example:8443/a%20b/",
+        "https://files.example:8443/c/",
+    )
+    assert target_links(Mount("www.example", ("/",)), "http", "x") == ("http://www.example/",)
+    assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)

@@ -16,7 +16,7 @@ import pytest
 
 from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.render import Failure, Pages, Upload
+from tornado_proxy.pages.render import Failure, Pages, TargetLinks, Upload
 
 GOLDEN = Path(__file__).parent / "golden"
 SUFFIXES = {Form.HTML: "html", Form.JSON: "json", Form.TEXT: "txt"}
@@ -152,3 +152,17 @@ def test_no_page_opens_a_file():
     with _no_descriptor_left():
         page = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
     assert b"a sentence" in page.body
+
+
+def test_the_page_of_all_targets_has_a_form_for_everybody():
+    """Names and links are escaped, and an empty page says so."""
+    targets = (TargetLinks("a<b", ("http://x/a%20b/",)), TargetLinks("c", ("http://x/c/", "http://x/d/")))
+    html = Pages().targets(targets, Form.HTML).body.decode()
+    assert "<bdi>a&lt;b</bdi>" in html
+    assert '<a href="http://x/a%20b/">http://x/a%20b/</a>' in html
+    assert json.loads(Pages().targets(targets, Form.JSON).body)[1] == {
+        "name": "c",
+        "links": ["http://x/c/", "http://x/d/"],
+    }
+    assert Pages().targets(targets[1:], Form.TEXT).body == b"c\thttp://x/c/\nc\thttp://x/d/\n"
+    assert b"There are no targets." in Pages().targets((), Form.HTML).body

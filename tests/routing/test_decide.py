@@ -1,12 +1,13 @@
 import pytest
 
 from tornado_proxy.config.actions import Actions, GetAction, HeadAction, PutAction
-from tornado_proxy.config.model import BasicUser, Bucket, Resource
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, TargetList
+from tornado_proxy.config.providers import AccessRule, Authorization, OidcProvider, OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
-from tornado_proxy.routing.decide import Authenticate, NameFile, decide
+from tornado_proxy.routing.decide import Authenticate, Authorize, NameFile, decide, simulate
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.routing.plan import Browse, ReadForm, Receive, Refuse, Serve
+from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.templates.data import User
@@ -245,3 +246,59 @@ def test_rules_see_the_directory_of_an_isolated_user_and_cannot_leave_it(decided
     found = site(*pairs, actions=ISOLATED, resources=signed_in("ann"))
     assert decided(found, "GET /old/a", "ann").plan[0] == Serve("ann/new/a")
     assert decided(found, "GET /all/a", "ann").plan[0].status == 403
+
+
+def test_the_page_of_all_targets_is_in_front_of_what_is_mounted_there(site):
+    """At its own paths only, and for reading; its resource says who may see it."""
+    page = TargetList(True, Mount("", ("/",)), Resource("/", METHODS, provider="staff", users=(ANN,)))
+    mounts = Mounts([site()], target_list=page)
+    assert simulate(mounts, read_request("/", "GET"), User("ann")).plan == (ListTargets(),)
+    assert simulate(mounts, read_request("/", "GET"), None).plan[0].status == 401
+    assert simulate(mounts, read_request("/a", "GET"), None).plan[0] == Serve("a")
+    assert simulate(mounts, read_request("/", "DELETE"), None).plan[0].status == 403
+    hosted = Mounts([site()], target_list=TargetList(True, Mount("list.example", ("/",))))
+    assert simulate(hosted, read_request("/", "GET", "list.example"), None).plan == (ListTargets(),)
+    assert simulate(hosted, read_request("/", "GET", "other.example"), None).plan[0] == Browse("", root=True)
+
+
+def test_a_page_of_a_provider_is_in_front_of_everything(site):
+    """Whatever is mounted there, and with a closing slash, too."""
+    mounts = Mounts([site()], [OidcProvider("id", "https://id.example", "me")])
+    for path, step in (("/auth/id", "login"), ("/auth/id/callback/", "callback"), ("/auth/id/logout", "logout")):
+        assert simulate(mounts, read_request(path, "GET"), None).plan == (VisitProvider("id", step),)
+    assert simulate(mounts, read_request("/auth/id", "PUT"), None).plan[0].status == 405
+
+
+@pytest.mark.parametrize(
+    ("rules", "permitted"),
+    [
+        ([], True),
+        ([AccessRule(group="editors")], True),
+        ([AccessRule(group="edit")], False),
+        ([AccessRule(group="^edit", regexp=True)], True),
+        ([AccessRule(email="ann@example.org")], True),
+        ([AccessRule(email="@example[.]org$", regexp=True)], True),
+        ([AccessRule(email="@example[.]org$", regexp=True, forbidden=True), AccessRule(group="editors")], False),
+        ([AccessRule(group="editors"), AccessRule(email=".*", regexp=True, forbidden=True)], True),
+        ([AccessRule(group="others", forbidden=True)], False),
+    ],
+)
+def test_the_first_rule_that_matches_decides_who_may_pass(rules, permitted):
+    """And whom none matches may not, where there are rules."""
+    ann = User("ann", "OIDC", "ann@example.org", ("readers", "editors"))
+    assert SignedIn("id", None, tuple(rules)).permits(ann) is permitted
+
+
+def test_a_policy_server_is_asked_about_those_whom_the_rules_let_pass(site):
+    """Its answer decides."""
+    resource = Resource("/**", METHODS, provider="id", oidc=Authorization(opa=OpaServer("http://opa/")))
+    mounts = Mounts([site(resources=[resource])])
+    for answer, status in ((True, None), (False, 403)):
+        steps = decide(mounts, read_request("/a", "GET"))
+        assert isinstance(steps.send(None), Authenticate)
+        assert isinstance(steps.send(User("ann", "OIDC")), Authorize)
+        with pytest.raises(StopIteration) as end:
+            steps.send(answer)
+        (first, *_) = end.value.value.plan
+        assert getattr(first, "status", None) == status
+    assert simulate(mounts, read_request("/a", "GET"), User("ann")).plan[0] == Serve("a")

@@ -134,6 +134,13 @@ def _disabled_actions(context: ValidationContext) -> Iterator[Diagnostic]:
             )
 
 
+def _no_targets(context: ValidationContext) -> Iterator[Diagnostic]:
+    """A service without targets answers on the admin listener only."""
+    if not context.settings.targets and context.settled(context.settings, "targets"):
+        key = context.key(context.settings, "targets")
+        yield context.warning(Finding("no-targets", "there are no targets, so every request is answered with 404", key))
+
+
 _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _overlapping_mounts,
     _percent_escapes,
@@ -143,5 +150,6 @@ _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _schemes,
     _upload_sizes,
     _disabled_actions,
+    _no_targets,
     *access_checks.CHECKS,
 )

@@ -179,6 +179,17 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetList:
+    """The page of all targets with their links."""
+
+    shape: ClassVar[str] = "such as `{enabled: true, mount: {path: [/]}}`"
+
+    enabled: bool = option("Whether there is such a page.", default=False)
+    mount: Mount = option("The host and the paths of the page itself; nothing lies below it.", default=Mount())
+    resource: Resource | None = option("Who may see it. Without it, everyone may.", default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Listener:
     """Where a server listens."""
 
@@ -286,10 +297,10 @@ class Settings:
         name="header",
         group=AUTH_PROVIDERS,
     )
-    targets: Annotated[tuple[Target, ...], Mark.BY_NAME, Mark.NOT_EMPTY] = option(
+    list_targets: TargetList | None = option("The page of all targets.", default=None)
+    targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
         default=(),
-        required=True,
     )
     limits: Limits = option("Bounds on what a client can do.", default=Limits())
     s3: S3Pool = option("The calls to S3 of all targets together.", default=S3Pool())

@@ -13,7 +13,7 @@ from tornado.web import Application, RequestHandler
 
 from tornado_proxy.routing.request import host_name
 
-PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics")
+PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics", "/health", "/config")
 
 
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
@@ -32,6 +32,10 @@ class Administration(Protocol):
         """Everything that an operator may want to know, fit for JSON."""
         ...
 
+    def configuration(self) -> Mapping[str, object]:
+        """The configuration in force, fit for JSON, without secrets."""
+        ...
+
     async def reload(self) -> tuple[bool, Mapping[str, object]]:
         """Reload at once: whether what is on disk is in force now, and the report, fit for JSON."""
         ...
@@ -43,7 +47,7 @@ class Administration(Protocol):
 
 def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Status, _Metrics), strict=True)
+    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Status, _Metrics, _Health, _Config), strict=True)
     return Application(
         [(path, handler, {"administration": administration}) for path, handler in handlers],
         default_handler_class=_Handler,
@@ -157,3 +161,19 @@ class _Metrics(_Handler):
     async def get(self) -> None:
         self.set_header("Content-Type", CONTENT_TYPE_LATEST)
         self.finish(await self.administration.metrics())
+
+
+class _Health(_Handler):
+    """Whether requests are being served, in the form that monitors of s3-proxy read."""
+
+    def get(self) -> None:
+        ready = self.administration.ready
+        self.set_status(200 if ready else 503)
+        self.finish({"status": "UP" if ready else "DOWN"})
+
+
+class _Config(_Handler):
+    """The configuration in force."""
+
+    def get(self) -> None:
+        self.finish({"config": dict(self.administration.configuration())})

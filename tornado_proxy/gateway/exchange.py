@@ -20,11 +20,12 @@ from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import UploadForm, read_upload
 from tornado_proxy.pages.forms import choose
-from tornado_proxy.pages.render import FAILURE_FORMS, Failure
+from tornado_proxy.pages.links import target_links
+from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES, RequestError
-from tornado_proxy.routing.plan import Refuse, VisitProvider
-from tornado_proxy.routing.request import host_name, read_request, shown_path
+from tornado_proxy.routing.plan import ListTargets, Refuse, VisitProvider
+from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
 from tornado_proxy.semantics.forwarded import Origin, origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
@@ -95,6 +96,8 @@ class Exchange:
             (only,) = decision.plan
             if isinstance(only, VisitProvider):
                 return await self._reception.visit(only, decision.request)
+            if isinstance(only, ListTargets):
+                return self._target_list(decision.request)
             assert isinstance(only, Refuse)
             return refusal_of(only)
         if decision.request.method == "DELETE":
@@ -105,6 +108,13 @@ class Exchange:
         store = self._generation.store(decision.match.site.target.name)
         context = RequestContext(decision.request, decision.match, store, parts.pages, headers, self._upload)
         return await perform(decision.plan, context)
+
+    def _target_list(self, request: Request) -> Answer:
+        headers, parts = self._incoming.request.headers, self._generation.parts
+        scheme, here = request.scheme, request.authority
+        found = tuple(TargetLinks(each.name, target_links(each.mount, scheme, here)) for each in parts.settings.targets)
+        form = choose(LISTING_FORMS, headers.get("Accept"), dict(reversed(request.query)).get("format"))
+        return page(200, parts.pages.targets(found, form))
 
     async def _decide(self) -> Decision:
         """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""

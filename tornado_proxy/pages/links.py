@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
+from tornado_proxy.config.model import Mount
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.semantics.percent import path_reference
 
@@ -18,6 +19,12 @@ def link_to(directory: str, name: str) -> str | None:
     """The reference to an entry of a directory; None where no request can name it."""
     path = directory + name
     return None if path_objection(path) else link(path)
+
+
+def target_links(mount: Mount, scheme: str, here: str) -> tuple[str, ...]:
+    """The URLs of a mount; `here` is the authority that was asked, for a mount that any host leads to."""
+    host = here if not mount.host or "*" in mount.host else mount.host
+    return tuple(f"{scheme}://{host}{path_reference(path)}" for path in mount.paths)
 
 
 def visible(name: str) -> str:

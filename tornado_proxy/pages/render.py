@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -46,6 +46,13 @@ class Upload:
     etag: str | None
 
 
+class TargetLinks(NamedTuple):
+    """A target's name and the absolute URLs that lead to it."""
+
+    name: str
+    links: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Rendering:
     """A finished page: its bytes, and the headers that it needs."""
@@ -73,6 +80,7 @@ class Pages:
             environment.get_template(name)
         self._listing = environment.get_template("listing.html")
         self._failure = environment.get_template("failure.html")
+        self._targets = environment.get_template("targets.html")
         self._html_headers = (("Content-Security-Policy", _policy(style)),)
 
     def listing(self, listing: Listing, form: Form) -> Rendering:
@@ -85,6 +93,16 @@ class Pages:
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
         return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more))
+
+    def targets(self, targets: Sequence[TargetLinks], form: Form) -> Rendering:
+        """The page of all targets."""
+        lines = (f"{each.name}\t{link}\n" for each in targets for link in each.links)
+        writers: Mapping[Form, Callable[[], str]] = {
+            Form.HTML: lambda: self._targets.render(targets=targets),
+            Form.JSON: lambda: json.dumps([each._asdict() for each in targets], ensure_ascii=False) + "\n",
+            Form.TEXT: lambda: "".join(lines),
+        }
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
 
     def failure(self, failure: Failure, form: Form) -> Rendering:
         """The page of an error."""

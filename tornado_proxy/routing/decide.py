@@ -13,17 +13,18 @@ from typing import assert_never
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
 from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
-from tornado_proxy.routing.plan import Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
+from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key, segment_objection
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
+_READING = ("GET", "HEAD")
 _VISITING = ("GET", "POST")
 _NOT_VISITING = (Refuse(405, "the pages of a provider are visited with GET or POST", _VISITING),)
 _NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
@@ -95,9 +96,9 @@ Steps = Generator[Question, Answer, Decision]
 
 def decide(mounts: Mounts, request: Request) -> Steps:
     """Decides what to do about a request: target, method, access, rewrite, plan."""
-    visit = mounts.provider_pages.get(request.path)
-    if visit is not None:
-        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
+    page = yield from _decide_page(mounts, request)
+    if page.plan:
+        return page
     match = mounts.find(request.host, request.path)
     if match is None:
         return Decision(request, _NO_TARGET)
@@ -105,7 +106,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:
     if request.method not in methods:
         # Before access, so that nobody signs in for a method that is not enabled.
         return Decision(request, (Refuse(405, f"the method `{request.method}` is not enabled", methods),), match)
-    found = yield from _check_access(request, match, request.path)
+    found = yield from _check_access(Decision(request, (), match), match.site.access, request.path)
     if found.plan:
         return found
     early = plan_early(match, request)
@@ -114,6 +115,18 @@ def decide(mounts: Mounts, request: Request) -> Steps:
     found = replace(found, plan=early)
     first = early[0]
     return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
+
+
+def _decide_page(mounts: Mounts, request: Request) -> Steps:
+    """Decides about a page of the service's own, whatever is mounted there; no plan where it is none of them."""
+    visit = mounts.provider_pages.get(request.path)
+    if visit is not None:
+        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
+    access = mounts.target_list(request.host, request.path) if request.method in _READING else None
+    if access is None:
+        return Decision(request, ())
+    found = yield from _check_access(Decision(request, ()), access, request.path)
+    return found if found.plan else replace(found, plan=(ListTargets(),))
 
 
 def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
@@ -127,25 +140,22 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
         path = upload_path(directory, name)
     except BadFileName as error:
         return replace(found, plan=_refused(error))
-    found = yield from _check_access(found.request, match, path, found)
+    # Whoever signed in for the directory of an upload stays signed in for the file.
+    found = yield from _check_access(replace(found, plan=()), match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
 
 
-def _check_access(request: Request, match: RouteMatch, path: RequestPath, earlier: Decision | None = None) -> Steps:
+def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     """Checks who may use a path; the decision has a plan if the request must not go on."""
-    guard = match.site.access.guard(path, request.method)
-    checks: tuple[AccessCheck, ...] = (AccessCheck(path, guard),)
-    user = None
-    if earlier is not None:
-        # Whoever signed in for the directory of an upload stays signed in for the file.
-        checks, user = (*earlier.checks, *checks), earlier.user
+    guard = access.guard(path, so_far.request.method)
+    found = replace(so_far, checks=(*so_far.checks, AccessCheck(path, guard)))
     match guard:
         case Anyone():
-            return Decision(request, (), match, checks, user)
+            return found
         case Nobody():
-            return Decision(request, _NOT_COVERED, match, checks, user)
+            return replace(found, plan=_NOT_COVERED)
         case SignedIn():
-            return (yield from _sign_in(Decision(request, (), match, checks, user), guard))
+            return (yield from _sign_in(found, guard))
         case _:
             assert_never(guard)
 

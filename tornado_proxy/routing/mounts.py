@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from tornado_proxy.config.model import Target
+from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.routing.access import Access
@@ -64,8 +64,11 @@ class _Entry(NamedTuple):
 class Mounts:
     """All sites by host and path: exact host, then pattern, then any; then the longest path; then file order."""
 
-    def __init__(self, sites: Sequence[Site], providers: Iterable[OidcProvider] = ()) -> None:
+    def __init__(
+        self, sites: Sequence[Site], providers: Iterable[OidcProvider] = (), target_list: TargetList | None = None
+    ) -> None:
         self.sites = tuple(sites)
+        self._target_list = _TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
         self._patterns = _Patterns(each for each in entries if "*" in each.host)
@@ -74,6 +77,11 @@ class Mounts:
             by_host.setdefault(each.host, []).append(each)
         self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
+
+    def target_list(self, host: str, path: RequestPath) -> Access | None:
+        """Who may see the page of all targets, if that is what a host and a path lead to."""
+        page = self._target_list
+        return page.access if page and path in page.paths and page.host.search(host) else None
 
     def find(self, host: str, path: RequestPath) -> RouteMatch | None:
         """Finds the site for a host (no port, lower case) and a path; None if no target is mounted there."""
@@ -96,6 +104,16 @@ def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tu
         for path, step in pages:
             bare = path.rstrip("/")
             yield from ((spelt, (each.name, step)) for spelt in (bare, f"{bare}/"))
+
+
+class _TargetListPage:
+    """Where the page of all targets is, and who may see it."""
+
+    def __init__(self, settings: TargetList) -> None:
+        self.paths = frozenset(settings.mount.paths)
+        host = host_name(settings.mount.host)
+        self.host = compile_pattern(rf"\A{host_expression(host)}\z" if host not in ("", "*") else "")
+        self.access = Access((settings.resource,) if settings.resource else ())
 
 
 class _Paths:

@@ -79,6 +79,11 @@ class VisitProvider:
 
 
 @dataclass(frozen=True, slots=True)
+class ListTargets:
+    """Answer with the page of all targets."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refuse:
     """Answer with an error; `reason` is for the log and explain, never for the client.
 
@@ -93,7 +98,7 @@ class Refuse:
     location: str | None = None
 
 
-Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | VisitProvider | Refuse
+Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | VisitProvider | ListTargets | Refuse
 
 Plan = tuple[Attempt, ...]
 """Attempts in order; the last is one that always answers."""

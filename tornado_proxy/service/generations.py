@@ -68,7 +68,7 @@ class GenerationBuilder:
     def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         stores = self._stores(settings, before)
-        mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers)
+        mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers, settings.list_targets)
         authenticators = {**basic_authenticators(settings, self.verifier), **self._delegated(settings, before)}
         return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch)
 

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpserver import HTTPServer
 
+from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
@@ -114,6 +115,12 @@ class _Life:
             "lastGoodTrouble": (self._launch.last_good and self._launch.last_good.trouble) or None,
             "workers": list(workers),
         }
+
+    def configuration(self) -> Mapping[str, object]:
+        """The configuration in force, without secrets."""
+        settings = self._reloader.in_force.loaded.settings
+        assert settings is not None, "what is in force was valid"
+        return show(settings)
 
     async def reload(self) -> tuple[bool, Mapping[str, object]]:
         """Reloads at once; returns whether the files are in force, and the report."""

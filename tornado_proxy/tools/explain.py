@@ -14,6 +14,7 @@ from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
+    ListTargets,
     Plan,
     ReadForm,
     Receive,
@@ -162,6 +163,8 @@ def _words(attempt: Attempt) -> str:
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")
         case VisitProvider():
             words = f"the {attempt.step} page of `{attempt.provider}`"
+        case ListTargets():
+            words = "the page of all targets"
         case Refuse():
             words = _status(attempt.status, attempt.reason)
         case _:

@@ -1,7 +1,6 @@
 import pytest
 from conversions import made, target
 
-from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import Outcome
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -60,7 +59,6 @@ def test_what_nobody_knows_is_reported_with_its_place():
         ("tracing: {enabled: true}", "there is no tracing yet"),
         ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
         ("templates: {helpers: [h.tpl]}", "pages have their own templates here"),
-        ("listTargets: {enabled: true}", "there is no page of all targets: its paths are answered with 404"),
         ("server: {cors: {enabled: true}}", "no CORS headers are sent yet"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
@@ -97,13 +95,20 @@ def test_what_a_target_loses_stands_above_it(option, reason):
     assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
 
 
-def test_nothing_is_made_of_a_configuration_without_targets():
-    """There is no configuration without a target."""
-    with pytest.raises(Unreadable, match="there is no target"):
-        made("log: {level: info}")
+@pytest.mark.parametrize("text", ["log: {level: info}", "targets: {site: {bucket: {name: b}}}"])
+def test_a_configuration_without_targets_starts(text):
+    """s3-proxy starts without a target, too, and a target that is left out is reported."""
+    assert made(text).settings.targets == ()
 
 
-def test_nothing_is_made_where_no_target_can_be_said():
-    """A configuration whose only target is left out is none."""
-    with pytest.raises(Unreadable, match="there is no target"):
-        made("targets: {site: {bucket: {name: b}}}")
+def test_the_page_of_all_targets_is_carried_over():
+    """With who may see it; where that cannot be said, nobody may."""
+    providers = "authProviders: {basic: {staff: {realm: r}}}\n"
+    page = "listTargets: {enabled: true, mount: {path: [/list/]}, resource: {path: /list/, %s}}\n"
+    demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
+    found = made(providers + page % demand).settings.list_targets
+    assert (found.enabled, found.mount.paths, found.resource.provider) == (True, ("/list/",), "staff")
+    closed = made(page % "provider: unknown, basic: {}")
+    assert closed.report.of(Outcome.CLOSED)
+    assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
+    assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.tools.convert.options import Options, Section, Unreadable
+from tornado_proxy.tools.convert.options import Options, Section
 from tornado_proxy.tools.convert.output import Noted, Setting, configuration_text, rule_text
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remark, Remarks, Report
+from tornado_proxy.tools.convert.resources import closed, single_resource
 from tornado_proxy.tools.convert.servers import limits, listener, log, reason
-from tornado_proxy.tools.convert.targets import Conversion, Target, target
+from tornado_proxy.tools.convert.targets import Conversion, Target, mount, target
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -36,19 +36,14 @@ def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL) -> Converted:
     providers = _providers(root)
     conversion = Conversion(tuple(providers), keys_as)
     remarks = conversion.remarks
-    named = (root.section("targets") or _no_targets()).named()
-    targets = [each for name, section in named if (each := target(name, section, conversion))]
-    if not targets:
-        _no_targets()
+    section = root.section("targets")
+    named = section.named() if section else ()
+    targets = [each for name, inner in named if (each := target(name, inner, conversion))]
     settings = _settings(root, providers, remarks)
     for leftover in root.leftovers():
         remarks.add(Outcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
     report = Report(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
     return Converted(_files(settings, targets, report), report)
-
-
-def _no_targets() -> Section:
-    raise Unreadable(Diagnostic("no-targets", "there is no target that could be carried over"))
 
 
 def _providers(root: Section) -> dict[str, Setting]:
@@ -64,6 +59,8 @@ def _settings(root: Section, providers: Mapping[str, Setting], remarks: Remarks)
         "internalServer": listener("internalServer", root, remarks),
         "log": log(root, remarks),
     }
+    if (page := root.section("listTargets")) is not None and page.flag("enabled"):
+        settings["listTargets"] = _target_list(page, tuple(providers), remarks)
     if bounds := limits(root, remarks):
         settings["limits"] = bounds
     if providers:
@@ -74,12 +71,23 @@ def _settings(root: Section, providers: Mapping[str, Setting], remarks: Remarks)
     return settings
 
 
+def _target_list(section: Section, providers: Sequence[str], remarks: Remarks) -> Setting:
+    """The page of all targets; closed to everyone where its resource has no equivalent."""
+    settings: dict[str, Setting] = {"enabled": True, "mount": mount(section.section("mount") or section, remarks)}
+    given = section.section("resource")
+    if given is not None:
+        settings["resource"] = single_resource(given, providers, remarks) or closed("/", ())[0]
+    remarks.add(Outcome.CARRIED, "listTargets", section.span, "as `listTargets`")
+    return settings
+
+
 def _files(settings: dict[str, Setting | Noted], targets: Sequence[Target], report: Report) -> dict[str, str]:
     with_rules = {each.name: place for each, place in zip(targets, _rule_places(targets), strict=True) if each.entries}
     if with_rules:
         # One by one: a directory may hold what an earlier conversion left.
         settings["rules"] = list(with_rules.values())
-    settings["targets"] = {each.name: Noted(each.settings, tuple(_notes(each, report))) for each in targets}
+    if targets:
+        settings["targets"] = {each.name: Noted(each.settings, tuple(_notes(each, report))) for each in targets}
     files = {CONFIGURATION: configuration_text(settings, _OPENING)}
     for each in targets:
         if each.name in with_rules:

@@ -93,6 +93,18 @@ def resources(
     return bool(sections), done
 
 
+def single_resource(section: Section, providers: Sequence[str], remarks: Remarks) -> Resource | None:
+    """The resource of the page of all targets; None where it has no equivalent."""
+    glob, methods = section.text("path"), [each.value for each in section.texts("methods")] or ["GET"]
+    try:
+        return _resource(section, glob, methods, providers, remarks)
+    except _Reason as reason:
+        section.settle()
+        message = f"the page of all targets is closed to everyone: {reason}"
+        remarks.add(Outcome.CLOSED, section.path, section.span, message)
+        return None
+
+
 def _check_apart(one: _LeftOut, missing: Sequence[_LeftOut]) -> None:
     """Raise `_Reason` if a resource may decide where one that is left out did."""
     if any(each.methods & one.methods and not apart(each.glob, one.glob) for each in missing):

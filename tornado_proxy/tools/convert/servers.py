@@ -91,7 +91,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"templates(\..*)?", _PAGES),
     (r"tracing(\..*)?", "there is no tracing yet"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
-    (r"listTargets(\..*)?", "there is no page of all targets: its paths are answered with 404"),
     (r"authProviders\.(oidc|header)(\..*)?", _OIDC),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
     (r"(server|internalServer)\.cors(\..*)?", "no CORS headers are sent yet"),
