@@ -88,8 +88,11 @@ def test_a_bucket_that_hangs_holds_up_no_other(tmp_path):
 
 def test_a_missing_bucket_is_a_mistake_of_ours(s3_endpoint, tmp_path):
     """A bucket that does not exist is 502, since no client can have asked for it, and the log names it."""
-    with start_proxy(tmp_path, CONFIGURATION.format(name="no-such-bucket", endpoint=s3_endpoint)) as proxy:
+    # moto takes a while for its first answer.
+    patient = CONFIGURATION.replace("readTimeout: 1s", "readTimeout: 20s")
+    with start_proxy(tmp_path, patient.format(name="no-such-bucket", endpoint=s3_endpoint)) as proxy:
         assert proxy.request("GET", "/x").status == 502
+        assert proxy.request("HEAD", "/x").status == 502
         assert proxy.request("GET", "/").status == 502
     assert any("no-such-bucket" in line or "NoSuchBucket" in line for line in proxy.lines)
 
