@@ -48,8 +48,11 @@ def made(*texts: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Made:
     return Made(dict(files), loaded.settings, dict(rules.rule_sets), report)
 
 
-def target(text: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Made:
+BASIC = "basic: {staff: {realm: Staff}}"
+
+
+def target(text: str, keys_as: KeysAs = KeysAs.ACTUAL, providers: str = BASIC) -> Made:
     """What a configuration is converted to that has one target, whose mount and bucket are given."""
     indented = "".join(f"    {line}\n" for line in text.splitlines())
     base = "targets:\n  site:\n    mount: {path: [/]}\n    bucket: {name: my-bucket}\n"
-    return made(f"authProviders: {{basic: {{staff: {{realm: Staff}}}}}}\n{base}{indented}", keys_as=keys_as)
+    return made(f"authProviders: {{{providers}}}\n{base}{indented}", keys_as=keys_as)

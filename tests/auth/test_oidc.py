@@ -147,6 +147,20 @@ def test_an_upload_without_a_session_gets_a_401():
     assert _play(_Story().authenticate("/a/", method="PUT", Accept="text/html")).status == 401
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_page_of_another_origin_cannot_write_with_a_token_in_a_cookie(method):
+    """Browsers may send a cookie of s3-proxy with every request, since it has no SameSite."""
+
+    async def play():
+        story = _Story()
+        story.cookies["oidc"] = story.token()
+        found = await story.authenticate("/a/", method=method, Origin="https://evil.example")
+        assert (found.status, found.reason) == (403, "a page of another origin made the request")
+        assert isinstance(await story.authenticate("/a/", method=method), SignIn)
+
+    _play(play())
+
+
 def test_a_bearer_token_signs_in():
     """For programs that got one from the issuer themselves."""
 

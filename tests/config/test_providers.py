@@ -36,6 +36,16 @@ def _resource(demand):
     ("text", "message"),
     [
         (OIDC.replace(", clientSecret: {env: SECRET}", "") + _resource("provider: id"), "sessions of `id` have no key"),
+        (
+            OIDC.replace("{env: SECRET}", "{value: short}") + _resource("provider: id"),
+            "`clientSecret` has fewer than 16",
+        ),
+        (
+            OIDC.replace("}}}}", "}, sessionKey: {value: short}}}}") + _resource("provider: id"),
+            "`sessionKey` has fewer",
+        ),
+        (OIDC.replace("me,", "me, loginPath: /a, callbackPath: /a,") + _resource("provider: id"), "more than one page"),
+        (OIDC.replace("me,", "me, loginPath: /,") + _resource("provider: id"), "cannot be `/`"),
         (OIDC + _resource("provider: id, header: {}"), "`header` does not fit the provider `id`"),
         (
             OIDC + _resource("provider: id, oidc: {authorizationAccesses: [{}]}"),

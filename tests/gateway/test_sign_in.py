@@ -51,9 +51,15 @@ def test_a_challenge_becomes_a_refusal():
 
 
 @pytest.mark.parametrize(
-    ("body", "permitted"), [(b'{"result": true}', True), (b"{}", False), (b"<html>", False), (None, False)]
+    ("body", "permitted"),
+    [
+        (b'{"result": true}', True),
+        (b"{}", False),
+        (b"<html>", Refuse(500, "the policy server does not decide")),
+        (None, Refuse(500, "the policy server does not decide")),
+    ],
 )
 def test_a_policy_server_that_does_not_permit_refuses(body, permitted):
-    """One that is down or answers nonsense lets nobody pass."""
+    """Nor does one that is down or answers nonsense, which is not the client's fault."""
     question = Authorize(Decision(Request(), ()), OPA, ANN)
-    assert asyncio.run(_reception(SignIn(ANN), body).authorize(question)) is permitted
+    assert asyncio.run(_reception(SignIn(ANN), body).authorize(question)) == permitted

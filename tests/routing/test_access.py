@@ -1,10 +1,12 @@
 import pytest
 
 from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.providers import AccessRule
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.templates.data import User
 
 ANN = BasicUser("ann", Secret("value", "secret"))
 BEN = BasicUser("ben", Secret("value", "secret"))
@@ -79,6 +81,34 @@ def test_every_resource_that_covers_a_path_can_be_told():
     """An overlap is silent at request time; `covering` lists all that match, the one that decides first."""
     access = Access([PUBLIC, PRIVATE, REST])
     assert access.covering(parse_request_path("/private/a"), "HEAD") == (PRIVATE, REST)
+
+
+A_GROUP, A_MAIL = AccessRule(group="valid"), AccessRule(email="ann@example.org")
+PATTERN = AccessRule(group="^val", regexp=True)
+NO_ONE_OF = AccessRule(email="@example.org$", regexp=True, forbidden=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "groups", "email", "permitted"),
+    [
+        ((), (), "", True),
+        ((A_GROUP,), ("other",), "ann@example.org", False),
+        ((A_GROUP,), ("other", "valid"), "", True),
+        ((A_GROUP,), ("invalid", "VALID"), "", False),
+        ((A_MAIL, A_GROUP), ("valid",), "", True),
+        ((A_MAIL,), (), "ann@example.org", True),
+        ((A_MAIL,), (), "ann@example.organic", False),
+        ((PATTERN,), ("other", "valour"), "", True),
+        ((PATTERN,), ("invalid",), "", False),
+        ((NO_ONE_OF,), (), "ben@other.org", False),
+        ((NO_ONE_OF, A_GROUP), ("valid",), "ann@example.org", False),
+        ((NO_ONE_OF, A_GROUP), ("valid",), "ann@other.org", True),
+        ((A_GROUP, NO_ONE_OF), ("valid",), "ann@example.org", True),
+    ],
+)
+def test_the_first_rule_that_matches_decides_about_a_user(rules, groups, email, permitted):
+    """Whom none matches may not pass, unless there is no rule; an expression is searched for, as in Go."""
+    assert SignedIn("id", None, rules).permits(User("ann", "OIDC", email, groups)) is permitted
 
 
 def test_a_listed_user_is_found_by_name():

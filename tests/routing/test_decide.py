@@ -44,6 +44,41 @@ def test_a_driver_may_refuse_with_a_challenge(site):
     assert (end.value.value.plan, end.value.value.data) == ((challenge,), None)
 
 
+OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+EDITORS = Resource("/**", provider="id", oidc=Authorization((AccessRule(group="editors"),)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "plan"),
+    [
+        (True, Serve("a")),
+        (False, Refuse(403, "the user is not authorized by the resource")),
+        (Refuse(500, "the policy server does not decide"), Refuse(500, "the policy server does not decide")),
+    ],
+)
+def test_a_policy_server_is_asked_about_the_user(site, answer, plan):
+    """After the sign-in; what the driver says of the server ends the decision, unless it is yes."""
+    resource = Resource("/**", provider="id", oidc=Authorization((), OPA))
+    steps = decide(Mounts([site(resources=[resource])]), read_request("/a"))
+    steps.send(None)
+    asked = steps.send(User("ann"))
+    assert isinstance(asked, Authorize)
+    assert (asked.server, asked.user, asked.so_far.user) == (OPA, User("ann"), User("ann"))
+    with pytest.raises(StopIteration) as end:
+        steps.send(answer)
+    assert end.value.value.plan[0] == plan
+
+
+@pytest.mark.parametrize(("groups", "plan"), [(("editors",), Serve), (("guests",), Refuse), ((), Refuse)])
+def test_a_user_whom_no_rule_lets_pass_is_refused(site, groups, plan):
+    """With 403: to sign in again would not help."""
+    steps = decide(Mounts([site(resources=[EDITORS])]), read_request("/a"))
+    steps.send(None)
+    with pytest.raises(StopIteration) as end:
+        steps.send(User("ann", groups=groups))
+    assert isinstance(end.value.value.plan[0], plan)
+
+
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [

@@ -78,12 +78,12 @@ class OidcAuthenticator:
         if bearer is not None:
             return await self._authenticate_token(bearer)
         text = self._jar(request).read(read_cookies(request.headers))
+        if text and request.method not in _READING and not _is_same_origin(request):
+            return Challenge(403, "a page of another origin made the request")
         session = self._session(text, request) if text else None
         if session is None:
             # A cookie of s3-proxy holds the ID token itself: whoever signed in there stays signed in.
             return await self._authenticate_token(text) if text.count(".") == 2 else self._challenge(request)
-        if request.method not in _READING and not _is_same_origin(request):
-            return Challenge(403, "a page of another origin made the request")
         if session.expires > self._clock():
             return SignIn(session.user)
         return await self._renew(session, request)

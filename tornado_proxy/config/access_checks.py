@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from tornado_proxy.config.context import Finding, ValidationContext
 from tornado_proxy.config.model import Provider, Resource, Target
 from tornado_proxy.config.nodes import Node
-from tornado_proxy.config.providers import BasicProvider, HeaderProvider, OidcProvider
+from tornado_proxy.config.providers import SHORTEST_KEY, BasicProvider, HeaderProvider, OidcProvider
 from tornado_proxy.config.redaction import enumeration
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
@@ -141,19 +141,32 @@ def _access_rules(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _sign_in_pages(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Every page of a provider has a path of its own, and every session a key."""
-    first: dict[str, OidcProvider] = {}
+    """Every page of a provider has a path of its own."""
+    first: dict[str, str] = {}
     for provider in context.settings.oidc_providers:
         key = context.name_key("authProviders.oidc", provider.name)
-        name = context.text(key)
-        if not (context.given(provider, "sessionKey") or context.given(provider, "clientSecret")):
-            message = f"sessions of `{name}` have no key"
-            advice = "add `sessionKey: {env: NAME}`, a secret of at least 16 characters"
-            yield context.error(Finding("missing-option", message, key, advice))
         for path in (provider.login_path, provider.callback_path, provider.logout_path):
-            if first.setdefault(path.rstrip("/"), provider) is not provider:
-                message = f"`{path}` is a page of more than one provider"
-                yield context.error(Finding("overlapping-pages", message, key, "give each provider paths of its own"))
+            if path.rstrip("/") in first:
+                message = f"`{path}` is more than one page: one of `{first[path.rstrip('/')]}` already"
+                yield context.error(Finding("overlapping-pages", message, key, "give each page a path of its own"))
+            first.setdefault(path.rstrip("/"), provider.name)
+
+
+def _session_keys(context: ValidationContext) -> Iterator[Diagnostic]:
+    """Every session is encrypted with a secret that nobody finds by trying."""
+    advice = f"add `sessionKey: {{env: NAME}}`, a secret of at least {SHORTEST_KEY} characters"
+    for provider in context.settings.oidc_providers:
+        if not context.settled(provider, "sessionKey", "clientSecret"):
+            continue
+        option = next((each for each in ("sessionKey", "clientSecret") if context.given(provider, each)), None)
+        if option is None:
+            key = context.name_key("authProviders.oidc", provider.name)
+            message = f"sessions of `{context.text(key)}` have no key"
+            yield context.error(Finding("missing-option", message, key, advice))
+        # Where secrets are not looked up, they are empty.
+        elif 0 < len(provider.session_secret()) < SHORTEST_KEY:
+            message = f"`{option}` has fewer than {SHORTEST_KEY} characters, too few for the key of sessions"
+            yield context.error(Finding("bad-value", message, context.key(provider, option), advice))
 
 
 def _provider_names(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -270,6 +283,7 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _provider_names,
     _access_rules,
     _sign_in_pages,
+    _session_keys,
     _trusted_proxies,
     _credentials,
     _duplicate_users,

@@ -15,6 +15,9 @@ CookieName = Annotated[str, Check(values.header_name, (("pattern", values.HEADER
 Url = Annotated[str, Check(values.http_url, (("pattern", values.HTTP_URL),))]
 PagePath = Annotated[str, Check(values.page_path)]
 
+SHORTEST_KEY = 16
+"""Characters that a secret must have to encrypt sessions: fewer could be found by trying."""
+
 
 @dataclass(frozen=True, slots=True)
 class BasicProvider:
@@ -37,7 +40,7 @@ class OidcProvider:
     client_id: Line = option("The client's identifier at the issuer.", name="clientID", example="files")
     client_secret: Secret | None = option("The client's secret; a public client has none.", default=None)
     session_key: Secret | None = option(
-        "The key of session cookies, at least 16 characters; without it, it is derived from `clientSecret`.",
+        "The key of session cookies, at least 16 characters. Without it, `clientSecret` is the key.",
         default=None,
     )
     redirect_url: Url | None = option(

@@ -215,6 +215,6 @@ def http_url(text: str) -> str:
 
 def page_path(text: str) -> str:
     """Check the path of a page of the service's own."""
-    if text and (not text.startswith("/") or text.startswith("//") or re.search(r"[?#\s]", text)):
+    if text and not re.fullmatch(r"/[^/?#\s][^?#\s]*", text):
         raise InvalidValue(f"cannot be `{text}`", "a path begins with one `/`, such as `/auth/login`")
     return text

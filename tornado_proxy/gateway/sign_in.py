@@ -38,13 +38,13 @@ class Reception:
             case Challenge(status, reason, header, location):
                 return Refuse(status, reason, challenge=header or None, location=location or None)
 
-    async def authorize(self, question: Authorize) -> bool:
-        """Returns whether a policy server permits the request; one that does not say permits nothing."""
+    async def authorize(self, question: Authorize) -> bool | Refuse:
+        """Returns whether a policy server permits the request, or a refusal where it does not say."""
         try:
             return await is_permitted(question.server, question.user, question.so_far.request, self._fetch)
         except PolicyUnavailable as error:
             _LOG.warning("a policy server does not decide, so nobody may pass: %s", error)
-            return False
+            return Refuse(500, "the policy server does not decide")
 
     async def visit(self, attempt: VisitProvider, request: Request) -> Outcome:
         """Returns the answer of a page that belongs to a provider."""

@@ -74,7 +74,7 @@ class Authenticate:
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """Asks a policy server whether a user who signed in may make the request; the answer is True or False."""
+    """Asks a policy server whether a user who signed in may make the request; the answer is yes, no, or a refusal."""
 
     so_far: Decision
     server: OpaServer
@@ -167,7 +167,11 @@ def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
         assert isinstance(user, Refuse)
         return replace(so_far, plan=(user,))
     found = replace(so_far, user=user)
-    permitted = guard.permits(user) and (guard.opa is None or (yield Authorize(found, guard.opa, user)))
+    if not guard.permits(user):
+        return replace(found, plan=_NOT_AUTHORIZED)
+    permitted = guard.opa is None or (yield Authorize(found, guard.opa, user))
+    if isinstance(permitted, Refuse):
+        return replace(found, plan=(permitted,))
     return found if permitted else replace(found, plan=_NOT_AUTHORIZED)
 
 

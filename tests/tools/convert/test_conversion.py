@@ -65,10 +65,6 @@ def test_what_nobody_knows_is_reported_with_its_place():
             "an object's own caching headers are sent, and nothing else",
         ),
         ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
-        (
-            "authProviders: {header: {front: {usernameHeader: X-User}}}",
-            "there is no authentication by OpenID Connect or headers yet",
-        ),
     ],
 )
 def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
@@ -108,7 +104,7 @@ def test_the_page_of_all_targets_is_carried_over():
     demand = "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}]}"
     found = made(providers + page % demand).settings.list_targets
     assert (found.enabled, found.mount.paths, found.resource.provider) == (True, ("/list/",), "staff")
-    closed = made(page % "provider: unknown, basic: {}")
+    closed = made(providers + page % "provider: staff, basic: {credentials: []}")
     assert closed.report.of(Outcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
     assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None

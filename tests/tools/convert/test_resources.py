@@ -3,13 +3,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from conversions import target
+from conversions import BASIC, target
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import Outcome
 from tornado_proxy.tools.convert.resources import apart, glob_here
 
@@ -54,9 +55,13 @@ WAYS = {
     "whiteList: true": None,
     ANN: {"ann"},
     BOB: {"bob"},
-    "provider: company, oidc: {authorizationAccesses: [{group: staff}]}": set(),
-    "provider: front, header: {}": set(),
+    "provider: company, oidc: {authorizationAccesses: [{group: staff}]}": {"company"},
+    "provider: front, header: {}": {"front"},
 }
+PROVIDERS = (
+    f"{BASIC}, oidc: {{company: {{issuerUrl: 'https://id.example', clientID: me, state: s}}}},"
+    " header: {front: {usernameHeader: X-User, emailHeader: X-Email}}"
+)
 
 
 def _expression(glob):
@@ -72,7 +77,7 @@ def _expression(glob):
 
 
 def _allowed_there(resources, path, method):
-    """Who may in s3-proxy: None is anyone, a set of users, empty for those that do not sign in with a password."""
+    """Who may in s3-proxy: None is anyone, a set of users, or the provider of those who sign in without a password."""
     for glob, methods, way in resources:
         if method in methods and re.fullmatch(_expression(glob), path, re.DOTALL):
             return WAYS[way]
@@ -105,39 +110,82 @@ PATHS = st.builds(
 @example([("/a/**", ["GET"], "provider: front, header: {}"), ("/**", ["GET"], "whiteList: true")], "/a/b", "GET")
 def test_nothing_is_opened_that_was_closed(resources, path, method):
     """Whoever may use a path here may use it in s3-proxy."""
-    (site,) = target(_text(resources)).settings.targets
+    (site,) = target(_text(resources), providers=PROVIDERS).settings.targets
     theirs = _allowed_there(resources, path, method)
     match Access(site.resources).guard(RequestPath(path), method):
         case Anyone():
             assert theirs is None
-        case SignedIn(users=users):
-            assert theirs is None or {each.user for each in users} <= theirs
+        case SignedIn(provider, users):
+            assert theirs is None or ({each.user for each in users} if users else {provider}) <= theirs
         case Nobody():
             pass
 
 
 LEFT_OUT = {
-    "whiteList: false": "it says neither who may nor that anyone may",
-    "provider: nobody, basic: {credentials: [{user: ann, password: {env: ANN}}]}": (
-        "the provider `nobody` is none of `authProviders.basic`"
-    ),
     "provider: staff, basic: {credentials: []}": "no user of it can sign in here",
-    "provider: staff, oidc: {}": "there is no authentication by `oidc` yet",
-    "whiteList: true, header: {}": "there is no authentication by `header` yet",
-    "whiteList: true, methods: [PATCH]": "there is no method `PATCH`",
+    "whiteList: true, header: {}": "it names no provider of `authProviders.header`",
+    "provider: company, oidc: {authorizationAccesses: [{group: '(', regexp: true}]}": (
+        "a rule's expression cannot be said here: unclosed group"
+    ),
 }
 
 
 @pytest.mark.parametrize(("rest", "reason"), LEFT_OUT.items())
 def test_a_resource_that_cannot_be_said_is_closed(rest, reason):
     """The report names what is open to nobody now, and why."""
-    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]")
+    done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS)
     (message,) = done.messages(Outcome.CLOSED)
     assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
     assert len(done.settings.targets[0].resources) == 1
 
 
-@pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*", "a/*"])
+REFUSED = {
+    "whiteList: true, methods: [PATCH]": "has the method `PATCH`",
+    "whiteList: false": "says neither who may nor that anyone may",
+    "provider: staff": "says neither who may nor that anyone may",
+    "basic: {}": "has no `provider`",
+    f"{ANN.replace('staff', 'nobody')}": "has the provider `nobody`, which is not one of `authProviders`",
+    "provider: staff, oidc: {}": "has the provider `staff`, which is not one of `authProviders.oidc`",
+    "whiteList: true, path: a": "does not begin with a path of the mount",
+    "provider: company, oidc: {authorizationAccesses: [{regexp: true}]}": "has neither `group` nor `email`",
+    "provider: company, oidc: {authorizationAccesses: [{group: a}], authorizationOPAServer: {url: 'http://o/'}}": (
+        "has rules and a policy server"
+    ),
+}
+
+
+@pytest.mark.parametrize(("rest", "objection"), REFUSED.items())
+def test_a_resource_that_s3_proxy_refuses_is_refused(rest, objection):
+    """There is nothing that would run as before."""
+    with pytest.raises(Unreadable, match=rf"{re.escape(objection)}, so that s3-proxy does not start"):
+        target(f"resources: [{{{'' if 'path:' in rest else 'path: /a, '}{rest}}}]", providers=PROVIDERS)
+
+
+RULES = {
+    "authorizationAccesses: [{group: a, email: a@example.org, forbidden: true}, {email: '.*@b$', regexp: true}]": {
+        "authorizationAccesses": [
+            {"group": "a", "forbidden": True},
+            {"email": "a@example.org", "forbidden": True},
+            {"email": ".*@b$", "regexp": True},
+        ]
+    },
+    "authorizationOPAServer: {url: 'http://opa.example/v1/data/allow', tags: {Site: press}}": {
+        "authorizationOPAServer": {"url": "http://opa.example/v1/data/allow", "tags": {"site": "press"}}
+    },
+}
+
+
+@pytest.mark.parametrize(("rules", "here"), RULES.items())
+@pytest.mark.parametrize(("kind", "provider"), [("oidc", "company"), ("header", "front")])
+def test_who_may_pass_is_carried_over(rules, here, kind, provider):
+    """A rule with a group and an email address is two: either is enough."""
+    done = target(f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS)
+    (resource,) = done.document["targets"]["site"]["resources"]
+    assert (resource["provider"], resource[kind]) == (provider, here)
+    assert not done.messages(Outcome.CLOSED, Outcome.LEFT_OUT)
+
+
+@pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
 def test_a_glob_that_means_something_else_here_is_left_out(glob):
     """Globs of characters that clients escape, and syntax that is not known here, are never guessed."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
@@ -148,7 +196,7 @@ def test_a_later_resource_stays_if_it_covers_other_requests():
     """Only what might have been decided by a resource that is left out goes with it."""
     done = target(
         "actions: {GET: {enabled: true}, DELETE: {enabled: true}}\n"
-        "resources: [{path: /a/**, header: {}}, {path: /b/**, whiteList: true},"
+        "resources: [{path: /a/**, provider: staff, basic: {}}, {path: /b/**, whiteList: true},"
         " {path: /a/x, methods: [DELETE], whiteList: true}, {path: /**, whiteList: true}]"
     )
     assert [(each.path, each.methods) for each in done.settings.targets[0].resources] == [

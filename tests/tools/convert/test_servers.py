@@ -66,7 +66,6 @@ def test_connections_without_a_request_end_when_they_did():
     [
         "templates.folderList.path",
         "tracing.enabled",
-        "authProviders.header.front.emailHeader",
         "server.compress.level",
         "internalServer.timeouts.writeTimeout",
         "server.ssl.certificates",

@@ -157,9 +157,9 @@ def test_a_target_that_cannot_be_said_is_left_out(bad, reason):
 
 
 CLOSED = {
-    "resources": "resources: [{path: /**, provider: company, oidc: {}}]",
+    "resources": "resources: [{path: /**, provider: staff, basic: {}}]",
     "rewrites": "keyRewriteList: [{source: .*, target: '/{{ .User.GetUsername }}/{{ .Key | base }}', targetType: TEMPLATE}]",
-    "all on": "resources: [{path: /**, provider: company, oidc: {}}]\nactions: {GET: {enabled: true}, HEAD: {enabled: true},"
+    "all on": "resources: [{path: /**, provider: staff, basic: {}}]\nactions: {GET: {enabled: true}, HEAD: {enabled: true},"
     " PUT: {enabled: true}, DELETE: {enabled: true}}",
 }
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from secrets import token_urlsafe
 
 from tornado_proxy.tools.convert.options import Options, Section
-from tornado_proxy.tools.convert.output import Noted, Setting, configuration_text, rule_text
+from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configuration_text, rule_text
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remark, Remarks, Report
 from tornado_proxy.tools.convert.resources import closed, single_resource
 from tornado_proxy.tools.convert.servers import limits, listener, log, reason
+from tornado_proxy.tools.convert.sign_in import Providers, providers, trusted_proxies
 from tornado_proxy.tools.convert.targets import Conversion, Target, mount, target
 
 CONFIGURATION = "tornado-proxy.yaml"
@@ -30,58 +32,51 @@ class Converted:
     report: Report
 
 
-def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL) -> Converted:
-    """Convert a configuration; raises `Unreadable` where nothing can be made of it."""
-    root = Section(options)
-    providers = _providers(root)
-    conversion = Conversion(tuple(providers), keys_as)
-    remarks = conversion.remarks
+def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL, new_key: Callable[[], str] = token_urlsafe) -> Converted:
+    """Convert a configuration; raises `Unreadable` where nothing can be made of it. `new_key` makes random secrets."""
+    root, remarks = Section(options), Remarks()
+    conversion = Conversion(providers(root, new_key, remarks), keys_as, remarks)
     section = root.section("targets")
     named = section.named() if section else ()
     targets = [each for name, inner in named if (each := target(name, inner, conversion))]
-    settings = _settings(root, providers, remarks)
+    settings = _settings(root, conversion.providers, remarks)
     for leftover in root.leftovers():
         remarks.add(Outcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
     report = Report(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
     return Converted(_files(settings, targets, report), report)
 
 
-def _providers(root: Section) -> dict[str, Setting]:
-    """The providers of basic authentication."""
-    section = root.section("authProviders")
-    basic = section.section("basic") if section else None
-    return {name: {"realm": each.text("realm") or name} for name, each in basic.named()} if basic else {}
-
-
-def _settings(root: Section, providers: Mapping[str, Setting], remarks: Remarks) -> dict[str, Setting | Noted]:
-    settings: dict[str, Setting | Noted] = {
-        "server": listener("server", root, remarks),
-        "internalServer": listener("internalServer", root, remarks),
+def _settings(root: Section, given: Providers, remarks: Remarks) -> dict[str, Setting | Noted | OneLine]:
+    settings: dict[str, Setting | Noted | OneLine] = {
+        "server": OneLine({**listener("server", root, remarks), **trusted_proxies(given, root, remarks)}),
+        "internalServer": OneLine(listener("internalServer", root, remarks)),
         "log": log(root, remarks),
     }
     if (page := root.section("listTargets")) is not None and page.flag("enabled"):
-        settings["listTargets"] = _target_list(page, tuple(providers), remarks)
+        settings["listTargets"] = _target_list(page, given, remarks)
     if bounds := limits(root, remarks):
         settings["limits"] = bounds
-    if providers:
-        settings["authProviders"] = {"basic": providers}
+    if given.settings:
+        settings["authProviders"] = given.settings
     for name in ("server", "internalServer", "log", "authProviders"):
         if name in root:
             remarks.add(Outcome.CARRIED, name, root.place(name), f"as `{name}`")
     return settings
 
 
-def _target_list(section: Section, providers: Sequence[str], remarks: Remarks) -> Setting:
+def _target_list(section: Section, providers: Providers, remarks: Remarks) -> Setting:
     """The page of all targets; closed to everyone where its resource has no equivalent."""
-    settings: dict[str, Setting] = {"enabled": True, "mount": mount(section.section("mount") or section, remarks)}
+    where = section.section("mount") or section
+    settings: dict[str, Setting] = {"enabled": True, "mount": mount(where, remarks)}
     given = section.section("resource")
     if given is not None:
-        settings["resource"] = single_resource(given, providers, remarks) or closed("/", ())[0]
+        paths = [each.value for each in where.texts("path")]
+        settings["resource"] = single_resource(given, paths, providers, remarks) or closed("/", ())[0]
     remarks.add(Outcome.CARRIED, "listTargets", section.span, "as `listTargets`")
     return settings
 
 
-def _files(settings: dict[str, Setting | Noted], targets: Sequence[Target], report: Report) -> dict[str, str]:
+def _files(settings: dict[str, Setting | Noted | OneLine], targets: Sequence[Target], report: Report) -> dict[str, str]:
     with_rules = {each.name: place for each, place in zip(targets, _rule_places(targets), strict=True) if each.entries}
     if with_rules:
         # One by one: a directory may hold what an earlier conversion left.

@@ -185,6 +185,10 @@ class Section:
             assert section is not None, "what is given is found"
             yield name, section
 
+    def pairs(self) -> dict[str, str]:
+        """The texts in this mapping by their names."""
+        return {name: self.text(name) for name in self._options.entries}
+
     def settle(self) -> None:
         """Leave nothing over: what there is to say of the whole has been said."""
         self._is_settled = True
@@ -229,5 +233,13 @@ class Section:
 
 
 def _unfit(value: Value, message: str, help: str | None = None) -> Unreadable:
-    place = value.span.first
-    return Unreadable(Diagnostic("bad-type", f"{value.span.source.name}:{place.line}: {message}", help=help))
+    return _unreadable("bad-type", value.span, message, help)
+
+
+def refusal(place: Span, message: str, help: str | None = None) -> Unreadable:
+    """What s3-proxy refuses too."""
+    return _unreadable("bad-value", place, message, help)
+
+
+def _unreadable(code: str, place: Span, message: str, help: str | None) -> Unreadable:
+    return Unreadable(Diagnostic(code, f"{place.source.name}:{place.first.line}: {message}", help=help))

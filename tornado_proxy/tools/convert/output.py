@@ -33,15 +33,25 @@ class Noted:
     comments: tuple[str, ...]
 
 
-def configuration_text(settings: Mapping[str, Setting | Noted], opening: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class OneLine:
+    """A setting that is written on one line, however long."""
+
+    setting: Setting
+
+
+def configuration_text(settings: Mapping[str, Setting | Noted | OneLine], opening: Sequence[str]) -> str:
     """The text of a configuration, with comments at its top."""
     head = [f"# {line}".rstrip() for line in opening]
     body = list(_mapping(settings, ""))
     return "\n".join([*head, "", *body]) + "\n"
 
 
-def _mapping(settings: Mapping[str, Setting | Noted], indent: str) -> Iterator[str]:
+def _mapping(settings: Mapping[str, Setting | Noted | OneLine], indent: str) -> Iterator[str]:
     for name, value in settings.items():
+        if isinstance(value, OneLine):
+            yield f"{indent}{_scalar(name)}: {_flow(value.setting)}"
+            continue
         setting = value.setting if isinstance(value, Noted) else value
         if isinstance(value, Noted):
             yield from (f"{indent}# {_line(comment)}" for comment in value.comments)

@@ -16,9 +16,11 @@ from typing import NamedTuple
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.sign_in import KINDS, Providers, authorization
 from tornado_proxy.tools.convert.values import password
 
 _AS_SENT = re.compile(r"/[A-Za-z0-9._~!$&'()+,;=:@/*-]*")
@@ -61,22 +63,50 @@ class _LeftOut(NamedTuple):
     methods: frozenset[str]
 
 
-class _Reason(Exception):
-    """Why a resource cannot be said here."""
+class _Unsayable(Exception):
+    """A resource that cannot be said here; the text is the reason."""
 
 
-def resources(
-    target: Section, providers: Sequence[str], remarks: Remarks, *, head: bool
-) -> tuple[bool, list[Resource]]:
+def _check(section: Section, mounts: Sequence[str], providers: Providers) -> None:
+    """Raises `Unreadable` where s3-proxy refuses a resource of something mounted at these paths."""
+    objection = _objection_there(section, mounts, providers)
+    if objection:
+        raise refusal(section.span, f"`{section.path}` {objection}, so that s3-proxy does not start")
+
+
+def _objection_there(section: Section, mounts: Sequence[str], providers: Providers) -> str | None:
+    kinds = [kind for kind in KINDS if kind in section]
+    name, anyone = section.text("provider"), section.flag("whiteList")
+    unknown = sorted(set(_methods(section)) - {"GET", "HEAD", "PUT", "DELETE"})
+    misfits = [kind for kind in kinds if name and (kind, name) not in providers.names]
+    objections = {
+        f"has the method `{''.join(unknown[:1])}`": unknown,
+        "says neither who may nor that anyone may": not kinds and not anyone,
+        "has no `provider`": not name and not anyone,
+        f"has the provider `{name}`, which is not one of `authProviders`": name and name not in providers,
+        f"has the provider `{name}`, which is not one of `authProviders.{''.join(misfits[:1])}`": misfits,
+        "does not begin with a path of the mount": not any(section.text("path").startswith(each) for each in mounts),
+    }
+    return next((text for text, holds in objections.items() if holds), None)
+
+
+def _methods(section: Section) -> list[str]:
+    return [each.value for each in section.texts("methods")] or ["GET"]
+
+
+def resources(target: Section, providers: Providers, remarks: Remarks, *, head: bool) -> tuple[bool, list[Resource]]:
     """Whether a target has resources at all, and those that are carried over; `head` where it answers HEAD."""
     done: list[Resource] = []
     missing: list[_LeftOut] = []
     sections = target.sections("resources")
+    mount = target.section("mount")
+    mounts = [each.value for each in mount.texts("path")] if mount else []
     for section in sections:
-        glob, methods = section.text("path"), [each.value for each in section.texts("methods")] or ["GET"]
+        glob, methods = section.text("path"), _methods(section)
+        _check(section, mounts, providers)
         try:
             _check_apart(_LeftOut(glob, frozenset(methods)), missing)
-            done.append(_resource(section, glob, methods, providers, remarks))
+            done.append(_resource(section, providers, remarks))
             message = f"{' and '.join(methods)} of `{glob}` as `{done[-1]['path']}`"
             remarks.add(Outcome.CARRIED, section.path, section.span, message)
             if head and "GET" in methods and "HEAD" not in methods:
@@ -85,7 +115,7 @@ def resources(
             if "PUT" in methods and not glob.endswith("*"):
                 message = f"an upload is asked about with its file's name too, which `{glob}` may not cover"
                 remarks.add(Outcome.CHANGED, f"{section.path}.path", section.span, message)
-        except _Reason as reason:
+        except _Unsayable as reason:
             section.settle()
             missing.append(_LeftOut(glob, frozenset(methods)))
             message = f"{' and '.join(methods)} of `{glob}` is closed to everyone: {reason}"
@@ -93,12 +123,12 @@ def resources(
     return bool(sections), done
 
 
-def single_resource(section: Section, providers: Sequence[str], remarks: Remarks) -> Resource | None:
-    """The resource of the page of all targets; None where it has no equivalent."""
-    glob, methods = section.text("path"), [each.value for each in section.texts("methods")] or ["GET"]
+def single_resource(section: Section, mounts: Sequence[str], providers: Providers, remarks: Remarks) -> Resource | None:
+    """The resource of the page of all targets; None where it has no equivalent. Raises `Unreadable`."""
+    _check(section, mounts, providers)
     try:
-        return _resource(section, glob, methods, providers, remarks)
-    except _Reason as reason:
+        return _resource(section, providers, remarks)
+    except _Unsayable as reason:
         section.settle()
         message = f"the page of all targets is closed to everyone: {reason}"
         remarks.add(Outcome.CLOSED, section.path, section.span, message)
@@ -106,9 +136,9 @@ def single_resource(section: Section, providers: Sequence[str], remarks: Remarks
 
 
 def _check_apart(one: _LeftOut, missing: Sequence[_LeftOut]) -> None:
-    """Raise `_Reason` if a resource may decide where one that is left out did."""
+    """Raise `_Unsayable` if a resource may decide where one that is left out did."""
     if any(each.methods & one.methods and not apart(each.glob, one.glob) for each in missing):
-        raise _Reason("it may cover requests of an earlier one that is left out")
+        raise _Unsayable("it may cover requests of an earlier one that is left out")
 
 
 def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
@@ -121,41 +151,46 @@ def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
     return {"path": f"{mount}{CLOSED}", "methods": [off], "whiteList": True}, off
 
 
-def _resource(
-    section: Section, glob: str, methods: Sequence[str], providers: Sequence[str], remarks: Remarks
-) -> Resource:
+def _resource(section: Section, providers: Providers, remarks: Remarks) -> Resource:
+    """The resource; raises `_Unsayable` and `Unreadable`."""
+    glob = section.text("path")
     here = glob_here(glob)
     who = _who(section, providers, remarks)
-    unknown = set(methods) - {"GET", "HEAD", "PUT", "DELETE"}
     if here is None:
-        raise _Reason(f"`{glob}` covers paths that no glob covers here, or is written as clients encode paths")
-    if unknown:
-        raise _Reason(f"there is no method `{min(unknown)}`")
+        raise _Unsayable(f"`{glob}` covers paths that no glob covers here, or is written as clients encode paths")
     if stops_at_slashes(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it went across"
         cure = "if yours is older, write `**`, and look at what comes after it"
         remarks.add(Outcome.CHANGED, f"{section.path}.path", section.place("path"), message, cure)
-    return {"path": here, "methods": list(dict.fromkeys(methods)), **who}
+    return {"path": here, "methods": list(dict.fromkeys(_methods(section))), **who}
 
 
-def _who(section: Section, providers: Sequence[str], remarks: Remarks) -> Resource:
+def _who(section: Section, providers: Providers, remarks: Remarks) -> Resource:
     """Who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
-    other = next((each for each in ("oidc", "header") if each in section), None)
-    basic = section.section("basic")
+    demands = next(((kind, found) for kind in KINDS if (found := section.section(kind))), None)
     provider = section.text("provider")
-    anyone = section.flag("whiteList")
-    if other is not None:
-        raise _Reason(f"there is no authentication by `{other}` yet")
-    if basic is None:
-        if anyone:
+    if demands is None:
+        if section.flag("whiteList"):
             return {"whiteList": True}
-        raise _Reason("it says neither who may nor that anyone may")
-    if provider not in providers:
-        raise _Reason(f"the provider `{provider}` is none of `authProviders.basic`")
-    users = _users(basic, remarks)
+        raise _Unsayable("it says neither who may nor that anyone may")
+    kind, demanded = demands
+    name = providers.names.get((kind, provider))
+    if name is None:
+        raise _Unsayable(f"it names no provider of `authProviders.{kind}`")
+    if kind != "basic":
+        return {"provider": name, **_demanded(kind, demanded)}
+    users = _users(demanded, remarks)
     if not users:
-        raise _Reason("no user of it can sign in here")
-    return {"provider": provider, "basic": {"credentials": users}}
+        raise _Unsayable("no user of it can sign in here")
+    return {"provider": name, "basic": {"credentials": users}}
+
+
+def _demanded(kind: str, section: Section) -> Resource:
+    try:
+        settings = authorization(section)
+    except PatternError as error:
+        raise _Unsayable(f"a rule's expression cannot be said here: {error}") from None
+    return {kind: settings} if settings else {}
 
 
 def _users(basic: Section, remarks: Remarks) -> list[Setting]:

@@ -85,13 +85,11 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
 
 _PAGES = "pages have their own templates here"
 _WEBHOOKS = "there are no webhooks yet"
-_OIDC = "there is no authentication by OpenID Connect or headers yet"
 
 _REASONS: tuple[tuple[str, str], ...] = (
     (r"templates(\..*)?", _PAGES),
     (r"tracing(\..*)?", "there is no tracing yet"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
-    (r"authProviders\.(oidc|header)(\..*)?", _OIDC),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
     (r"(server|internalServer)\.cors(\..*)?", "no CORS headers are sent yet"),
     (r"(server|internalServer)\.cache(\..*)?", "an object's own caching headers are sent, and nothing else"),

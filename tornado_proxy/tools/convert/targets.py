@@ -18,6 +18,7 @@ from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
 from tornado_proxy.tools.convert.resources import closed, resources
 from tornado_proxy.tools.convert.rewrites import Entry, LeftOut, Never, Written, converted, given_entries
+from tornado_proxy.tools.convert.sign_in import Providers
 from tornado_proxy.tools.convert.values import seconds
 
 _PORT = re.compile(r":[0-9]+\Z")
@@ -163,7 +164,7 @@ class Target:
 class Conversion:
     """What is the same for all targets, and the remarks that are made."""
 
-    providers: tuple[str, ...]
+    providers: Providers
     keys_as: KeysAs
     remarks: Remarks = field(default_factory=Remarks)
 
