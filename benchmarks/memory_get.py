@@ -54,7 +54,7 @@ async def measure(requests: int) -> float:
     RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
-    server = Server(Gateway(lambda: force, bus.emit), force.parts.settings.limits)
+    server = Server(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
     server.listen(0, "127.0.0.1")
     gc.collect()
     gc.freeze()

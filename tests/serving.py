@@ -210,7 +210,7 @@ async def serve(store: object, *, name_generation: bool = False, **parts: Any) -
             events.append(event)
 
     gateway = Gateway(lambda: force[0], tell, name_generation=name_generation)
-    server = Server(gateway, force[0].parts.settings.limits)
+    server = Server(gateway.begin, force[0].parts.settings.limits)
     server.listen(0, "127.0.0.1")
     try:
         yield Serving(gateway, server, force, events, counts)

@@ -109,7 +109,7 @@ async def test_two_servers_may_share_a_gateway():
     """A gateway keeps nothing of a connection."""
     made = generation(_store(b"x"))
     gateway = Gateway(lambda: made, lambda _event: None)
-    servers = [Server(gateway, made.parts.settings.limits) for _ in range(2)]
+    servers = [Server(gateway.begin, made.parts.settings.limits) for _ in range(2)]
     for server in servers:
         server.listen(0, "127.0.0.1")
     ports = {port for server in servers for port in server.ports}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from fakes import Endless, OneObject, ScriptedBody
@@ -67,6 +68,22 @@ async def test_a_client_that_takes_nothing_is_cut():
         await body.closed.wait()
         event = await site.told()
     assert (event.complete, event.reason) == (False, "the client took nothing for 0.05 seconds")
+
+
+async def test_a_client_that_takes_little_is_not_cut():
+    """A piece may take longer than the send timeout, as long as the client goes on taking something of it."""
+    piece = b"x" * (24 << 20)
+    body = ScriptedBody([piece], len(piece))
+    async with serve(OneObject(body), limits=Limits(send_timeout=0.2)) as site, site.connect() as client:
+        await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+        await client.receive_head()
+        began, received = time.monotonic(), 0
+        while received < len(piece):
+            received += len(await client.reader.read(2 << 20))
+            await asyncio.sleep(0.02)
+        event = await site.told()
+    assert time.monotonic() - began > 0.4
+    assert event.complete
 
 
 async def test_a_store_that_breaks_off_cuts_the_answer_short():

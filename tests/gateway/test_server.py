@@ -176,11 +176,10 @@ async def test_too_many_open_files_pause_the_accepting(caplog):
 async def test_a_defect_in_a_connection_is_logged(caplog):
     """Whatever goes wrong in serving a connection, the others are served, and the log says so."""
 
-    class _Broken:
-        def start_request(self, *_):
-            raise RuntimeError("broken")
+    def begin(*_):
+        raise RuntimeError("broken")
 
-    server = Server(_Broken(), Limits())
+    server = Server(begin, Limits())
     server.listen(0, "127.0.0.1")
     _, writer = await asyncio.open_connection("127.0.0.1", server.ports[0])
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")

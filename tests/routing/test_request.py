@@ -142,3 +142,9 @@ def test_the_log_never_sees_a_query():
 def test_the_log_never_sees_user_information(target, shown):
     """What stands before the host of an address is left out; a path is no address, and may hold an `@`."""
     assert shown_path(target) == shown
+
+
+def test_a_query_has_an_end():
+    """More parameters than anyone sends are refused, however short they are."""
+    with pytest.raises(BadAddress, match="more than 1000 parameters"):
+        read_request(f"/?{'a&' * 1000}", "GET", "h")

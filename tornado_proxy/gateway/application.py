@@ -5,25 +5,13 @@ from __future__ import annotations
 import asyncio
 import secrets
 from asyncio import Task
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Callable
 
-from tornado.httputil import (
-    HTTPConnection,
-    HTTPHeaders,
-    HTTPInputError,
-    HTTPMessageDelegate,
-    HTTPServerConnectionDelegate,
-    HTTPServerRequest,
-    RequestStartLine,
-    ResponseStartLine,
-)
-
-from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.connection import Connection
-from tornado_proxy.gateway.errors import ClientDisconnected, MalformedMessage
-from tornado_proxy.gateway.exchange import Exchange, Incoming
+from tornado_proxy.gateway.exchange import Exchange
 from tornado_proxy.gateway.generation import Generation
+from tornado_proxy.gateway.incoming import Body, Incoming
+from tornado_proxy.gateway.parser import RequestHead
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.telemetry.events import Event, InFlight
@@ -35,7 +23,7 @@ GENERATION = "X-Tornado-Proxy-Generation"
 _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 
 
-class Gateway(HTTPServerConnectionDelegate):
+class Gateway:
     """Starts an exchange for each request.
 
     `current` is asked once for each and tells the generation in force; `name_generation` adds a header that says which.
@@ -57,31 +45,19 @@ class Gateway(HTTPServerConnectionDelegate):
         """The number of requests that are being answered."""
         return len(self._running)
 
-    def start_request(
-        self,
-        server_conn: object,  # noqa: ARG002 - Tornado's signature
-        request_conn: HTTPConnection,
-    ) -> HTTPMessageDelegate:
-        """A reader for one request; Tornado calls this when a connection is ready for it."""
-        assert isinstance(request_conn, Connection)
-        return _Request(self, request_conn)
-
-    def on_close(self, server_conn: object) -> None:
-        """Nothing is kept for a connection."""
-
-    def begin(self, connection: Connection, request: HTTPServerRequest, mistake: RequestError | None) -> _Begun:
+    def begin(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
         """Begin to answer a request."""
-        limits = self._current().parts.settings.limits
-        body = Body(limits.body_timeout, announced=_announces_body(request))
-        if request.method not in _TAKING_BODIES:
+        body = Body(self._current().parts.settings.limits.body_timeout, announced=_announces_body(head))
+        if head.method not in _TAKING_BODIES:
             body.discard()
-        incoming = Incoming(secrets.token_hex(8), request, request.method or "", body, mistake)
+        incoming = Incoming(secrets.token_hex(8), connection.peer, head, body, mistake)
         # Kept until it ends, whether or not its client stays to wait for it.
         task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
+        incoming.answered_by(task)
         self._running.add(task)
         task.add_done_callback(self._end)
         self._emit(InFlight(len(self._running)))
-        return _Begun(incoming, task)
+        return incoming
 
     def _end(self, task: Task[None]) -> None:
         self._running.discard(task)
@@ -92,62 +68,13 @@ class Gateway(HTTPServerConnectionDelegate):
             headers = [(REQUEST_ID, incoming.id)]
             if self._name_generation:
                 headers.append((GENERATION, str(generation.number)))
-            reply = Reply(connection, tuple(headers), is_head=connection.is_head)
+            reply = Reply(connection, tuple(headers))
             try:
                 await Exchange(incoming, reply, generation, self._emit).run()
             finally:
                 incoming.body.discard()
 
 
-class _Begun(NamedTuple):
-    """A request that is being answered."""
-
-    incoming: Incoming
-    task: Task[None]
-
-
-class _Request(HTTPMessageDelegate):
-    """One request, as its connection delivers it."""
-
-    def __init__(self, gateway: Gateway, connection: Connection) -> None:
-        self._gateway = gateway
-        self._connection = connection
-
-    def headers_received(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
-    ) -> Awaitable[None] | None:
-        assert isinstance(start_line, RequestStartLine)
-        connection = self._connection
-        mistake = connection.mistake
-        try:
-            request = HTTPServerRequest(connection=connection, start_line=start_line, headers=headers)
-        except HTTPInputError as error:
-            # Tornado's words repeat what was sent, credentials too, behind a colon.
-            mistake = MalformedMessage(str(error).partition(":")[0])
-            # The same headers without the one that may be wrong: what they say of the body still holds.
-            headers.pop("Host", None)
-            connection.wind_down()
-            stand_in = RequestStartLine(start_line.method, "/", "HTTP/1.0")
-            request = HTTPServerRequest(connection=connection, start_line=stand_in, headers=headers)
-        self._begun = self._gateway.begin(connection, request, mistake)
-        body = self._begun.incoming.body
-        return body.until_wanted() if body.outstanding and not body.wanted.is_set() else None
-
-    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
-        return self._begun.incoming.body.deliver(chunk)
-
-    def finish(self) -> None:
-        self._begun.incoming.body.end()
-
-    def on_connection_close(self) -> None:
-        mistake = self._connection.mistake or ClientDisconnected("the client closed the connection")
-        self._begun.incoming.body.break_off(mistake)
-        # An upload is ended by its body, so that what it began is cleared away; all else may be dropped anywhere.
-        if isinstance(mistake, ClientDisconnected) and self._begun.incoming.method != "PUT":
-            # In the next turn: a task that is cancelled before its first step would say nothing of the request.
-            asyncio.get_running_loop().call_soon(self._begun.task.cancel)
-
-
-def _announces_body(request: HTTPServerRequest) -> bool:
-    headers = request.headers
+def _announces_body(head: RequestHead) -> bool:
+    headers = head.headers
     return "Transfer-Encoding" in headers or headers.get("Content-Length", "").strip("0") != ""

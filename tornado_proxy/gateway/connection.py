@@ -1,4 +1,4 @@
-"""One client's connection: bytes in and out, request by request, on Tornado's interfaces for delegates.
+"""One client's connection: bytes in and out, request by request.
 
 Tornado's own `HTTP1Connection` is not used: it answers a request that it cannot read by itself, even in the middle of
 another answer, closes when the client has only ended its side, refuses chunk extensions and trailers, and costs more
@@ -11,26 +11,21 @@ import asyncio
 import logging
 import re
 import select
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
+from http.client import responses
 from time import time
 from typing import cast
 
-from tornado.httputil import (
-    HTTPConnection,
-    HTTPHeaders,
-    HTTPMessageDelegate,
-    HTTPOutputError,
-    HTTPServerConnectionDelegate,
-    RequestStartLine,
-    ResponseStartLine,
-)
+from tornado.httputil import HTTPOutputError
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.errors import ClientDisconnected
-from tornado_proxy.gateway.parser import RequestParser
+from tornado_proxy.gateway.incoming import Incoming
+from tornado_proxy.gateway.parser import RequestHead, RequestParser
 from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.semantics.forwarded import Origin
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -42,7 +37,7 @@ _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
 # What stands in for a head that cannot be read; the connection ends with its answer.
-_STAND_IN = RequestStartLine("GET", "/", "HTTP/1.1")
+_STAND_IN = RequestHead("GET", "/", "HTTP/1.1", {}, ())
 
 _NEVER = float("inf")
 
@@ -56,22 +51,26 @@ _DEPARTURE_CHECK = 0.25  # seconds
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class Connection(asyncio.BufferedProtocol, HTTPConnection):
-    """Serves requests one after the other, until one side closes; `delegate` is asked to start each.
+Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
+"""Begins to answer a request with this head, or one of which only the mistake is known."""
 
-    `on_close` is called once, when the connection is closed.
+
+class Connection(asyncio.BufferedProtocol):
+    """Serves requests one after the other, until one side closes; `begin` begins to answer each.
+
+    `peer` is who is at the other end. `on_close` is called once, when it is closed.
     """
 
     def __init__(
         self,
-        delegate: HTTPServerConnectionDelegate,
-        context: object,
+        begin: Begin,
+        peer: Origin,
         limits: Limits,
         on_close: Callable[[Connection], None],
     ) -> None:
-        self.context = context  # who is at the other end, for Tornado's request
+        self.peer = peer
         self.mistake: RequestError | None = None  # in the request under way
-        self._delegate = delegate
+        self._begin = begin
         self._limits = limits
         self._on_close = on_close
         self._loop = asyncio.get_running_loop()
@@ -79,10 +78,10 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         self._received = bytearray()
         self._searched = 0  # bytes of a head that hold no end of it
         self._parser: RequestParser | None = None  # of a request that has not wholly arrived
-        self._request: HTTPMessageDelegate | None = None  # under way
-        self._taking: asyncio.Future[object] | None = None  # while the delegate takes what it was given
-        self._writable: asyncio.Future[None] = self._loop.create_future()
-        self._writable.set_result(None)
+        self._request: Incoming | None = None  # under way
+        self._taking: asyncio.Future[object] | None = None  # while more of a body would be too much
+        self._writable: asyncio.Future[None] | None = None  # while the client takes less than there is
+        self._unsent = 0  # bytes, when that was last looked at
         self._version = "HTTP/1.1"
         self.is_head = False  # whether the answer under way has no body, as one to a HEAD
         self._keep_alive = True
@@ -147,14 +146,16 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         return True
 
     def pause_writing(self) -> None:
-        """Have those who write wait, as long as the client takes something."""
+        """Have who writes wait, as long as the client takes something."""
         self._writable = self._loop.create_future()
+        self._unsent = self._unsent_bytes()
         self._set_deadline(self._limits.send_timeout)
 
     def resume_writing(self) -> None:
-        """Let those who write go on."""
-        if not self._writable.done():
-            self._writable.set_result(None)
+        """Let who writes go on."""
+        waiting, self._writable = self._writable, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
         if self._request is not None:
             self._deadline = _NEVER
 
@@ -164,11 +165,9 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         if self._timer is not None:
             self._timer.cancel()
         self.mistake = self.mistake or ClientDisconnected("the client closed the connection")
-        if not self._writable.done():
-            self._writable = self._failed()
         request, self._request = self._request, None
         if request is not None:
-            request.on_connection_close()
+            request.break_off(self.mistake)
         self._on_close(self)
 
     # Requests.
@@ -213,22 +212,23 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         self.mistake = None
         parser = RequestParser()
         try:
-            parser.read_head(head, self._limits.max_header_size)
+            request_head = parser.read_head(head, self._limits.max_header_size)
         except RequestError as error:
             self.mistake = error
             self._keep_alive = False
-            start_line, headers = _STAND_IN, HTTPHeaders(Host="")
+            request_head = _STAND_IN
         else:
-            start_line, headers = parser.start_line, parser.headers
             self._parser = parser
             self._keep_alive = parser.keeps_alive
             self._expects_continue = parser.expects_continue
         # Known even where the rest of the head cannot be read.
-        self.is_head, self._version = parser.start_line.method == "HEAD", parser.start_line.version
-        self._request = self._delegate.start_request(self, self)
-        self._await(self._request.headers_received(start_line, headers))
+        self.is_head, self._version = parser.method == "HEAD", parser.version
+        self._request = self._begin(self, request_head, self.mistake)
+        body = self._request.body
         if self.mistake is not None:
-            self._request.finish()
+            body.end()
+        elif body.outstanding and not body.is_wanted:
+            self._await(body.until_wanted())
 
     def _read_body(self, parser: RequestParser) -> bool:
         """Hand on what was received of the body, and say when that was all."""
@@ -237,7 +237,7 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
             self._parser = None
             # What came behind a chunked body went through its parser. It was not answered, so it may be sent again.
             self._keep_alive = self._keep_alive and not parser.surplus
-            self._request.finish()
+            self._request.body.end()
             return True
         if self._expects_continue and not self._head_written:
             self._expects_continue = False
@@ -250,14 +250,14 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
             self.mistake = error
             self._keep_alive = False
             self._parser = None
-            self._request.on_connection_close()
+            self._request.break_off(error)
             return False
         if piece:
-            self._await(self._request.data_received(piece))
+            self._await(self._request.body.deliver(piece))
         return True
 
     def _await(self, taken: Awaitable[object] | None) -> None:
-        """Read no more until the delegate has taken what it was given."""
+        """Read no more until it was taken."""
         if taken is not None:
             self._taking = asyncio.ensure_future(taken)
             self._taking.add_done_callback(self._go_on)
@@ -283,32 +283,29 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
             self._send(_CONTINUE)  # any client of HTTP/1.1 must expect it (RFC 9110 15.2)
         self._loop.call_later(_DEPARTURE_CHECK, self._look_for_departure)
 
-    # Answers, as Tornado's HTTPConnection has them.
+    # Answers.
 
-    def write_headers(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders, chunk: bytes | None = None
-    ) -> asyncio.Future[None]:
+    async def write_head(self, status: int, headers: Sequence[tuple[str, str]], chunk: bytes) -> None:
         """Write the head of an answer, which has a Content-Length unless it has no body, and the first piece of it."""
-        assert isinstance(start_line, ResponseStartLine)
-        has_body = not self.is_head and start_line.code not in (204, 304)
-        self._remaining = int(headers["Content-Length"]) if has_body else 0
+        has_body = not self.is_head and status not in (204, 304)
+        self._remaining = int(dict(headers)["Content-Length"]) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
         self._keep_alive = self._keep_alive and not self._last and not incomplete
-        lines = [f"HTTP/1.1 {start_line.code} {start_line.reason}", f"Date: {_date(int(time()))}"]
-        lines += [f"{name}: {value}" for name, value in headers.get_all()]
+        lines = [f"{_status_line(status)}\r\nDate: {_date(int(time()))}"]
+        lines += [f"{name}: {value}" for name, value in headers]
         if not self._keep_alive:
             lines.append("Connection: close")
         elif self._version == "HTTP/1.0":
             lines.append("Connection: keep-alive")
         head = "\r\n".join(lines)
-        if head.count("\n") + 1 != len(lines):
+        if head.count("\n") != len(lines):
             raise ValueError("a header of an answer has several lines")
         self._head_written = True
-        return self._write(head.encode("latin-1") + b"\r\n\r\n", chunk if has_body and chunk else b"")
+        await self._write(head.encode("latin-1") + b"\r\n\r\n", chunk if has_body else b"")
 
-    def write(self, chunk: bytes) -> asyncio.Future[None]:
-        """Write a piece of an answer's body; what is returned is done when the next may follow."""
-        return self._write(b"", chunk)
+    async def write(self, chunk: bytes) -> None:
+        """Write a piece of an answer's body; done when the next may follow."""
+        await self._write(b"", chunk)
 
     def finish(self) -> None:
         """End an answer; raises HTTPOutputError where its body is shorter than was announced."""
@@ -327,24 +324,20 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
         else:
             self._end()
 
-    def _write(self, head: bytes, chunk: bytes) -> asyncio.Future[None]:
+    async def _write(self, head: bytes, chunk: bytes) -> None:
         if len(chunk) > self._remaining:
             raise HTTPOutputError("the body is longer than its Content-Length")
         self._remaining -= len(chunk)
         self._send(head + chunk if head else chunk)
         # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
-        is_open = self._transport is not None and not self._transport.is_closing()
-        return self._writable if is_open else self._failed()
+        if self._transport is None or self._transport.is_closing():
+            raise self.mistake or ClientDisconnected("the client closed the connection")
+        if self._writable is not None:
+            await self._writable
 
     def _send(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
-
-    def _failed(self) -> asyncio.Future[None]:
-        failed: asyncio.Future[None] = self._loop.create_future()
-        failed.set_exception(self.mistake or ClientDisconnected("the client closed the connection"))
-        failed.exception()  # which need not be asked for
-        return failed
 
     def _end(self) -> None:
         """Close when the answer is sent and the client has closed, or has had the time to."""
@@ -380,9 +373,16 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
             if self._deadline != _NEVER:
                 self._timer = self._loop.call_at(self._deadline, self._expire)
             return
+        if self._request is not None and self._unsent_bytes() < self._unsent:
+            self._unsent = self._unsent_bytes()
+            self._set_deadline(self._limits.send_timeout)
+            return
         if self._request is not None:
             self.mistake = ClientDisconnected(f"the client took nothing for {self._limits.send_timeout:g} seconds")
         self.close()
+
+    def _unsent_bytes(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def _pause_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -391,6 +391,11 @@ class Connection(asyncio.BufferedProtocol, HTTPConnection):
     def _resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
+
+
+@lru_cache(64)
+def _status_line(status: int) -> str:
+    return f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}"
 
 
 @lru_cache(1)

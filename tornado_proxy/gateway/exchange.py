@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from asyncio import CancelledError
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
-from tornado.httputil import HTTPServerRequest
-
 from tornado_proxy.gateway.answer import Answer, page
-from tornado_proxy.gateway.body import Body
 from tornado_proxy.gateway.errors import ClientDisconnected
 from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
+from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
@@ -23,27 +21,14 @@ from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
-from tornado_proxy.routing.errors import STATUSES, RequestError
+from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Refuse, VisitProvider
 from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
-from tornado_proxy.semantics.forwarded import Origin, origin_behind
+from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
-
-
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A request as it came in: its head as Tornado read it, its body on the way, and what is wrong with either."""
-
-    id: str
-    request: HTTPServerRequest
-    method: str
-    body: Body
-    mistake: RequestError | None = None
-    at: float = field(default_factory=time.time)
-    started: float = field(default_factory=time.perf_counter)
 
 
 class Exchange:
@@ -56,8 +41,7 @@ class Exchange:
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
         self._upload: UploadForm | None = None
-        self._peer = Origin(incoming.request.remote_ip or "", incoming.request.protocol)
-        self._origin = self._peer  # behind the proxies that are trusted
+        self._origin = incoming.peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
     async def run(self) -> None:
@@ -104,13 +88,13 @@ class Exchange:
             # Nothing is removed before the request is whole.
             async for _ in self._incoming.body:
                 pass
-        parts, headers = self._generation.parts, self._incoming.request.headers
+        parts, headers = self._generation.parts, self._incoming.head.headers
         store = self._generation.store(decision.match.site.target.name)
         context = RequestContext(decision.request, decision.match, store, parts.pages, headers, self._upload)
         return await perform(decision.plan, context)
 
     def _target_list(self, request: Request) -> Answer:
-        headers, parts = self._incoming.request.headers, self._generation.parts
+        headers, parts = self._incoming.head.headers, self._generation.parts
         scheme, here = request.scheme, request.authority
         found = tuple(TargetLinks(each.name, target_links(each.mount, scheme, here)) for each in parts.settings.targets)
         form = choose(LISTING_FORMS, headers.get("Accept"), dict(reversed(request.query)).get("format"))
@@ -118,12 +102,11 @@ class Exchange:
 
     async def _decide(self) -> Decision:
         """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
-        incoming = self._incoming.request
-        headers, trusted = tuple(incoming.headers.get_all()), self._generation.parts.trusted_proxies
-        self._origin = origin = origin_behind(self._peer, headers, trusted)
-        host, address = incoming.headers.get("Host", ""), origin.address
-        request = read_request(incoming.uri or "", self._incoming.method, host, headers, origin.scheme, address)
-        if self._peer.address in trusted:
+        head, peer, trusted = self._incoming.head, self._incoming.peer, self._generation.parts.trusted_proxies
+        self._origin = origin = origin_behind(peer, head.fields, trusted)
+        host = head.headers.get("Host", "")
+        request = read_request(head.target, head.method, host, head.fields, origin.scheme, origin.address)
+        if peer.address in trusted:
             authority = origin.authority or request.authority
             request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
         self._decision = Decision(request, ())
@@ -146,7 +129,7 @@ class Exchange:
             case Authorize():
                 return await self._reception.authorize(question)
             case NameFile():
-                headers, limits = self._incoming.request.headers, self._generation.parts.settings.limits
+                headers, limits = self._incoming.head.headers, self._generation.parts.settings.limits
                 limit, max_size = limits.max_form_field_size, question.max_size
                 self._upload = await read_upload(headers, self._incoming.body, limit, max_size)
                 return self._upload.file.file_name
@@ -169,8 +152,8 @@ class Exchange:
 
     def _page(self, refused: Refusal) -> Answer:
         query = dict(reversed(self._decision.request.query)) if self._decision else {}
-        form = choose(FAILURE_FORMS, self._incoming.request.headers.get("Accept"), query.get("format"))
-        failure = Failure(refused.status, refused.message(self._incoming.method), self._incoming.id)
+        form = choose(FAILURE_FORMS, self._incoming.head.headers.get("Accept"), query.get("format"))
+        failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id)
         return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
 
     def _refusal(self, error: Exception) -> Refusal:
@@ -190,7 +173,7 @@ class Exchange:
         client = self._origin.address
         if decision is None:
             # Not the method and path of a head that could not be read: they may be anything, secrets too.
-            method, path = ("", "") if incoming.mistake else (incoming.method, shown_path(incoming.request.uri or ""))
+            method, path = ("", "") if incoming.mistake else (incoming.head.method, shown_path(incoming.head.target))
             return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
         return RequestRecord(
             request_id=incoming.id,

@@ -7,13 +7,12 @@ import logging
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
-from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.gateway.connection import Connection
+from tornado_proxy.gateway.connection import Begin, Connection
+from tornado_proxy.semantics.forwarded import Origin
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -21,16 +20,8 @@ _LAST_CALL = 0.2  # seconds in which a request that is on its way to an idle con
 _AT_ONCE = 128  # connections accepted before anything else gets its turn
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """Who is at the other end, by the names that Tornado's request asks its connection's context for."""
-
-    remote_ip: str
-    protocol: str = "http"
-
-
 class Server:
-    """HTTP/1 on sockets that are given by `listen` or `add_sockets`; requests are started by a delegate.
+    """HTTP/1 on sockets that are given by `listen` or `add_sockets`; each request is given to `begin`.
 
     `limits` may be replaced while it serves: connections keep what held when they came. `pause` is the time in seconds
     without accepting, where the system has no descriptor or memory for one more connection.
@@ -38,9 +29,9 @@ class Server:
 
     pause = 1.0
 
-    def __init__(self, delegate: HTTPServerConnectionDelegate, limits: Limits) -> None:
+    def __init__(self, begin: Begin, limits: Limits) -> None:
         self.limits = limits
-        self._delegate = delegate
+        self._begin = begin
         self._listening: list[socket.socket] = []
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[object]] = set()
@@ -114,7 +105,7 @@ class Server:
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
-        connection = Connection(self._delegate, Peer(_ip(address)), self.limits, self._end)
+        connection = Connection(self._begin, Origin(_ip(address)), self.limits, self._end)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()

@@ -17,6 +17,8 @@ _ABSOLUTE = re.compile(
     rf"https?://(?P<authority>{_AUTHORITY})(?P<rest>/[^?]*)?(?:\?(?P<query>.*))?", re.IGNORECASE | re.DOTALL
 )
 
+_MOST_PARAMETERS = 1000
+
 _PORT = re.compile(r":[0-9]*\Z")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
@@ -109,8 +111,11 @@ def host_name(authority: str) -> str:
 def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
     """Decodes the names and values of a query, in order; `+` is a space, and bytes that are not UTF-8 are U+FFFD.
 
-    Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`.
+    Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`. Raises
+    `BadAddress` for more parameters than anyone sends.
     """
+    if raw_query.count("&") >= _MOST_PARAMETERS:
+        raise BadAddress(f"the query has more than {_MOST_PARAMETERS} parameters")
     pairs = parse_qsl(raw_query, keep_blank_values=True, encoding="latin-1")
     return tuple((_text(name), _text(value)) for name, value in pairs)
 

@@ -101,7 +101,7 @@ class SingleProcess:
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
-        self._server = Server(self._gateway, settings.limits)
+        self._server = Server(self._gateway.begin, settings.limits)
 
     async def start(self, sockets: Sockets) -> None:
         """Begins to answer."""
