@@ -12,7 +12,7 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert
 from tornado_proxy.tools.convert.files import together
-from tornado_proxy.tools.convert.report import KeysAs, Outcome, Report
+from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome
 
 
 class Made(NamedTuple):
@@ -21,7 +21,7 @@ class Made(NamedTuple):
     files: dict[str, str]
     settings: Settings
     rule_sets: dict
-    report: Report
+    report: ConversionReport
 
     @property
     def document(self):
@@ -30,7 +30,7 @@ class Made(NamedTuple):
 
     def messages(self, *outcomes):
         """What is said of options with some outcome."""
-        return [each.message for each in self.report.of(*(outcomes or tuple(Outcome)))]
+        return [each.message for each in self.report.of(*(outcomes or tuple(OptionOutcome)))]
 
     def subjects(self, *outcomes):
         """The options of which something is said."""

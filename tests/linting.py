@@ -11,7 +11,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.fixing import fix_all
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -47,7 +47,7 @@ def target(statements: str) -> TargetRules:
     return only
 
 
-def report(configuration: Settings | None = None, only: str | None = None, **texts: str) -> Report:
+def report(configuration: Settings | None = None, only: str | None = None, **texts: str) -> LintReport:
     """What all checks, or one, say of files."""
     selection = Selection() if only is None else Selection(frozenset({only}))
     return lint(subject_of(compile_rule_files(rule_files(**texts)), configuration), CHECKS, selection)

@@ -10,7 +10,7 @@ from tornado_proxy.cli.lint import _told
 from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import INTERNAL_ERROR, Report
+from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport
 
 GOOD = 'target site {\n    rewrite `^/a$` -> "/b"\n\n    test "/a" -> "/b"\n}\n'
 DOT = GOOD.replace("^/a$", "^/a.b$").replace('"/a"', '"/a.b"')
@@ -113,7 +113,7 @@ def test_nothing_to_fix(command):
 def test_a_check_that_fails_is_a_failure_of_the_tool():
     """Status 1 means findings: a defect of the tool must not look like one."""
     stream = io.StringIO()
-    broken = Report((Diagnostic(INTERNAL_ERROR, "the check `x` failed"),))
+    broken = LintReport((Diagnostic(INTERNAL_ERROR, "the check `x` failed"),))
     assert _told(broken, "concise", stream) is ExitStatus.FAILED
     assert "internal-error" in stream.getvalue()
 

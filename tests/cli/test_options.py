@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tornado_proxy.cli.main import COMMANDS
-from tornado_proxy.cli.options import Option, Takes, all_options, options
+from tornado_proxy.cli.options import CommandArgument, Takes, all_options, options
 from tornado_proxy.lang.diagnostic import Severity
 
 
@@ -39,7 +39,7 @@ def test_choices_are_words():
 
 def test_an_option_keeps_all_its_names_and_its_help():
     """A positional argument has none."""
-    assert _only("-x", "--extra", help="more") == Option(("-x", "--extra"), Takes.TEXT, (), "more")
+    assert _only("-x", "--extra", help="more") == CommandArgument(("-x", "--extra"), Takes.TEXT, (), "more")
     assert _only("place").names == ()
 
 

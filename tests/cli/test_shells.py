@@ -4,16 +4,16 @@ import subprocess
 
 import pytest
 
-from tornado_proxy.cli.options import Option, Takes
+from tornado_proxy.cli.options import CommandArgument, Takes
 from tornado_proxy.cli.shells import SHELLS
 
 TABLE = {
     "cook": (
-        Option(("-h", "--help"), Takes.NOTHING, (), "show [this]: `help`"),
-        Option(("--style",), Takes.CHOICE, ("raw", "done"), "it's a style"),
-        Option(("--recipe",), Takes.FILE, (), ""),
-        Option(("--name",), Takes.TEXT, (), "a name"),
-        Option((), Takes.FILE, (), "what is cooked"),
+        CommandArgument(("-h", "--help"), Takes.NOTHING, (), "show [this]: `help`"),
+        CommandArgument(("--style",), Takes.CHOICE, ("raw", "done"), "it's a style"),
+        CommandArgument(("--recipe",), Takes.FILE, (), ""),
+        CommandArgument(("--name",), Takes.TEXT, (), "a name"),
+        CommandArgument((), Takes.FILE, (), "what is cooked"),
     ),
     "eat": (),
 }

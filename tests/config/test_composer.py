@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.composer import DEEPEST, LARGEST, _describe, compose
-from tornado_proxy.config.nodes import Kind, MappingNode, SequenceNode
+from tornado_proxy.config.nodes import MappingNode, ScalarKind, SequenceNode
 
 
 def _data(node):
@@ -27,26 +27,26 @@ def _faults(text):
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("abc", Kind.STRING),
-        ("'no'", Kind.STRING),
-        ('"1"', Kind.STRING),
-        ("!!str 1", Kind.STRING),
-        ("! 1", Kind.STRING),
-        ("=", Kind.STRING),
-        ("|\n  1\n", Kind.STRING),
-        ("no", Kind.BOOLEAN),
-        ("On", Kind.BOOLEAN),
-        ("0", Kind.INTEGER),
-        ("-12", Kind.INTEGER),
-        ("012", Kind.ODD_NUMBER),
-        ("1_000", Kind.ODD_NUMBER),
-        ("0x1F", Kind.ODD_NUMBER),
-        ("1:30", Kind.ODD_NUMBER),
-        ("9" * 19, Kind.ODD_NUMBER),
-        ("1.5", Kind.FRACTION),
-        (".inf", Kind.ODD_NUMBER),
-        ("~", Kind.NOTHING),
-        ("2024-01-01", Kind.DATE),
+        ("abc", ScalarKind.STRING),
+        ("'no'", ScalarKind.STRING),
+        ('"1"', ScalarKind.STRING),
+        ("!!str 1", ScalarKind.STRING),
+        ("! 1", ScalarKind.STRING),
+        ("=", ScalarKind.STRING),
+        ("|\n  1\n", ScalarKind.STRING),
+        ("no", ScalarKind.BOOLEAN),
+        ("On", ScalarKind.BOOLEAN),
+        ("0", ScalarKind.INTEGER),
+        ("-12", ScalarKind.INTEGER),
+        ("012", ScalarKind.ODD_NUMBER),
+        ("1_000", ScalarKind.ODD_NUMBER),
+        ("0x1F", ScalarKind.ODD_NUMBER),
+        ("1:30", ScalarKind.ODD_NUMBER),
+        ("9" * 19, ScalarKind.ODD_NUMBER),
+        ("1.5", ScalarKind.FRACTION),
+        (".inf", ScalarKind.ODD_NUMBER),
+        ("~", ScalarKind.NOTHING),
+        ("2024-01-01", ScalarKind.DATE),
     ],
 )
 def test_scalar_is_what_yaml_1_1_takes_it_for(text, kind):
@@ -74,7 +74,7 @@ def test_empty_text_is_no_fault(text):
     """A text without content has no root, or an empty one, and nothing wrong with its YAML."""
     composed = compose(text)
     assert composed.faults == ()
-    assert composed.root is None or composed.root.kind is Kind.NOTHING
+    assert composed.root is None or composed.root.kind is ScalarKind.NOTHING
 
 
 @pytest.mark.parametrize(

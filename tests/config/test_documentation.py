@@ -12,7 +12,7 @@ from configurations import MINIMAL, report
 
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Group, Mark, Option, OptionPath, OptionType, all_options, options_of
+from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, OptionType, all_options, options_of
 from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.schema import published
 from tornado_proxy.config.secrets import Reference, unresolved
@@ -79,8 +79,8 @@ def tables() -> dict[str, list[str]]:
     """The rows that the docs have for the options, by heading."""
     rows = defaultdict(list)
     for path in all_options(Settings):
-        kind = "section" if isinstance(path.option, Group) else _type(path.option.type)
-        default = "" if isinstance(path.option, Group) else _default(path.option, kind)
+        kind = "section" if isinstance(path.option, OptionGroup) else _type(path.option.type)
+        default = "" if isinstance(path.option, OptionGroup) else _default(path.option, kind)
         row = f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"
         if row not in rows[_heading(path)]:
             rows[_heading(path)].append(row)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tornado_proxy.config.composer import compose
-from tornado_proxy.config.nodes import Kind, ScalarNode, merged
+from tornado_proxy.config.nodes import ScalarKind, ScalarNode, merged
 
 
 def _root(text):
@@ -62,4 +62,7 @@ def test_ordinary_entry_merges_nothing():
 
 def test_repr_of_a_scalar_hides_its_text():
     """A node that ends up in a traceback tells no secret."""
-    assert repr(ScalarNode(0, 6, Kind.STRING, "hunter")) == "ScalarNode(start=0, end=6, kind=<Kind.STRING: 'a string'>)"
+    assert (
+        repr(ScalarNode(0, 6, ScalarKind.STRING, "hunter"))
+        == "ScalarNode(start=0, end=6, kind=<ScalarKind.STRING: 'a string'>)"
+    )

@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 
 from tornado_proxy.config.model import Log, Mount, Settings
-from tornado_proxy.config.options import Bounds, Group, all_options, holds_secrets, option, options_of, place_of
+from tornado_proxy.config.options import Bounds, OptionGroup, all_options, holds_secrets, option, options_of, place_of
 from tornado_proxy.config.secrets import Secret
 
 
@@ -41,7 +41,7 @@ class _Lock:
     key: Secret = option("What opens it.")
 
 
-_FRAME = Group("frame", "What holds it.")
+_FRAME = OptionGroup("frame", "What holds it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def test_option_without_a_default_is_required():
 def test_type_is_told_from_its_marks():
     """`| None` is left out, marks are kept, and a list knows its item."""
     _, width, *_, locks = (each.type for each in options_of(_Door))
-    assert (width.base, width.mark(Bounds), width.mark(Group)) == (int, Bounds(1, 9), None)
+    assert (width.base, width.mark(Bounds), width.mark(OptionGroup)) == (int, Bounds(1, 9), None)
     assert locks.is_list
     assert locks.item.section is _Lock
 

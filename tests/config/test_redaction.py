@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.composer import compose
-from tornado_proxy.config.nodes import Kind, ScalarNode
+from tornado_proxy.config.nodes import ScalarKind, ScalarNode
 from tornado_proxy.config.redaction import bare, enumeration, quote, redacted, span_of
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.source import SourceFile
@@ -209,7 +209,7 @@ def test_no_slip_of_the_pen_uncovers_a_secret(place, typed, deleted, end):
 
 
 def _node(text, start=0):
-    return SourceFile("a.yaml", text), ScalarNode(start, len(text), Kind.STRING, "")
+    return SourceFile("a.yaml", text), ScalarNode(start, len(text), ScalarKind.STRING, "")
 
 
 def test_span_stops_at_the_end_of_the_line():

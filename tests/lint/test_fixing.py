@@ -7,7 +7,7 @@ from linting import EVERY_FIX, block, rule_files
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.fixing import ROUNDS, apart, applicable, changed, edited, fix_all
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
@@ -100,7 +100,7 @@ def test_fixes_that_never_end_are_given_up():
     def look(files):
         source = SourceFile("site.rules", files[0].data.decode())
         edit = Edit(Span(source, 0, len(source.text)), str(next(numbers)))
-        return Report(
+        return LintReport(
             (Diagnostic("again", "and again", fixes=(Fix("go on", (edit,), Safety.SAFE),)),),
             judged=frozenset({"again"}),
         )

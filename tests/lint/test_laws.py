@@ -14,7 +14,7 @@ from linting import settings as configured
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import INTERNAL_ERROR, Report, lint
+from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, lint
 from tornado_proxy.lint.fixing import applicable, edited, fix_all
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.subject import subject_of
@@ -82,11 +82,11 @@ _tests = st.builds(
 blocks = st.lists(_rewrites | _tests, max_size=6).map("".join).map(block)
 
 
-def _linted(files: list[RuleFile]) -> Report:
+def _linted(files: list[RuleFile]) -> LintReport:
     return lint(subject_of(compile_rule_files(files), OPEN), CHECKS)
 
 
-def _sound(report: Report) -> bool:
+def _sound(report: LintReport) -> bool:
     """Whether no check has failed, and every place is one of a file."""
     return not report.broken and all(_is_placed(each) for each in report.diagnostics)
 
@@ -189,7 +189,7 @@ def test_a_fix_cures_what_it_is_offered_for(text):
             assert _count(_linted(changed), each.code) < _count(report, each.code), (each.code, edited(text, fix.edits))
 
 
-def _count(report: Report, code: str) -> int:
+def _count(report: LintReport, code: str) -> int:
     return sum(each.code == code for each in report.diagnostics)
 
 

@@ -7,7 +7,7 @@ from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.subject import Subject, subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -27,7 +27,7 @@ def _subject(check: Check, heading: str) -> Subject:
     return subject_of(compile_rule_files([RuleFile("example.rules", text.encode())]), known)
 
 
-def _report(check: Check, heading: str) -> Report:
+def _report(check: Check, heading: str) -> LintReport:
     return lint(_subject(check, heading), CHECKS)
 
 

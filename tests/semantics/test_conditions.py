@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.semantics.conditions import (
+    ConditionResult,
     Conditions,
-    Outcome,
     format_date,
     is_etag,
     is_weak,
@@ -21,7 +21,7 @@ from tornado_proxy.semantics.conditions import (
 
 WHEN = datetime(1994, 11, 6, 8, 49, 37, tzinfo=UTC)
 AT, BEFORE, AFTER = "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 06 Nov 1994 08:49:38 GMT"
-GO, SAME, FAIL = Outcome.PROCEED, Outcome.NOT_MODIFIED, Outcome.PRECONDITION_FAILED
+GO, SAME, FAIL = ConditionResult.PROCEED, ConditionResult.NOT_MODIFIED, ConditionResult.PRECONDITION_FAILED
 
 
 def test_no_headers_are_no_conditions():

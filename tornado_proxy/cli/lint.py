@@ -18,7 +18,7 @@ from tornado_proxy.cli.status import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.findings import counted
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.reporters.text import render_full
@@ -162,7 +162,7 @@ class _Job:
     fail_level: Severity | None
     fixes: frozenset[Safety] = field(default=frozenset())
 
-    def look(self, files: Sequence[RuleFile]) -> Report:
+    def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lint some state of the files."""
         with activity(f"linting {counted(len(files), 'file')}"):
             subject = subject_of(compile_rule_files(files), self.settings, self.mistakes)
@@ -258,7 +258,7 @@ def _reason(diagnostic: Diagnostic) -> str:
     return diagnostic.message + (f": {diagnostic.help}" if diagnostic.help else "")
 
 
-def _told(report: Report, name: str, stream: TextIO) -> ExitStatus:
+def _told(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     """Print the report; the status that it comes to."""
     text = render_full(report, color=in_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)

@@ -23,7 +23,7 @@ class Takes(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class CommandArgument:
     """An option, or a positional argument, which has no names."""
 
     names: tuple[str, ...]
@@ -32,19 +32,19 @@ class Option:
     help: str
 
 
-def all_options() -> Mapping[str, tuple[Option, ...]]:
+def all_options() -> Mapping[str, tuple[CommandArgument, ...]]:
     """The arguments of every subcommand; it imports them all."""
     return {name: options(load_command(name)[1]) for name in COMMANDS}
 
 
-def options(parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+def options(parser: argparse.ArgumentParser) -> tuple[CommandArgument, ...]:
     """The arguments of a parser, in order."""
     return tuple(map(_option, parser._actions))  # noqa: SLF001 - argparse has no other way to be asked
 
 
-def _option(action: argparse.Action) -> Option:
+def _option(action: argparse.Action) -> CommandArgument:
     choices = tuple(str(each.value if isinstance(each, Enum) else each) for each in action.choices or ())
-    return Option(tuple(action.option_strings), _takes(action), choices, action.help or "")
+    return CommandArgument(tuple(action.option_strings), _takes(action), choices, action.help or "")
 
 
 def _takes(action: argparse.Action) -> Takes:

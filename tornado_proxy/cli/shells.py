@@ -8,9 +8,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 
-from tornado_proxy.cli.options import Option, Takes
+from tornado_proxy.cli.options import CommandArgument, Takes
 
-_Table = Mapping[str, tuple[Option, ...]]
+_Table = Mapping[str, tuple[CommandArgument, ...]]
 
 _PROGRAM = "tornado-proxy"
 
@@ -46,7 +46,7 @@ def bash(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
     yield f"complete -o filenames -F _tornado_proxy {_PROGRAM}"
 
 
-def _bash_command(options: tuple[Option, ...]) -> Iterator[str]:
+def _bash_command(options: tuple[CommandArgument, ...]) -> Iterator[str]:
     valued = [each for each in options if each.names and each.takes is not Takes.NOTHING]
     if valued:
         yield "        case $before in"
@@ -62,7 +62,7 @@ def _bash_command(options: tuple[Option, ...]) -> Iterator[str]:
     yield "        fi"
 
 
-def _bash_words(option: Option) -> str:
+def _bash_words(option: CommandArgument) -> str:
     match option.takes:
         case Takes.CHOICE:
             return _bash_list(" ".join(option.choices))
@@ -102,7 +102,7 @@ def zsh(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
     yield '_tornado_proxy "$@"'
 
 
-def _zsh_specs(option: Option) -> Iterator[str]:
+def _zsh_specs(option: CommandArgument) -> Iterator[str]:
     says = "".join(f"\\{each}" if each in "[]:\\" else each for each in option.help)
     action = _zsh_action(option)
     if not option.names:
@@ -111,7 +111,7 @@ def _zsh_specs(option: Option) -> Iterator[str]:
         yield f"*{name}[{says}]" + ("" if option.takes is Takes.NOTHING else f":{option.takes.value}:{action}")
 
 
-def _zsh_action(option: Option) -> str:
+def _zsh_action(option: CommandArgument) -> str:
     match option.takes:
         case Takes.CHOICE:
             return f"({' '.join(option.choices)})"
@@ -137,12 +137,12 @@ def fish(commands: Mapping[str, str], table: _Table) -> Iterator[str]:
             yield f"complete -c {_PROGRAM} -n '__fish_seen_subcommand_from {name}' {' '.join(words)}"
 
 
-def _fish_names(option: Option) -> Iterator[str]:
+def _fish_names(option: CommandArgument) -> Iterator[str]:
     for name in option.names:
         yield f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
 
 
-def _fish_value(option: Option) -> Iterator[str]:
+def _fish_value(option: CommandArgument) -> Iterator[str]:
     required = bool(option.names)
     match option.takes:
         case Takes.CHOICE:

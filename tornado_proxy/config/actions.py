@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Check, Group, option
+from tornado_proxy.config.options import Constraint, OptionGroup, option
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import DAY, Duration, Size
 
-IndexDocument = Annotated[str, Check(values.index_document)]
-UserName = Annotated[str, Check(values.user_name, (("pattern", values.USER_NAME),))]
+IndexDocument = Annotated[str, Constraint(values.index_document)]
+UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
 
-_GET_CONFIG = Group("config", "How GET and HEAD answer.")
-_PUT_CONFIG = Group("config", "How uploads are stored.")
+_GET_CONFIG = OptionGroup("config", "How GET and HEAD answer.")
+_PUT_CONFIG = OptionGroup("config", "How uploads are stored.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 import yaml
 from yaml.resolver import Resolver
 
-from tornado_proxy.config.nodes import Entry, Kind, MappingNode, Node, ScalarNode, SequenceNode, merged
+from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode, merged
 
 DEEPEST = 64
 """How deep collections may nest, aliases followed."""
@@ -35,16 +35,16 @@ _TAGS_OF_COLLECTIONS = ("!", _TAG + "map", _TAG + "seq")
 _NO_TAGS = ("a tag has no meaning here", "write the value without the `!…`")
 _TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or holds more than {LARGEST} values"
 _KINDS = {
-    "str": Kind.STRING,
-    "int": Kind.INTEGER,
-    "float": Kind.FRACTION,
-    "bool": Kind.BOOLEAN,
-    "null": Kind.NOTHING,
-    "timestamp": Kind.DATE,
-    "merge": Kind.MERGE,
-    "value": Kind.STRING,
+    "str": ScalarKind.STRING,
+    "int": ScalarKind.INTEGER,
+    "float": ScalarKind.FRACTION,
+    "bool": ScalarKind.BOOLEAN,
+    "null": ScalarKind.NOTHING,
+    "timestamp": ScalarKind.DATE,
+    "merge": ScalarKind.MERGE,
+    "value": ScalarKind.STRING,
 }
-_PLAIN_NUMBERS = {Kind.INTEGER: _DECIMAL_INTEGER, Kind.FRACTION: _DECIMAL_FRACTION}
+_PLAIN_NUMBERS = {ScalarKind.INTEGER: _DECIMAL_INTEGER, ScalarKind.FRACTION: _DECIMAL_FRACTION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +185,11 @@ class _Composer:
         kind = self._tagged_kind(event) if event.tag else _plain_kind(event)
         return ScalarNode(*_range(event), kind, event.value)
 
-    def _tagged_kind(self, event: yaml.ScalarEvent) -> Kind:
+    def _tagged_kind(self, event: yaml.ScalarEvent) -> ScalarKind:
         if event.tag in _TAGS_OF_STRINGS:
-            return Kind.STRING
+            return ScalarKind.STRING
         self._fault(event, *_NO_TAGS)
-        return Kind.BROKEN
+        return ScalarKind.BROKEN
 
     def _begin(self, event: yaml.CollectionStartEvent) -> None:
         if event.tag and event.tag not in _TAGS_OF_COLLECTIONS:
@@ -207,7 +207,7 @@ class _Composer:
         end = max(start, self._reached)
         node: Node
         if isinstance(done.event, yaml.MappingStartEvent):
-            entries = tuple(Entry(*pair) for pair in zip(done.nodes[::2], done.nodes[1::2], strict=True))
+            entries = tuple(MappingEntry(*pair) for pair in zip(done.nodes[::2], done.nodes[1::2], strict=True))
             self._faults += _faults_of_keys(entries)
             node = MappingNode(start, end, entries)
         else:
@@ -224,7 +224,7 @@ class _Composer:
         if event.anchor in self._anchors and not inside:
             return self._anchors[event.anchor]
         self._fault(event, "`{}` stands inside what it names" if inside else "`{}` names no anchor above it")
-        return _Part(ScalarNode(*_range(event), Kind.BROKEN, ""))
+        return _Part(ScalarNode(*_range(event), ScalarKind.BROKEN, ""))
 
     def _add(self, part: _Part, event: yaml.Event) -> None:
         if not self._open:
@@ -243,15 +243,15 @@ def _range(event: yaml.Event) -> tuple[int, int]:
     return cast("_Mark", event.start_mark).index, cast("_Mark", event.end_mark).index
 
 
-def _plain_kind(event: yaml.ScalarEvent) -> Kind:
+def _plain_kind(event: yaml.ScalarEvent) -> ScalarKind:
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call] # PyYAML
     kind = _KINDS[tag.removeprefix(_TAG)]
     plain_number = _PLAIN_NUMBERS.get(kind)
-    return Kind.ODD_NUMBER if plain_number and not plain_number.fullmatch(event.value) else kind
+    return ScalarKind.ODD_NUMBER if plain_number and not plain_number.fullmatch(event.value) else kind
 
 
-def _faults_of_keys(entries: Iterable[Entry]) -> Iterator[Fault]:
-    seen: dict[tuple[Kind, str], ScalarNode] = {}
+def _faults_of_keys(entries: Iterable[MappingEntry]) -> Iterator[Fault]:
+    seen: dict[tuple[ScalarKind, str], ScalarNode] = {}
     for entry in entries:
         key = entry.key
         if not isinstance(key, ScalarNode):
@@ -265,14 +265,14 @@ def _faults_of_keys(entries: Iterable[Entry]) -> Iterator[Fault]:
             yield from _faults_of_key(entry, key)
 
 
-def _faults_of_key(entry: Entry, key: ScalarNode) -> Iterator[Fault]:
-    if key.kind is Kind.MERGE:
+def _faults_of_key(entry: MappingEntry, key: ScalarNode) -> Iterator[Fault]:
+    if key.kind is ScalarKind.MERGE:
         sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
         if len(merged(entry)) != len(sources):
             yield Fault("unsupported-yaml", "`<<` takes a mapping or a list of mappings", key.start, key.end)
-    elif key.kind is Kind.NOTHING:
+    elif key.kind is ScalarKind.NOTHING:
         yield Fault("bad-key", "a key is missing here", key.start, key.end)
-    elif key.kind not in (Kind.STRING, Kind.BROKEN):
+    elif key.kind not in (ScalarKind.STRING, ScalarKind.BROKEN):
         yield Fault("bad-key", f"the key `{{}}` is {key.kind.value}", key.start, key.end, 'quote it: `"{}"`')
 
 

@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import Any
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import Entry, MappingNode, Node, SequenceNode
+from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, SequenceNode
 from tornado_proxy.config.redaction import bare, span_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lang.source import SourceFile, Span
@@ -79,7 +79,7 @@ class ValidationContext:
         assert isinstance(node, MappingNode), "the name was read from it"
         return node.fields[name].key
 
-    def _find(self, section: Any, option: str) -> tuple[MappingNode, Entry | None]:
+    def _find(self, section: Any, option: str) -> tuple[MappingNode, MappingEntry | None]:
         """The mapping that has an option or could have it, and its entry."""
         mapping = self.nodes.get(id(section), _NOWHERE)
         *groups, name = option.split(".")

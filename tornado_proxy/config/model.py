@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
-from tornado_proxy.config.options import Bounds, Check, Group, Mark, option, place_of
+from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     Authorization,
@@ -26,15 +26,15 @@ from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.source import Span
 
-Host = Annotated[str, Check(values.host, (("pattern", values.HOST),))]
-MountPath = Annotated[str, Check(values.mount_path)]
-BucketName = Annotated[str, Check(values.bucket_name, (("pattern", values.BUCKET),))]
-Prefix = Annotated[str, Check(values.prefix)]
-Region = Annotated[str, Check(values.region, (("pattern", values.REGION),))]
-Endpoint = Annotated[str, Check(values.endpoint, (("minLength", 1),))]
-Glob = Annotated[str, Check(values.glob, (("pattern", values.ROOTED),))]
-Network = Annotated[str, Check(values.network)]
-Address = Annotated[str, Check(values.listen_address)]
+Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
+MountPath = Annotated[str, Constraint(values.mount_path)]
+BucketName = Annotated[str, Constraint(values.bucket_name, (("pattern", values.BUCKET),))]
+Prefix = Annotated[str, Constraint(values.prefix)]
+Region = Annotated[str, Constraint(values.region, (("pattern", values.REGION),))]
+Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
+Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
+Network = Annotated[str, Constraint(values.network)]
+Address = Annotated[str, Constraint(values.listen_address)]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
@@ -59,7 +59,7 @@ class Mount:
     host: Host = option(
         "A host without its port, or a pattern: `*` is one label or more. Empty is any host.", default=""
     )
-    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Check(_distinct)] = option(
+    paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
         "Path prefixes, matched at segment borders and removed before the key is made.", default=("/",), name="path"
     )
 
@@ -127,7 +127,7 @@ class BasicUser:
     span: Span | None = place_of("password")
 
 
-_RESOURCE_BASIC = Group(
+_RESOURCE_BASIC = OptionGroup(
     "basic",
     "Who may sign in, if the provider uses basic authentication.",
     "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
@@ -144,7 +144,7 @@ class Resource:
         "A glob over the whole request path, mount included: `*` within a segment, `**` across any number.",
         example="/public/**",
     )
-    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Check(_with_head)] = option(
+    methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
         "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
     )
     white_list: bool = option("Whether everyone may, without signing in.", default=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 
-class Kind(Enum):
+class ScalarKind(Enum):
     """What YAML 1.1 takes a scalar for; the value is its name in messages."""
 
     STRING = "a string"
@@ -29,7 +29,7 @@ class ScalarNode:
 
     start: int  # code-point offsets, the end excluded
     end: int
-    kind: Kind
+    kind: ScalarKind
     text: str = field(repr=False)
 
     @property
@@ -48,7 +48,7 @@ class SequenceNode:
     items: tuple[Node, ...]
 
 
-class Entry(NamedTuple):
+class MappingEntry(NamedTuple):
     """A key and its value, as written."""
 
     key: Node
@@ -61,14 +61,14 @@ class MappingNode:
 
     start: int
     end: int
-    entries: tuple[Entry, ...]
+    entries: tuple[MappingEntry, ...]
 
     @cached_property
-    def fields(self) -> Mapping[str, Entry]:
+    def fields(self) -> Mapping[str, MappingEntry]:
         """The entries by name: the first of a name counts, and an own one before what `<<` brings in."""
-        found: dict[str, Entry] = {}
+        found: dict[str, MappingEntry] = {}
         for entry in self.entries:
-            if isinstance(entry.key, ScalarNode) and entry.key.kind is Kind.STRING:
+            if isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.STRING:
                 found.setdefault(entry.key.text, entry)
         for entry in self.entries:
             for mapping in merged(entry):
@@ -80,9 +80,9 @@ class MappingNode:
 Node = ScalarNode | SequenceNode | MappingNode
 
 
-def merged(entry: Entry) -> tuple[MappingNode, ...]:
+def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
     """The mappings that an entry `<<` brings in, the one that counts first; empty for another entry."""
-    if not (isinstance(entry.key, ScalarNode) and entry.key.kind is Kind.MERGE):
+    if not (isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.MERGE):
         return ()
     sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
     return tuple(each for each in sources if isinstance(each, MappingNode))
@@ -90,9 +90,9 @@ def merged(entry: Entry) -> tuple[MappingNode, ...]:
 
 _TRUTHS = ("true", "yes", "on")
 
-_READERS: dict[Kind, Callable[[str], Any]] = {
-    Kind.STRING: str,
-    Kind.INTEGER: int,
-    Kind.FRACTION: float,
-    Kind.BOOLEAN: lambda text: text.lower() in _TRUTHS,
+_READERS: dict[ScalarKind, Callable[[str], Any]] = {
+    ScalarKind.STRING: str,
+    ScalarKind.INTEGER: int,
+    ScalarKind.FRACTION: float,
+    ScalarKind.BOOLEAN: lambda text: text.lower() in _TRUTHS,
 }

@@ -25,7 +25,7 @@ ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OptionGroup:
     """A mapping of the file whose options are fields of the section around it, such as `GET.config`."""
 
     name: str
@@ -34,7 +34,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Constraint:
     """A mark of a type: `function` returns the value in its final form or raises `InvalidValue`.
 
     `schema` is the part of the check that JSON Schema can express.
@@ -131,7 +131,7 @@ class Option:
     is_required: bool
     default: Any  # `MISSING` where there is none
     example: str | None = None
-    group: Group | None = None
+    group: OptionGroup | None = None
 
 
 def option(  # noqa: PLR0913 - what there is to say of an option
@@ -139,7 +139,7 @@ def option(  # noqa: PLR0913 - what there is to say of an option
     *,
     default: Any = MISSING,
     name: str | None = None,
-    group: Group | None = None,
+    group: OptionGroup | None = None,
     example: str | None = None,
     required: bool = False,
     show: bool = True,
@@ -196,7 +196,7 @@ class OptionPath(NamedTuple):
     """An option or a group with its path from the top of the file, `*` for names and items."""
 
     path: tuple[str, ...]
-    option: Option | Group
+    option: Option | OptionGroup
 
     @property
     def dotted(self) -> str:

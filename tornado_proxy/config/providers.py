@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Check, Group, Mark, option
+from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
 from tornado_proxy.config.secrets import Secret
 
-Line = Annotated[str, Check(values.line, (("minLength", 1),))]
-HeaderName = Annotated[str, Check(values.header_name, (("pattern", values.HEADER_NAME),))]
-CookieName = Annotated[str, Check(values.header_name, (("pattern", values.HEADER_NAME),))]
-Url = Annotated[str, Check(values.http_url, (("pattern", values.HTTP_URL),))]
-PagePath = Annotated[str, Check(values.page_path)]
+Line = Annotated[str, Constraint(values.line, (("minLength", 1),))]
+HeaderName = Annotated[str, Constraint(values.header_name, (("pattern", values.HEADER_NAME),))]
+CookieName = Annotated[str, Constraint(values.header_name, (("pattern", values.HEADER_NAME),))]
+Url = Annotated[str, Constraint(values.http_url, (("pattern", values.HTTP_URL),))]
+PagePath = Annotated[str, Constraint(values.page_path)]
 
 SHORTEST_KEY = 16
 """Characters that a secret must have to encrypt sessions: fewer could be found by trying."""
@@ -142,4 +142,4 @@ class Authorization:
     )
 
 
-AUTH_PROVIDERS = Group("authProviders", "The ways to sign in.")
+AUTH_PROVIDERS = OptionGroup("authProviders", "The ways to sign in.")

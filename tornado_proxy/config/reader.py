@@ -16,8 +16,17 @@ from typing import Any, Literal, assert_never, get_args, get_origin
 from tornado_proxy.config import values
 from tornado_proxy.config.context import ValidationContext
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import Entry, Kind, MappingNode, Node, ScalarNode, SequenceNode
-from tornado_proxy.config.options import Bounds, Check, Group, Mark, Option, OptionType, all_options, options_of
+from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
+from tornado_proxy.config.options import (
+    Bounds,
+    Constraint,
+    Mark,
+    Option,
+    OptionGroup,
+    OptionType,
+    all_options,
+    options_of,
+)
 from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.redaction import bare, enumeration, quote, span_of
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing
@@ -34,8 +43,8 @@ _MOVED = {"keyRewriteList": "write rewrites in rule files, and list these or the
 
 def read(root: Node, shown: SourceFile, directory: Path, resolve: Resolver) -> ValidationContext:
     """Read a document as settings. Paths start from `directory`; messages quote only `shown`."""
-    reader = _Reader(shown, directory, resolve)
-    place = _Place(root, None, shown)
+    reader = _DocumentReader(shown, directory, resolve)
+    place = _NamedNode(root, None, shown)
     settings = reader.attempt(place, reader.value, OptionType(Settings), place)
     return ValidationContext(
         settings=Settings() if settings is _INVALID else settings,
@@ -48,13 +57,13 @@ def read(root: Node, shown: SourceFile, directory: Path, resolve: Resolver) -> V
 
 
 @dataclass(frozen=True)  # no slots: `cached_property` needs a place
-class _Place:
+class _NamedNode:
     """A node, the key that names it, and what messages call it."""
 
     node: Node
     key: Node | None
     shown: SourceFile
-    option: Option | Group | None = None
+    option: Option | OptionGroup | None = None
     is_item: bool = False
 
     @cached_property
@@ -90,7 +99,7 @@ class _Place:
         return told[:1].lower() + told[1:].removesuffix(".") if told else None
 
 
-class _Reader:
+class _DocumentReader:
     """One run over a document."""
 
     def __init__(self, shown: SourceFile, directory: Path, resolve: Resolver) -> None:
@@ -103,7 +112,7 @@ class _Reader:
         self.damaged: set[int] = set()
         self.incomplete: set[int] = set()
 
-    def attempt(self, place: _Place, read: Callable[..., Any], *arguments: Any) -> Any:
+    def attempt(self, place: _NamedNode, read: Callable[..., Any], *arguments: Any) -> Any:
         """The value that `read` returns, or `_INVALID` after a diagnostic at a place."""
         self._way.append(place.node)
         try:
@@ -118,10 +127,10 @@ class _Reader:
     def _report(self, diagnostic: Diagnostic, node: Node | None = None) -> None:
         """Note a mistake on the way to the current node; a broken node has been reported before."""
         self.damaged.update(map(id, self._way))
-        if not (isinstance(node, ScalarNode) and node.kind is Kind.BROKEN):
+        if not (isinstance(node, ScalarNode) and node.kind is ScalarKind.BROKEN):
             self.diagnostics.append(diagnostic)
 
-    def _section(self, section: type[Any], place: _Place, **given: Any) -> Any:
+    def _section(self, section: type[Any], place: _NamedNode, **given: Any) -> Any:
         """An instance of a section; only a node that is not a mapping raises `InvalidValue`."""
         node = _mapping(place, section)
         given |= self._options(options_of(section), place, section)
@@ -133,10 +142,10 @@ class _Reader:
         self.nodes[id(made)] = node
         return made
 
-    def _options(self, options: Iterable[Option], place: _Place, owner: type[Any] | Group) -> dict[str, Any]:
+    def _options(self, options: Iterable[Option], place: _NamedNode, owner: type[Any] | OptionGroup) -> dict[str, Any]:
         """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
         node = _mapping(place, owner)
-        inside = owner if isinstance(owner, Group) else None
+        inside = owner if isinstance(owner, OptionGroup) else None
         here = {each.name: each for each in options if each.group is inside}
         groups = {each.group.name: each.group for each in options if each.group and each.group is not inside}
         names = dict.fromkeys(
@@ -154,14 +163,14 @@ class _Reader:
         for name, group in groups.items():
             if name in node.fields:
                 entry = node.fields[name]
-                inner = _Place(entry.value, entry.key, self._shown, group)
+                inner = _NamedNode(entry.value, entry.key, self._shown, group)
                 members = [each for each in options if each.group is group]
                 read = self.attempt(inner, self._options, members, inner, group)
                 found |= {} if read is _INVALID else read
         return {attribute: value for attribute, value in found.items() if value is not _INVALID}
 
-    def _value_of(self, option: Option, entry: Entry) -> Any:
-        place = _Place(entry.value, entry.key, self._shown, option)
+    def _value_of(self, option: Option, entry: MappingEntry) -> Any:
+        place = _NamedNode(entry.value, entry.key, self._shown, option)
         return self.attempt(place, self.value, option.type, place)
 
     def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str]:
@@ -175,12 +184,12 @@ class _Reader:
             meant.add(did_you_mean(name, names) or "")
         return meant
 
-    def _miss(self, name: str, place: _Place, owner: type[Any] | Group) -> None:
+    def _miss(self, name: str, place: _NamedNode, owner: type[Any] | OptionGroup) -> None:
         self.incomplete.add(id(place.node))
         shape = getattr(owner, "shape", None)
         self._report(Diagnostic("missing-option", f"{place.name} lacks `{name}`", place.key_span, shape))
 
-    def value(self, kind: OptionType, place: _Place, name: str | None = None) -> Any:
+    def value(self, kind: OptionType, place: _NamedNode, name: str | None = None) -> Any:
         """The value of a node; raises `InvalidValue`. `name` is the key of a section that is written by name."""
         node = place.node
         if isinstance(node, ScalarNode) and node.kind in _UNFIT:
@@ -193,12 +202,12 @@ class _Reader:
             return self._section(kind.section, place, **({"name": name} if named else {}))
         found: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
-            found = mark.function(found) if isinstance(mark, Check) else found
+            found = mark.function(found) if isinstance(mark, Constraint) else found
         return self._directory / values.line(found) if kind.base is Path else found
 
-    def _collection(self, kind: OptionType, place: _Place) -> tuple[Any, ...]:
+    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...]:
         node = place.node
-        if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is Kind.STRING:
+        if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is ScalarKind.STRING:
             return (self.value(kind.item, place),)
         if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
             raise _wrong_type("a mapping" if kind.is_mapping else "a list", place)
@@ -207,20 +216,20 @@ class _Reader:
             raise InvalidValue("is empty", code="empty-value")
         return tuple(each for each in children if each is not _INVALID)
 
-    def _items(self, kind: OptionType, node: SequenceNode, place: _Place) -> list[Any]:
-        inner = [_Place(item, place.key, self._shown, place.option, is_item=True) for item in node.items]
+    def _items(self, kind: OptionType, node: SequenceNode, place: _NamedNode) -> list[Any]:
+        inner = [_NamedNode(item, place.key, self._shown, place.option, is_item=True) for item in node.items]
         return [self.attempt(each, self.value, kind.item, each) for each in inner]
 
-    def _named(self, kind: OptionType, node: MappingNode, place: _Place) -> list[Any]:
+    def _named(self, kind: OptionType, node: MappingNode, place: _NamedNode) -> list[Any]:
         found = []
         for name, (key, value) in node.fields.items():
-            if self.attempt(_Place(key, key, self._shown), values.line, name) is not _INVALID:
-                inner = _Place(value, key, self._shown, place.option)
+            if self.attempt(_NamedNode(key, key, self._shown), values.line, name) is not _INVALID:
+                inner = _NamedNode(value, key, self._shown, place.option)
                 read = self.attempt(inner, self.value, kind.item, inner, name)
                 found.append((name, read) if Mark.PAIRS in kind.marks and read is not _INVALID else read)
         return found
 
-    def _secret(self, kind: OptionType, place: _Place) -> Secret:
+    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret:
         reference: Reference = self._section(Reference, place)
         assert isinstance(place.node, MappingNode), "else it is no section"
         if id(place.node) in self.damaged:
@@ -243,13 +252,13 @@ class _Reader:
             return Secret(reference.origin, "")
 
 
-def _mapping(place: _Place, owner: type[Any] | Group) -> MappingNode:
+def _mapping(place: _NamedNode, owner: type[Any] | OptionGroup) -> MappingNode:
     if not isinstance(place.node, MappingNode):
         raise _wrong_type("a mapping", place, getattr(owner, "shape", None))
     return place.node
 
 
-def _scalar(kind: OptionType, place: _Place) -> Any:
+def _scalar(kind: OptionType, place: _NamedNode) -> Any:
     """The value of a scalar in the type of its option, before its checks."""
     node = place.node
     data = node.data if isinstance(node, ScalarNode) else node
@@ -269,7 +278,7 @@ def _scalar(kind: OptionType, place: _Place) -> Any:
     return data
 
 
-def _choice(choices: tuple[str, ...], data: object, place: _Place) -> object:
+def _choice(choices: tuple[str, ...], data: object, place: _NamedNode) -> object:
     if data not in choices:
         near = did_you_mean(place.text, choices)
         advice = f"did you mean `{near}`?" if near else f"the choices are {enumeration(choices)}"
@@ -277,20 +286,20 @@ def _choice(choices: tuple[str, ...], data: object, place: _Place) -> object:
     return data
 
 
-def _wrong_type(expected: str, place: _Place, shape: str | None = None) -> InvalidValue:
+def _wrong_type(expected: str, place: _NamedNode, shape: str | None = None) -> InvalidValue:
     return InvalidValue(
         f"must be {expected}, but is {_description(place.node)}", shape or _help(expected, place), "wrong-type"
     )
 
 
-def _help(expected: str, place: _Place) -> str | None:
+def _help(expected: str, place: _NamedNode) -> str | None:
     if expected == "a list":
         return "each item begins with `- ` on a line of its own"
     if not isinstance(place.node, ScalarNode):
         return None
     if expected == "a string":
         return f'quote it: `"{place.text}"`'
-    fits = expected in _UNQUOTED and place.node.kind is Kind.STRING and _UNQUOTED[expected].fullmatch(place.text)
+    fits = expected in _UNQUOTED and place.node.kind is ScalarKind.STRING and _UNQUOTED[expected].fullmatch(place.text)
     return f"write it without quotes: `{place.text}`" if fits else None
 
 
@@ -329,18 +338,18 @@ def _stand_in(option: Option) -> Any:
 
 
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
-_SCALARS: dict[Any, tuple[str, Kind]] = {
-    str: ("a string", Kind.STRING),
-    Path: ("a string", Kind.STRING),
-    int: (_WHOLE_NUMBER, Kind.INTEGER),
-    bool: (_TRUTH, Kind.BOOLEAN),
+_SCALARS: dict[Any, tuple[str, ScalarKind]] = {
+    str: ("a string", ScalarKind.STRING),
+    Path: ("a string", ScalarKind.STRING),
+    int: (_WHOLE_NUMBER, ScalarKind.INTEGER),
+    bool: (_TRUTH, ScalarKind.BOOLEAN),
 }
 _UNQUOTED = {_WHOLE_NUMBER: re.compile(r"-?[0-9]+"), _TRUTH: re.compile(r"true|false")}
 
 # Scalars that no option accepts, whatever it expects.
 _UNFIT = {
-    Kind.NOTHING: ("empty-value", "has no value", "add a value, or leave the option out"),
-    Kind.ODD_NUMBER: (
+    ScalarKind.NOTHING: ("empty-value", "has no value", "add a value, or leave the option out"),
+    ScalarKind.ODD_NUMBER: (
         "ambiguous-number",
         "is a number that YAML versions read differently",
         "write it in plain decimal, or quote it if it is a name",

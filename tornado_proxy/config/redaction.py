@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from tornado_proxy.config.composer import Composed
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, merged
+from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, merged
 from tornado_proxy.config.options import OptionType, holds_secrets, options_of
 from tornado_proxy.config.secrets import Reference, Source
 from tornado_proxy.lang.diagnostic import did_you_mean
@@ -132,7 +132,7 @@ class _Redactor:
             for entry in node.entries:
                 self._entry(section, entry, group)
 
-    def _entry(self, section: type[Any], entry: Entry, group: str | None) -> None:
+    def _entry(self, section: type[Any], entry: MappingEntry, group: str | None) -> None:
         key, value = entry
         sources = merged(entry)
         for source in sources:

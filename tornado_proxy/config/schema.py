@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
     Bounds,
-    Check,
+    Constraint,
     Mark,
     Option,
     OptionType,
@@ -94,7 +94,7 @@ def _value(kind: OptionType) -> dict[str, Any]:
     for mark in kind.marks:
         if isinstance(mark, Bounds):
             schema |= {"minimum": mark.lowest, "maximum": mark.highest}
-        if isinstance(mark, Check):
+        if isinstance(mark, Constraint):
             schema |= dict(mark.schema)
     return schema
 

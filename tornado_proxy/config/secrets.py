@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, assert_never
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Check, option
+from tornado_proxy.config.options import Constraint, option
 from tornado_proxy.lang.files import read_file
 
 LARGEST = 64 * 1024
@@ -37,13 +37,13 @@ class Reference:
 
     shape: ClassVar[str] = "a secret is named, not written: `{env: NAME}`, `{path: FILE}` or `{credential: NAME}`"
 
-    env: Annotated[str, Check(values.variable, (("pattern", values.VARIABLE),))] | None = option(
+    env: Annotated[str, Constraint(values.variable, (("pattern", values.VARIABLE),))] | None = option(
         "The environment variable that holds it.", default=None
     )
-    path: Annotated[str, Check(values.line, (("minLength", 1),))] | None = option(
+    path: Annotated[str, Constraint(values.line, (("minLength", 1),))] | None = option(
         "The file that holds it, relative to the configuration file. One line end is trimmed.", default=None
     )
-    credential: Annotated[str, Check(values.credential, (("pattern", values.CREDENTIAL),))] | None = option(
+    credential: Annotated[str, Constraint(values.credential, (("pattern", values.CREDENTIAL),))] | None = option(
         "The systemd credential that holds it (`LoadCredential=` in the unit).", default=None
     )
     value: str | None = option(

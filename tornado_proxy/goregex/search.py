@@ -47,7 +47,7 @@ class Move(NamedTuple):
     readers: int
 
 
-class Part(NamedTuple):
+class Component(NamedTuple):
     """An automaton that has to match, within the whole."""
 
     held: int  # all its bits
@@ -144,7 +144,7 @@ class Product:
         waiting = [self._waiting(index)] if of.restarts or not self._opening else []
         return waiting + [1 << each for each in bits(held << self._shifts[index])]
 
-    def _heading(self, gap: Gap, part: Part, end: Stage, matching: int) -> int:
+    def _heading(self, gap: Gap, part: Component, end: Stage, matching: int) -> int:
         """The positions of one automaton that may read the character after a gap."""
         held = matching & part.held
         return part.complete if end.ended(held) else gap.follow[held.bit_length() - 1]
@@ -187,10 +187,10 @@ class Product:
         """The bit that says that a match has yet to begin."""
         return 1 << self._size + 2 * index
 
-    def _part(self, index: int, certain: int) -> Part:
+    def _part(self, index: int, certain: int) -> Component:
         positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
         waiting = self._waiting(index)
-        return Part(positions | waiting | waiting << 1, waiting << 1, certain)
+        return Component(positions | waiting | waiting << 1, waiting << 1, certain)
 
     @cached_property
     def _moves(self) -> dict[int, list[Move]]:

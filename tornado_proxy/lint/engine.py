@@ -17,7 +17,7 @@ _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LintReport:
     """What the linter has to say, in the order of the files, and what it has looked at.
 
     `judged` names the checks that ran: what has another code comes from parser, compiler or configuration.
@@ -43,7 +43,7 @@ class Report:
         return any(each.code == INTERNAL_ERROR for each in self.diagnostics)
 
 
-def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None = None) -> Report:
+def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None = None) -> LintReport:
     """Look for what a selection of all `checks` looks for, in their order."""
     chosen = selection or Selection()
     running = chosen.checks(checks)
@@ -56,7 +56,7 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
                 found.append(each)  # noqa: PERF401 - a check sees what the ones before it were allowed
     names = tuple(document.source.name for document in subject.documents)
-    return Report(tuple(_in_order(found, names)), names, subject.rewrite_count, able)
+    return LintReport(tuple(_in_order(found, names)), names, subject.rewrite_count, able)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, errors
 from tornado_proxy.lang.files import decode
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 from tornado_proxy.rules.loading import RuleFile
 
 ROUNDS = 20
 """A fix may call for another one; more often than this it is a mistake of ours."""
 
-Look = Callable[[Sequence[RuleFile]], Report]
+Look = Callable[[Sequence[RuleFile]], LintReport]
 """What lints some state of the files."""
 
 _MARK = b"\xef\xbb\xbf"
@@ -24,7 +24,7 @@ class Fixed:
     """The files after all fixes, what is still to be said of them, and how many fixes were applied."""
 
     files: tuple[RuleFile, ...]
-    report: Report
+    report: LintReport
     count: int = 0
 
 
@@ -66,7 +66,7 @@ def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
     return [fix for half in halves for fix in (half if _after(fixed, half, look) else _bearable(fixed, half, look))]
 
 
-def _mistakes(report: Report) -> list[Diagnostic]:
+def _mistakes(report: LintReport) -> list[Diagnostic]:
     """What keeps files from being used, which no fix may add to."""
     return [each for each in errors(report.diagnostics) if each.code not in report.judged]
 

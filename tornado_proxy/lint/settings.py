@@ -91,7 +91,7 @@ def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _RawSetting:
     """A value of a setting, and what to say of it where it does not fit."""
 
     name: str
@@ -134,11 +134,11 @@ class _Reading:
         return SettingsMistake(self.file, f": `{self.name}` {fact}")
 
 
-_SETTINGS: Mapping[str, Callable[[_Reading], Any]] = {
-    "select": _Reading.choice,
-    "ignore": _Reading.words,
-    "fail-level": _Reading.level,
-    "per-file-ignores": _Reading.per_file,
+_SETTINGS: Mapping[str, Callable[[_RawSetting], Any]] = {
+    "select": _RawSetting.choice,
+    "ignore": _RawSetting.words,
+    "fail-level": _RawSetting.level,
+    "per-file-ignores": _RawSetting.per_file,
 }
 
 
@@ -147,7 +147,7 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
     mistakes: list[str] = []
     for name, value in table.items():
         try:
-            values[name] = _value(_Reading(name, value, file, checks))
+            values[name] = _value(_RawSetting(name, value, file, checks))
         except SettingsMistake as error:
             mistakes += error.facts
     if mistakes:
@@ -161,7 +161,7 @@ def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collect
     return LintSettings(selection, values.get("fail-level", Severity.WARNING))
 
 
-def _value(reading: _Reading) -> Any:
+def _value(reading: _RawSetting) -> Any:
     if reading.name in _SETTINGS:
         return _SETTINGS[reading.name](reading)
     meant = did_you_mean(reading.name, _SETTINGS)

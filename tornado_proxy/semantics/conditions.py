@@ -39,7 +39,7 @@ _FORMS = (_IMF_FIXDATE, _RFC_850, _ASCTIME)
 _LAST_SECOND = 59
 
 
-class Outcome(Enum):
+class ConditionResult(Enum):
     """What conditions say of a GET or HEAD."""
 
     PROCEED = "proceed"
@@ -78,13 +78,13 @@ class Conditions:
             _if_range(fields.get("if-range")),
         )
 
-    def decide(self, etag: str | None, last_modified: datetime | None) -> Outcome:
+    def decide(self, etag: str | None, last_modified: datetime | None) -> ConditionResult:
         """What they say of a representation, in the order of RFC 9110 13.2.2; ask only where there is one (13.2.1)."""
         if self is UNCONDITIONAL:
-            return Outcome.PROCEED
+            return ConditionResult.PROCEED
         if not self._is_expected(etag, last_modified):
-            return Outcome.PRECONDITION_FAILED
-        return Outcome.PROCEED if self._is_news(etag, last_modified) else Outcome.NOT_MODIFIED
+            return ConditionResult.PRECONDITION_FAILED
+        return ConditionResult.PROCEED if self._is_news(etag, last_modified) else ConditionResult.NOT_MODIFIED
 
     def allow_write(self, etag: str | None, last_modified: datetime | None, *, exists: bool) -> bool:
         """Whether a PUT may go ahead; `exists` is whether there is a representation to replace (RFC 9110 13.2.2)."""

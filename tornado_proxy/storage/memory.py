@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import Conditions, Outcome
+from tornado_proxy.semantics.conditions import ConditionResult, Conditions
 from tornado_proxy.semantics.percent import path_reference
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.cursor import from_token, to_token
@@ -130,11 +130,11 @@ class MemoryStore:
             raise ObjectMissing(f"`{key}` is missing")
         info, body = self._objects[key]
         match conditions.decide(info.etag, info.last_modified):
-            case Outcome.NOT_MODIFIED:
+            case ConditionResult.NOT_MODIFIED:
                 raise NotModified(f"`{key}` is what the client has", info)
-            case Outcome.PRECONDITION_FAILED:
+            case ConditionResult.PRECONDITION_FAILED:
                 raise PreconditionFailed(f"`{key}` is not what the client expects")
-            case Outcome.PROCEED:
+            case ConditionResult.PROCEED:
                 return info, body
 
     def _admit(self, key: str, write: Write) -> None:

@@ -7,7 +7,7 @@ from linting import rule_files
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report, lint
+from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
@@ -25,7 +25,7 @@ BROKEN = 'target team {\n    rewrite `^/a(` -> "/b"\n    test "/a" -> "\x1b[31m/
 
 
 @pytest.fixture(scope="session")
-def report() -> Report:
+def report() -> LintReport:
     """Findings of all kinds: with and without place, notes, help and fixes, on one line and on several, in odd files."""
     files = [*rule_files(site=SITE), RuleFile("more rules/team.rules", BROKEN.encode()), *rule_files(empty="")]
     loaded = compile_rule_files(files)
@@ -40,15 +40,15 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="session")
-def clean() -> Report:
+def clean() -> LintReport:
     """A report with nothing to say."""
-    return Report((), ("a.rules", "b.rules"), 3)
+    return LintReport((), ("a.rules", "b.rules"), 3)
 
 
 @pytest.fixture
-def harmless() -> Report:
+def harmless() -> LintReport:
     """A report with findings that fail no run."""
-    return Report((Diagnostic("hint", "could be nicer", severity=Severity.INFO),), ("a.rules",), 1)
+    return LintReport((Diagnostic("hint", "could be nicer", severity=Severity.INFO),), ("a.rules",), 1)
 
 
 @pytest.fixture

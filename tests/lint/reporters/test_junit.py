@@ -2,7 +2,7 @@ from dataclasses import replace
 from xml.etree.ElementTree import fromstring
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 from tornado_proxy.lint.reporters.junit import render
 
 
@@ -31,5 +31,5 @@ def test_a_clean_run(clean):
 def test_what_no_xml_holds():
     """Characters that XML cannot hold have a stand-in."""
     found = Diagnostic("odd", "\x00\ufffe\ud800", severity=Severity.ERROR)
-    root = fromstring(render(Report((found,))))
+    root = fromstring(render(LintReport((found,))))
     assert root.find(".//failure").get("message") == "\u2400\ufffd\ufffd"

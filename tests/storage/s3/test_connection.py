@@ -7,7 +7,7 @@ from hostile_s3 import hostile_s3, until
 from scripted_s3 import Reply, Then, an_object
 
 from tornado_proxy.storage.errors import TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.connection import LARGEST_HEAD, Connection, make_buffer
+from tornado_proxy.storage.s3.connection import LARGEST_HEAD, S3Connection, make_buffer
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 MIB = 1024**2
@@ -20,19 +20,19 @@ class Owner:
         self.free = 0
         self.lost = 0
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: S3Connection) -> None:
         """Count it."""
         self.free += 1
 
-    def lose(self, connection: Connection) -> None:
+    def lose(self, connection: S3Connection) -> None:
         """Count it."""
         self.lost += 1
 
 
-async def connected(s3) -> tuple[Connection, Owner]:
+async def connected(s3) -> tuple[S3Connection, Owner]:
     owner = Owner()
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(lambda: Connection(owner, 5.0, make_buffer()), "127.0.0.1", s3.port)
+    _, connection = await loop.create_connection(lambda: S3Connection(owner, 5.0, make_buffer()), "127.0.0.1", s3.port)
     return connection, owner
 
 
@@ -300,7 +300,7 @@ async def test_a_connection_says_whether_it_is_in_use():
     """The `repr` is short and has no address."""
     async with hostile_s3(an_object(b"x")) as s3:
         connection, _ = await connected(s3)
-        assert repr(connection) == "<Connection idle>"
+        assert repr(connection) == "<S3Connection idle>"
         connection.ask(REQUEST, is_head_only=False)
-        assert repr(connection) == "<Connection busy>"
+        assert repr(connection) == "<S3Connection busy>"
         connection.abort()

@@ -11,7 +11,7 @@ from hostile_s3 import hostile_s3, until
 from scripted_s3 import Reply, Then, an_object, ending, reply
 
 from tornado_proxy.storage.errors import Busy, StorageError, TimedOut, Unreachable
-from tornado_proxy.storage.s3.pool import Limits, Pool
+from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 
 REQUEST = b"GET /bucket/a HTTP/1.1\r\nhost: s3\r\n\r\n"
 SILENT = Reply(b"", Then.SILENCE)
@@ -19,7 +19,7 @@ MIB = 1024**2
 
 
 def pool_at(port: int, **limits) -> Pool:
-    return Pool("127.0.0.1", port, None, Limits(**{"connect_timeout": 2.0, "read_timeout": 5.0} | limits))
+    return Pool("127.0.0.1", port, None, PoolLimits(**{"connect_timeout": 2.0, "read_timeout": 5.0} | limits))
 
 
 def descriptors() -> int:

@@ -2,7 +2,7 @@ import pytest
 from conversions import made
 
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 
 
 def _made(text):
@@ -26,7 +26,7 @@ def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
     """s3-proxy's SDK drops the slash when it reads, and not when it lists."""
     done = _made("prefix: /folder1")
     assert done.settings.targets[0].bucket.prefix == "folder1/"
-    (message,) = done.messages(Outcome.CHANGED)
+    (message,) = done.messages(OptionOutcome.CHANGED)
     assert message.startswith("`/folder1` is the directory `folder1/`")
 
 
@@ -49,7 +49,7 @@ def test_half_a_pair_of_keys_is_none():
     """s3-proxy then uses neither."""
     done = _made("credentials: {accessKey: {env: A}}")
     assert done.settings.targets[0].bucket.credentials is None
-    assert done.messages(Outcome.CHANGED)[0].startswith("one of the two keys is missing")
+    assert done.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
 
 
 @pytest.mark.parametrize(("size", "here"), [(5000, 1000), (10, 10), (1000, 1000)])
@@ -57,11 +57,11 @@ def test_a_listing_has_pages(size, here):
     """The number of entries is that of a page."""
     done = _made(f"s3ListMaxKeys: {size}")
     assert done.settings.targets[0].bucket.list_max_keys == here
-    assert len(done.messages(Outcome.CHANGED)) == (size != 1000)
+    assert len(done.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
 def test_the_size_of_a_part_is_given_in_mebibytes():
     """As s3-proxy counts it; one that S3 would not take is left out."""
     assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
     done = _made("s3UploadPartSize: 6000")
-    assert done.messages(Outcome.LEFT_OUT) == ["a part has 5242880 bytes to 5 GiB"]
+    assert done.messages(OptionOutcome.LEFT_OUT) == ["a part has 5242880 bytes to 5 GiB"]

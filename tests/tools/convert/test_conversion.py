@@ -1,7 +1,7 @@
 import pytest
 from conversions import made, target
 
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -48,7 +48,7 @@ def test_rule_files_are_named_one_by_one():
 def test_what_nobody_knows_is_reported_with_its_place():
     """An option that no table knows is left out by name, file and line."""
     done = made(f"{MINIMAL}surprise: 1\n")
-    (remark,) = done.report.of(Outcome.LEFT_OUT)
+    (remark,) = done.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, remark.where) == ("surprise", "0.yaml:2")
     assert remark.message == "this is no option of s3-proxy that is known here"
 
@@ -70,7 +70,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
 def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
     """Each option without an equal says why."""
     done = made(f"{MINIMAL}{option}\n")
-    assert done.messages(Outcome.LEFT_OUT) == [reason]
+    assert done.messages(OptionOutcome.LEFT_OUT) == [reason]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
 def test_what_a_target_loses_stands_above_it(option, reason):
     """The configuration says in comments what to look at."""
     done = target(option)
-    assert reason in done.messages(Outcome.LEFT_OUT)
+    assert reason in done.messages(OptionOutcome.LEFT_OUT)
     assert f": {reason}\n  site:" in done.files["tornado-proxy.yaml"]
 
 
@@ -105,6 +105,6 @@ def test_the_page_of_all_targets_is_carried_over():
     found = made(providers + page % demand).settings.list_targets
     assert (found.enabled, found.mount.paths, found.resource.provider) == (True, ("/list/",), "staff")
     closed = made(providers + page % "provider: staff, basic: {credentials: []}")
-    assert closed.report.of(Outcome.CLOSED)
+    assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
     assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conversions import made
 
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.resources import CLOSED
 
 PAGE = (Path(__file__).parents[3] / "docs" / "migrating-from-s3-proxy.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_a_rule_of_the_table_becomes_what_it_says(row):
     (rewrite,) = done.rule_sets["site"].rewrites or [None]
     if left_out:
         assert rewrite is None
-        assert len(done.messages(Outcome.LEFT_OUT)) == 1
+        assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
     else:
         assert (rewrite.pattern.text, rewrite.template.text) == (here, there)
 

@@ -2,7 +2,7 @@ import pytest
 
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
-from tornado_proxy.tools.convert.sources import Here, Unproved
+from tornado_proxy.tools.convert.sources import Here, NotConvertible
 
 SOURCE = Here("^/(?P<rest>.*)$")
 BARE = Surroundings("", "")
@@ -78,7 +78,7 @@ UNPROVED = {
 def test_what_is_not_proved_is_not_written(given, reason):
     """The reason says what is in the way."""
     target, surroundings = given
-    with pytest.raises(Unproved) as unproved:
+    with pytest.raises(NotConvertible) as unproved:
         go_target_here(target, SOURCE, surroundings)
     assert str(unproved.value).startswith(reason)
 

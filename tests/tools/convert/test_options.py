@@ -2,27 +2,27 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.config.nodes import Kind
+from tornado_proxy.config.nodes import ScalarKind
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.convert.files import together
 from tornado_proxy.tools.convert.options import (
     Items,
-    Option,
     Options,
     Scalar,
     Section,
+    SourceOption,
     Unreadable,
     merged,
     without_nothing,
 )
 
 PLACE = Span(SourceFile("conf.yaml", "a\n"), 0, 1)
-ONE, TWO = Scalar("1", Kind.STRING, PLACE), Scalar("2", Kind.STRING, PLACE)
-NOTHING = Scalar("", Kind.NOTHING, PLACE)
+ONE, TWO = Scalar("1", ScalarKind.STRING, PLACE), Scalar("2", ScalarKind.STRING, PLACE)
+NOTHING = Scalar("", ScalarKind.NOTHING, PLACE)
 
 
 def _options(**values):
-    return Options({name: Option(name, PLACE, value) for name, value in values.items()}, PLACE)
+    return Options({name: SourceOption(name, PLACE, value) for name, value in values.items()}, PLACE)
 
 
 def test_a_mapping_takes_the_place_of_what_is_none():
@@ -39,7 +39,7 @@ def test_what_says_nothing_is_dropped_however_deep():
 
 def test_a_value_may_be_a_secret():
     """Its text stays out of the `repr`."""
-    assert "hush" not in repr(_options(a=Scalar("hush", Kind.STRING, PLACE)))
+    assert "hush" not in repr(_options(a=Scalar("hush", ScalarKind.STRING, PLACE)))
 
 
 def _section(text):

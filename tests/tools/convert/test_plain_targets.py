@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tornado_proxy.tools.convert.plain_targets import Piece, literal, plain_target_here, where_slashes_meet
-from tornado_proxy.tools.convert.sources import Here, Unproved
+from tornado_proxy.tools.convert.sources import Here, NotConvertible
 
 ANYTHING = Piece("any", begins_with_slash=True, ends_with_slash=True, empty=True)
 SEGMENT = Piece("segment", begins_with_slash=False, ends_with_slash=False, empty=False)
@@ -67,7 +67,7 @@ UNPROVED = {
 def test_what_is_not_proved_is_not_written(given, reason):
     """The reason says what is in the way."""
     target, source, prefix = given
-    with pytest.raises(Unproved) as unproved:
+    with pytest.raises(NotConvertible) as unproved:
         plain_target_here(target, Here(source), prefix)
     assert str(unproved.value) == reason
 
@@ -87,7 +87,7 @@ def test_what_is_not_proved_is_not_written(given, reason):
 )
 def test_slashes_that_may_meet_are_no_proof(target, source, one, other):
     """s3-proxy's SDK would take one of them out."""
-    with pytest.raises(Unproved, match=r"an empty segment, `//`, may come to be") as unproved:
+    with pytest.raises(NotConvertible, match=r"an empty segment, `//`, may come to be") as unproved:
         plain_target_here(target, Here(source), "")
     assert f"between {one} and {other} " in str(unproved.value)
 
@@ -95,5 +95,5 @@ def test_slashes_that_may_meet_are_no_proof(target, source, one, other):
 def test_the_whole_match_is_another_text():
     """`$0` may be used only where the source is as it was."""
     assert plain_target_here("a${0}x", Here("file"), "") == "/a${0}x"
-    with pytest.raises(Unproved, match="`\\$0` is the whole match"):
+    with pytest.raises(NotConvertible, match="`\\$0` is the whole match"):
         plain_target_here("a${0}x", Here("^/file", whole=False), "")

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.tools.convert.proofs import Captures, disjoint, never_begins, never_found, quoted
+from tornado_proxy.tools.convert.proofs import PossibleCaptures, disjoint, never_begins, never_found, quoted
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
@@ -62,11 +62,11 @@ CAPTURES = {
 @pytest.mark.parametrize(("source", "expected"), CAPTURES.items())
 def test_what_a_group_may_capture_is_known_as_far_as_slashes_go(source, expected):
     """Whether it may begin or end with one, or be empty; what is not proved may be."""
-    captures = Captures(source)
+    captures = PossibleCaptures(source)
     found = (captures.may_begin_with_slash(1), captures.may_end_with_slash(1), captures.may_be_empty(1))
     assert found == expected
 
 
 def test_the_whole_match_may_be_anything():
     """Nothing is proved of the group 0."""
-    assert Captures("^/a").may_begin_with_slash(0)
+    assert PossibleCaptures("^/a").may_begin_with_slash(0)

@@ -6,11 +6,11 @@ from conversions import made, target
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.convert.report import (
     READINGS,
+    ConversionReport,
     KeysAs,
-    Outcome,
+    OptionOutcome,
     Remark,
     Remarks,
-    Report,
     to_json,
     to_markdown,
     to_text,
@@ -23,37 +23,42 @@ def _report(*outcomes):
     remarks = Remarks()
     for outcome in outcomes:
         remarks.add(outcome, "x", Span(FILES[0], 0, 0), "said")
-    return Report(KeysAs.ACTUAL, remarks.all())
+    return ConversionReport(KeysAs.ACTUAL, remarks.all())
 
 
 def test_remarks_are_in_the_order_of_files_and_lines():
     """Those of one line as they were made."""
     remarks = Remarks()
     for file, offset, message in ((0, 2, "third"), (1, 4, "first"), (0, 0, "second"), (0, 3, "fourth")):
-        remarks.add(Outcome.CARRIED, "x", Span(FILES[file], offset, offset), message)
+        remarks.add(OptionOutcome.CARRIED, "x", Span(FILES[file], offset, offset), message)
     assert [each.message for each in remarks.all()] == ["first", "second", "third", "fourth"]
     assert [each.where for each in remarks.all()] == ["a.yaml:3", "b.yaml:1", "b.yaml:2", "b.yaml:2"]
 
 
-@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("outcome", OptionOutcome)
 def test_a_conversion_is_complete_if_nothing_is_lost_or_changed(outcome):
     """What is proved to be the same needs no look."""
-    assert _report(Outcome.CARRIED, outcome).complete is (outcome in (Outcome.CARRIED, Outcome.ADAPTED))
+    assert _report(OptionOutcome.CARRIED, outcome).complete is (
+        outcome in (OptionOutcome.CARRIED, OptionOutcome.ADAPTED)
+    )
 
 
 def test_remarks_are_found_by_outcome():
     """Of one, or of several."""
-    report = _report(Outcome.CARRIED, Outcome.CLOSED, Outcome.CHANGED)
-    assert [each.outcome for each in report.of(Outcome.CLOSED, Outcome.CHANGED)] == [Outcome.CLOSED, Outcome.CHANGED]
+    report = _report(OptionOutcome.CARRIED, OptionOutcome.CLOSED, OptionOutcome.CHANGED)
+    assert [each.outcome for each in report.of(OptionOutcome.CLOSED, OptionOutcome.CHANGED)] == [
+        OptionOutcome.CLOSED,
+        OptionOutcome.CHANGED,
+    ]
 
 
 PLACE = Span(SourceFile("conf.yaml", "a: 1\nb: 2\n"), 5, 6)
-REPORT = Report(
+REPORT = ConversionReport(
     KeysAs.ACTUAL,
     (
-        Remark(Outcome.CARRIED, "a", "as `a`", PLACE),
-        Remark(Outcome.CLOSED, "b", "closed *to* `a*b`\nall", PLACE, "open it"),
-        Remark(Outcome.ADAPTED, "c", "otherwise", PLACE),
+        Remark(OptionOutcome.CARRIED, "a", "as `a`", PLACE),
+        Remark(OptionOutcome.CLOSED, "b", "closed *to* `a*b`\nall", PLACE, "open it"),
+        Remark(OptionOutcome.ADAPTED, "c", "otherwise", PLACE),
     ),
     ("site",),
 )

@@ -11,7 +11,7 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.resources import apart, glob_here
 
 PLAIN_GLOBS = st.lists(st.sampled_from(["/", "/", "a", "b", "*", "**"]), max_size=6).map(
@@ -134,7 +134,7 @@ LEFT_OUT = {
 def test_a_resource_that_cannot_be_said_is_closed(rest, reason):
     """The report names what is open to nobody now, and why."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: /a/**, {rest}}}]", providers=PROVIDERS)
-    (message,) = done.messages(Outcome.CLOSED)
+    (message,) = done.messages(OptionOutcome.CLOSED)
     assert message.endswith(f"of `/a/**` is closed to everyone: {reason}")
     assert len(done.settings.targets[0].resources) == 1
 
@@ -182,14 +182,14 @@ def test_who_may_pass_is_carried_over(rules, here, kind, provider):
     done = target(f"resources: [{{path: /a, provider: {provider}, {kind}: {{{rules}}}}}]", providers=PROVIDERS)
     (resource,) = done.document["targets"]["site"]["resources"]
     assert (resource["provider"], resource[kind]) == (provider, here)
-    assert not done.messages(Outcome.CLOSED, Outcome.LEFT_OUT)
+    assert not done.messages(OptionOutcome.CLOSED, OptionOutcome.LEFT_OUT)
 
 
 @pytest.mark.parametrize("glob", ["/a%20b", "/[ab]", "/{a,b}", "/a?", "/é", "/a***", r"/\*"])
 def test_a_glob_that_means_something_else_here_is_left_out(glob):
     """Globs of characters that clients escape, and syntax that is not known here, are never guessed."""
     done = target(f"resources: [{{path: /kept, whiteList: true}}, {{path: '{glob}', whiteList: true}}]")
-    assert len(done.messages(Outcome.CLOSED)) == 1
+    assert len(done.messages(OptionOutcome.CLOSED)) == 1
 
 
 def test_a_later_resource_stays_if_it_covers_other_requests():
@@ -207,14 +207,14 @@ def test_a_later_resource_stays_if_it_covers_other_requests():
 
 def test_a_star_that_older_versions_read_otherwise_is_pointed_out():
     """In versions before April 2026 a lone `*` went across slashes."""
-    (message,) = target("resources: [{path: /a/*, whiteList: true}]").messages(Outcome.CHANGED)
+    (message,) = target("resources: [{path: /a/*, whiteList: true}]").messages(OptionOutcome.CHANGED)
     assert message.startswith("`*` in `/a/*` stops at `/`")
 
 
 def test_head_goes_with_get():
     """Where HEAD is on, a resource for GET speaks of it too."""
     done = target("actions: {GET: {enabled: true}, HEAD: {enabled: true}}\nresources: [{path: /a, whiteList: true}]")
-    assert done.messages(Outcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy asks for it by name"]
+    assert done.messages(OptionOutcome.CHANGED) == ["HEAD is allowed with GET; s3-proxy asks for it by name"]
 
 
 USERS = {
@@ -230,7 +230,7 @@ def test_a_user_that_cannot_sign_in_is_left_out(user, reason):
     done = target(
         f"resources: [{{path: /a, provider: staff, basic: {{credentials: [{{user: ann, password: {{env: ANN}}}}, {user}]}}}}]"
     )
-    (message,) = done.messages(Outcome.LEFT_OUT)
+    (message,) = done.messages(OptionOutcome.LEFT_OUT)
     assert message.endswith(f"cannot sign in: {reason}")
     assert [each.user for each in done.settings.targets[0].resources[0].users] == ["ann"]
 

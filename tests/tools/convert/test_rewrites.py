@@ -4,7 +4,7 @@ from conversions import target
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.report import KeysAs, Outcome
+from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome
 from tornado_proxy.tools.convert.rewrites import Given, LeftOut, Never, Written, converted
 
 SOURCE = SourceFile("conf.yaml", "1\n2\n3\n4\n")
@@ -73,7 +73,7 @@ def test_the_documented_reading_takes_everything_as_it_is():
 def test_what_is_no_type_is_a_template():
     """As s3-proxy's code has it, whatever its documentation says of a mistyped type."""
     done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
-    assert done.messages(Outcome.CHANGED) == [
+    assert done.messages(OptionOutcome.CHANGED) == [
         "`regex` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
     ]
     assert "-> go" in done.files["rules/site.rules"]

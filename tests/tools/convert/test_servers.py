@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from conversions import made
 
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN, reason
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -25,8 +25,8 @@ def test_what_was_encrypted_is_not_offered_in_the_clear(name):
     """Without TLS it listens on the loopback only."""
     done = _made(f"{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, certificates: [{{certificate: x}}]}}}}")
     assert done.document[name]["listenAddr"] == "127.0.0.1"
-    assert done.messages(Outcome.CLOSED) == ["there is no TLS here: it listens on 127.0.0.1 only, in the clear"]
-    assert done.messages(Outcome.LEFT_OUT) == ["there is no TLS here: end it in front"]
+    assert done.messages(OptionOutcome.CLOSED) == ["there is no TLS here: it listens on 127.0.0.1 only, in the clear"]
+    assert done.messages(OptionOutcome.LEFT_OUT) == ["there is no TLS here: end it in front"]
 
 
 def test_tls_that_is_off_changes_nothing():
@@ -38,7 +38,7 @@ def test_an_address_that_is_none_becomes_the_loopback():
     """Rather too narrow than too wide."""
     done = _made("server: {listenAddr: ':80'}")
     assert done.document["server"]["listenAddr"] == "127.0.0.1"
-    assert done.messages(Outcome.CHANGED) == ["`:80` has a port: it listens on 127.0.0.1 now"]
+    assert done.messages(OptionOutcome.CHANGED) == ["`:80` has a port: it listens on 127.0.0.1 now"]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_connections_without_a_request_end_when_they_did():
     """Of s3-proxy's timeouts, one has an equal; a duration that has none is left out."""
     done = _made("server: {timeouts: {idleTimeout: 2m, readTimeout: 1s}}")
     assert done.settings.limits.idle_timeout == 120
-    assert done.messages(Outcome.LEFT_OUT) == ["see `limits` for what bounds a connection"]
-    assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(Outcome.LEFT_OUT) == [
+    assert done.messages(OptionOutcome.LEFT_OUT) == ["see `limits` for what bounds a connection"]
+    assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
         "`20ms` is not within a second and a day"
     ]
 

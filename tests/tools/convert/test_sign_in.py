@@ -2,7 +2,7 @@ import pytest
 from conversions import made
 
 from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.sign_in import PRIVATE_NETWORKS
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -56,7 +56,7 @@ def test_sessions_without_a_secret_get_a_random_one(secret, why):
     keys = [each.document["authProviders"]["oidc"]["id"]["sessionKey"]["value"] for each in (first, second)]
     assert keys[0] != keys[1]
     assert all(len(each) >= 40 for each in keys)
-    assert any(why in message for message in first.messages(Outcome.ADAPTED))
+    assert any(why in message for message in first.messages(OptionOutcome.ADAPTED))
 
 
 def test_headers_are_believed_from_private_networks():
@@ -66,7 +66,7 @@ def test_headers_are_believed_from_private_networks():
     assert done.document["server"]["trustedProxies"] == list(PRIVATE_NETWORKS)
     assert done.files["tornado-proxy.yaml"].count('\nserver: {listenAddr: "", port: 8080, trustedProxies: [') == 1
     assert done.document["authProviders"]["header"]["front"]["groupsHeader"] == "X-Groups"
-    (message,) = done.messages(Outcome.CHANGED)
+    (message,) = done.messages(OptionOutcome.CHANGED)
     assert message.startswith("headers that name a user are believed from 127.0.0.0/8, ")
 
 
@@ -75,7 +75,7 @@ def test_providers_of_one_name_get_names_of_their_own():
     done = made(f"{TARGETS}authProviders: {{basic: {{id: {{realm: R}}}}, oidc: {{id: {{{NEEDED}, {SECRET}}}}}}}\n")
     assert done.document["authProviders"]["basic"] == {"id": {"realm": "R"}}
     assert done.document["authProviders"]["oidc"]["id-oidc"]["loginPath"] == "/auth/id"
-    assert "another provider is called `id`: it is `id-oidc`" in done.messages(Outcome.ADAPTED)
+    assert "another provider is called `id`: it is `id-oidc`" in done.messages(OptionOutcome.ADAPTED)
 
 
 @pytest.mark.parametrize(

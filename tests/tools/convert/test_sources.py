@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.goregex.errors import PatternError
-from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
+from tornado_proxy.tools.convert.sources import Here, NeverFound, NotConvertible, source_here
 
 HERE = {
     ("^file$", ""): ("^/file$", False),
@@ -61,7 +61,7 @@ UNPROVED = {
 @pytest.mark.parametrize(("given", "reason"), UNPROVED.items())
 def test_what_is_not_proved_is_not_written(given, reason):
     """The reason says what is in the way."""
-    with pytest.raises(Unproved) as unproved:
+    with pytest.raises(NotConvertible) as unproved:
         source_here(*given)
     assert str(unproved.value) == reason
 

@@ -7,7 +7,7 @@ from conversions import made, target
 
 from tornado_proxy.config.model import BasicUser
 from tornado_proxy.routing.access import Access, Nobody
-from tornado_proxy.tools.convert.report import KeysAs, Outcome
+from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome
 
 
 def _made(text):
@@ -41,7 +41,7 @@ def test_a_mount_is_carried_over(text, host, paths):
 )
 def test_a_host_that_means_something_else_is_pointed_out(host, message):
     """What is not quite the same is said."""
-    assert _made(f"host: '{host}', path: /").messages(Outcome.CHANGED) == [message]
+    assert _made(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
 
 
 def _action(text, name):
@@ -86,7 +86,7 @@ def test_the_configuration_of_get_is_carried_over():
 def test_what_is_answered_otherwise_is_said(option, message):
     """The option is carried over, and the report tells the difference."""
     done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
-    assert done.messages(Outcome.CHANGED)[0].startswith(message)
+    assert done.messages(OptionOutcome.CHANGED)[0].startswith(message)
     assert done.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
 
 
@@ -102,7 +102,7 @@ def test_what_is_answered_otherwise_is_said(option, message):
 def test_what_cannot_be_here_is_left_out(option, message):
     """The default stands then."""
     done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
-    assert done.messages(Outcome.LEFT_OUT)[0].startswith(message)
+    assert done.messages(OptionOutcome.LEFT_OUT)[0].startswith(message)
 
 
 @pytest.mark.parametrize("config", ["", ", config: ", ", config: {}", ", config: {metadata: {}}"])
@@ -110,7 +110,7 @@ def test_uploads_replace_files_where_s3_proxy_lets_them(config):
     """Its code asks whether a file exists only where PUT has a `config`, whatever its documentation says."""
     done = target(f"actions: {{PUT: {{enabled: true{config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override
-    assert done.messages(Outcome.CHANGED)[0].startswith("files may be replaced, as s3-proxy's code allows")
+    assert done.messages(OptionOutcome.CHANGED)[0].startswith("files may be replaced, as s3-proxy's code allows")
 
 
 @pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
@@ -118,7 +118,7 @@ def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
     """There, code and documentation agree."""
     done = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override is allowed
-    assert done.messages(Outcome.CHANGED) == []
+    assert done.messages(OptionOutcome.CHANGED) == []
 
 
 TWO = """
@@ -152,7 +152,7 @@ def test_a_target_that_cannot_be_said_is_left_out(bad, reason):
     """Its requests lead nowhere, and the report says so first."""
     done = made(TWO % bad)
     assert [each.name for each in done.settings.targets] == ["good"]
-    (message,) = done.messages(Outcome.CLOSED)
+    (message,) = done.messages(OptionOutcome.CLOSED)
     assert message.startswith(f"the target is left out: {reason}")
 
 
@@ -205,16 +205,16 @@ def test_rewrites_are_reported_one_by_one():
         "0.yaml:8",
         "0.yaml:9",
     ]
-    assert done.messages(Outcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
-    (never,) = done.messages(Outcome.LEFT_OUT)
+    assert done.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
+    (never,) = done.messages(OptionOutcome.LEFT_OUT)
     assert never.startswith("`^/c$` -> `d` is left out, since s3-proxy never applies it")
-    assert "`z` -> `/y` as it is" in done.messages(Outcome.CARRIED)
+    assert "`z` -> `/y` as it is" in done.messages(OptionOutcome.CARRIED)
 
 
 def test_rules_as_documented_are_carried_over_as_they_are():
     """The documentation's keys are this project's."""
     done = target("keyRewriteList: [{source: ^/c$, target: /d}]", keys_as=KeysAs.DOCUMENTED)
-    assert done.messages(Outcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
+    assert done.messages(OptionOutcome.CARRIED)[-1:] == ["`^/c$` -> `/d` as it is"]
     assert done.rule_sets["site"].rewrite("/c").key == "/d"
 
 
@@ -245,7 +245,7 @@ def test_a_rewrite_that_is_left_out_leaves_its_target_open_where_it_reads_the_ke
     """A template that is proved to make the same key for every client kept nobody out."""
     done = made(_with_rewrite("/x//{{ .Key }}-{{ .Request.Method }}"))
     assert done.report.closed_targets == ()
-    assert len(done.messages(Outcome.LEFT_OUT)) == 1
+    assert len(done.messages(OptionOutcome.LEFT_OUT)) == 1
 
 
 def _with_rewrite(target):
@@ -269,4 +269,4 @@ targets:
     get = done.settings.targets[0].actions.get
     assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
     assert done.report.closed_targets == ()
-    assert any("out of the user's own directory" in message for message in done.messages(Outcome.CHANGED))
+    assert any("out of the user's own directory" in message for message in done.messages(OptionOutcome.CHANGED))

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from conversions import target
 
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.values import seconds
 
 
@@ -49,19 +49,19 @@ def test_no_secret_shows_in_the_report():
 
 def test_a_relative_path_starts_elsewhere():
     """From the configuration file, not from where the service was started."""
-    (message,) = _with_password("{path: secrets/ann}").messages(Outcome.CHANGED)
+    (message,) = _with_password("{path: secrets/ann}").messages(OptionOutcome.CHANGED)
     assert message.startswith("`secrets/ann` starts from the directory of the configuration file")
 
 
 def test_a_password_that_looks_like_a_hash_is_left_out():
     """It would be taken for one, and whatever it is a hash of would let somebody in."""
     done = _with_password("{value: $2b$04$abc}")
-    assert "the password looks like a hash, and would be taken for one" in done.messages(Outcome.LEFT_OUT)
+    assert "the password looks like a hash, and would be taken for one" in done.messages(OptionOutcome.LEFT_OUT)
     assert done.report.closed_targets == ("site",)
 
 
 def test_a_variable_that_cannot_be_named_here_is_left_out():
     """And with it the user whose password it held, so that nobody may."""
     done = _with_password("{env: 'A-B'}")
-    assert "this is not the name of a variable here" in done.messages(Outcome.LEFT_OUT)
+    assert "this is not the name of a variable here" in done.messages(OptionOutcome.LEFT_OUT)
     assert done.report.closed_targets == ("site",)

@@ -121,7 +121,7 @@ _LOOKUPS = frozenset({"get", "index"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _KnownValues:
     """What is known somewhere in a template: what dot is, what variables hold, which operands have been compared.
 
     Dot is a path from the outermost data, a noun where a client chooses it, or None where it is anything else.
@@ -136,7 +136,7 @@ class _Place:
 def insertions(text: str) -> Iterator[Insertion]:
     """The insertions of a template that compiles."""
     parsed = parse(text, vocabulary())
-    return _Walk(text, parsed).body(parsed.body, _Place())
+    return _Walk(text, parsed).body(parsed.body, _KnownValues())
 
 
 class _Walk:
@@ -145,7 +145,7 @@ class _Walk:
         self._templates = parsed.templates
         self._visited: set[bytes] = set()
 
-    def body(self, body: Body, place: _Place) -> Iterator[Insertion]:
+    def body(self, body: Body, place: _KnownValues) -> Iterator[Insertion]:
         """Walk through nodes in order."""
         for node in body:
             match node:
@@ -164,7 +164,7 @@ class _Walk:
                 case _:
                     pass
 
-    def _branch(self, node: Branch, place: _Place) -> Iterator[Insertion]:
+    def _branch(self, node: Branch, place: _KnownValues) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
         inner = _with_variables(place, node.pipeline, found)
         settled = replace(inner, settled=inner.settled | self._settled(node.pipeline, place, holds=True))
@@ -174,20 +174,20 @@ class _Walk:
         otherwise = inner.settled | self._settled(node.pipeline, place, holds=False)
         yield from self.body(node.otherwise, replace(inner, settled=otherwise))
 
-    def _range(self, node: Range, place: _Place) -> Iterator[Insertion]:
+    def _range(self, node: Range, place: _KnownValues) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
         inner = _with_variables(place, node.pipeline, found)
         yield from self.body(node.body, replace(inner, dot=found[0].what if found else None))
         yield from self.body(node.otherwise, place)
 
-    def _call(self, node: Call, place: _Place) -> Iterator[Insertion]:
+    def _call(self, node: Call, place: _KnownValues) -> Iterator[Insertion]:
         if node.name in self._visited or node.name not in self._templates:
             return
         self._visited.add(node.name)
         dot = None if node.pipeline is None else _path_of_pipeline(node.pipeline, place)
-        yield from self.body(self._templates[node.name], _Place(dot))
+        yield from self.body(self._templates[node.name], _KnownValues(dot))
 
-    def _pipeline(self, pipeline: Pipeline, place: _Place) -> Iterator[Insertion]:
+    def _pipeline(self, pipeline: Pipeline, place: _KnownValues) -> Iterator[Insertion]:
         """What of a pipeline's operands reaches its result: nothing of what a harmless command was given."""
         kept: list[CommandNode] = []
         for command in pipeline.commands:
@@ -198,7 +198,7 @@ class _Walk:
         for command in kept:
             yield from self._command(command, place)
 
-    def _command(self, command: CommandNode, place: _Place) -> Iterator[Insertion]:
+    def _command(self, command: CommandNode, place: _KnownValues) -> Iterator[Insertion]:
         first, *arguments = command.operands
         if self._between(first, command.operands[-1], place) in place.settled:
             return
@@ -207,7 +207,7 @@ class _Walk:
         for operand in arguments[:1] if looks_up else command.operands:
             yield from self._operand(operand, place)
 
-    def _operand(self, operand: Operand, place: _Place) -> Iterator[Insertion]:
+    def _operand(self, operand: Operand, place: _KnownValues) -> Iterator[Insertion]:
         match operand:
             case Pipeline():
                 yield from self._pipeline(operand, place)
@@ -223,15 +223,15 @@ class _Walk:
             case _:
                 pass
 
-    def _insertion(self, what: str | None, operand: Operand, place: _Place) -> Iterator[Insertion]:
+    def _insertion(self, what: str | None, operand: Operand, place: _KnownValues) -> Iterator[Insertion]:
         if what is not None and self._between(operand, operand, place) not in place.settled:
             yield Insertion(what, place.base + operand.start, place.base + operand.end)
 
-    def _between(self, first: Operand, last: Operand, place: _Place) -> str:
+    def _between(self, first: Operand, last: Operand, place: _KnownValues) -> str:
         """What is written from one operand to another."""
         return self._text[place.base + first.start : place.base + last.end]
 
-    def _settled(self, pipeline: Pipeline, place: _Place, *, holds: bool) -> AbstractSet[str]:
+    def _settled(self, pipeline: Pipeline, place: _KnownValues, *, holds: bool) -> AbstractSet[str]:
         """The values of which a condition, or its contrary, says what they may be, or that no slash is in them."""
         *before, last = pipeline.commands
         first, *arguments = last.operands
@@ -273,7 +273,7 @@ def _innermost(operand: Operand) -> CommandNode:
     return CommandNode(operand.start, operand.end, (operand,))
 
 
-def _with_variables(place: _Place, pipeline: Pipeline, found: list[Insertion]) -> _Place:
+def _with_variables(place: _KnownValues, pipeline: Pipeline, found: list[Insertion]) -> _KnownValues:
     """The place after a pipeline has given its variables what it gives."""
     if not pipeline.variables:
         return place
@@ -325,14 +325,14 @@ def _literal(arguments: list[Operand], index: int) -> bytes | None:
     return argument.value if isinstance(argument, StringLiteral) else None
 
 
-def _path_of_pipeline(pipeline: Pipeline, place: _Place) -> Path | None:
+def _path_of_pipeline(pipeline: Pipeline, place: _KnownValues) -> Path | None:
     operands = pipeline.commands[0].operands
     if len(pipeline.commands) > 1 or len(operands) > 1:
         return None
     return place.dot if isinstance(operands[0], Dot) and not isinstance(place.dot, str) else _path(operands[0], place)
 
 
-def _path(operand: Operand, place: _Place) -> Path | None:
+def _path(operand: Operand, place: _KnownValues) -> Path | None:
     match operand:
         case FieldChain() if isinstance(place.dot, tuple):
             return place.dot + operand.names

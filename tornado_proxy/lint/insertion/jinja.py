@@ -39,14 +39,14 @@ _ENVIRONMENT = KeyEnvironment()
 def insertions(text: str) -> Iterator[Insertion]:
     """The insertions of a template that compiles, in the order of its text."""
     tree, tokens = parse(_ENVIRONMENT, text)
-    reading = _Reading(tokens, _tainted(tree, tokens))
+    reading = _InsertionFinder(tokens, _tainted(tree, tokens))
     return reading.written(tree, frozenset())
 
 
 def _tainted(tree: nodes.Template, tokens: TokenPlaces) -> Mapping[str, str]:
     """The template's own variables that take a value which a client chooses, and what that is."""
     names: dict[str, str] = {}
-    reading = _Reading(tokens, names)
+    reading = _InsertionFinder(tokens, names)
     known = -1
     while known < len(names):
         known = len(names)
@@ -65,7 +65,7 @@ def _bindings(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
         yield from zip(each.targets, each.values, strict=True)
 
 
-class _Reading:
+class _InsertionFinder:
     """A template's tokens, and what its own variables hold."""
 
     def __init__(self, tokens: TokenPlaces, names: Mapping[str, str]) -> None:

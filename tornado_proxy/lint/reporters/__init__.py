@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import cast
 
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
 """The formats; the module of one is imported when it is asked for, with what it needs."""
@@ -17,7 +17,7 @@ FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
 _FUNCTIONS = {"full": ("text", "render_full"), "concise": ("text", "render_concise"), "json": ("as_json", "render")}
 
 
-def reporter(name: str) -> Callable[[Report], str]:
+def reporter(name: str) -> Callable[[LintReport], str]:
     """The function that makes the text of a format."""
     module, function = _FUNCTIONS.get(name, (name, "render"))
-    return cast("Callable[[Report], str]", getattr(importlib.import_module(f"{__name__}.{module}"), function))
+    return cast("Callable[[LintReport], str]", getattr(importlib.import_module(f"{__name__}.{module}"), function))

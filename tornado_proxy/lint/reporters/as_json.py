@@ -7,12 +7,12 @@ from typing import Any
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note
 from tornado_proxy.lang.source import Position, Span
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 VERSION = 1
 
 
-def render(report: Report) -> str:
+def render(report: LintReport) -> str:
     """The document, ending with a line end."""
     document = {
         "version": VERSION,

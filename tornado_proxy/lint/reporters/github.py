@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _IN_MESSAGE = {ord("%"): "%25", ord("\r"): "%0D", ord("\n"): "%0A"}
 _IN_PROPERTY = {**_IN_MESSAGE, ord(":"): "%3A", ord(","): "%2C"}
 
 
-def render(report: Report) -> str:
+def render(report: LintReport) -> str:
     """The text, ending with a line end if there is any."""
     return "".join(f"{_command(each)}\n" for each in report.diagnostics)
 

@@ -12,13 +12,13 @@ from collections import Counter
 from typing import Any
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 _NO_FILE = "unknown"
 
 
-def render(report: Report) -> str:
+def render(report: LintReport) -> str:
     """The document, ending with a line end."""
     seen: Counter[str] = Counter()
     # A report has no entry without a path: what belongs to no file is shown at the first.

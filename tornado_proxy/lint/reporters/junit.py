@@ -9,14 +9,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.excerpt import render as in_full
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 _ELSEWHERE = "tornado-proxy lint"
 # What XML 1.0 has no way to hold (section 2.2, Char) and `visible` lets through.
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
-def render(report: Report) -> str:
+def render(report: LintReport) -> str:
     """The document, ending with a line end."""
     failing = set(map(id, report.failing))
     root = _element(None, "testsuites", name="tornado-proxy lint")
@@ -27,7 +27,7 @@ def render(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _by_file(report: Report) -> Mapping[str, list[Diagnostic]]:
+def _by_file(report: LintReport) -> Mapping[str, list[Diagnostic]]:
     files: dict[str, list[Diagnostic]] = {name: [] for name in report.files}
     for each in report.diagnostics:
         files.setdefault(each.span.source.name if each.span else _ELSEWHERE, []).append(each)

@@ -14,14 +14,14 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Severity
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import Report
+from tornado_proxy.lint.engine import LintReport
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render(report: Report) -> str:
+def render(report: LintReport) -> str:
     """The document, ending with a line end."""
     checks = {check.name: check for check in CHECKS}
     codes = sorted({each.code for each in report.diagnostics})

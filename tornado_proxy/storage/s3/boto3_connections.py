@@ -22,7 +22,7 @@ from botocore.awsrequest import (
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 from botocore.handlers import add_expect_header
 
-from tornado_proxy.storage.s3.executor import Call, current_call
+from tornado_proxy.storage.s3.executor import BlockingCall, current_call
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -52,7 +52,7 @@ def install(client: S3Client) -> None:
 class _Interruptible:
     """A connection that is cut off with its call; of a class that has urllib3's `connect`, `request` and `send`."""
 
-    call: Call[Any] | None = None
+    call: BlockingCall[Any] | None = None
     silence: float | None = None  # seconds
     close: Callable[[], None]
     # An answer that ends with its connection takes the socket away from it, and is closed by itself.
@@ -116,7 +116,7 @@ class _Interruptible:
                 # Not that of TLS, which is not safe while another thread reads.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-    def _begin(self) -> Call[Any] | None:
+    def _begin(self) -> BlockingCall[Any] | None:
         call = current_call()
         if call is not None:
             call.use(self)

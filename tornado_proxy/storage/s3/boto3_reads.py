@@ -12,7 +12,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.s3.client import Parameters, ask
-from tornado_proxy.storage.s3.executor import Call, Executor, current_call
+from tornado_proxy.storage.s3.executor import BlockingCall, Executor, current_call
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.info import ListAnswer, content_range, list_answer, object_info
 from tornado_proxy.storage.store import ObjectInfo
@@ -38,14 +38,14 @@ class Readable(Protocol):
         ...
 
 
-class Body:
+class Boto3Body:
     """The bytes of an answer of S3, of which the first chunk has been read."""
 
     def __init__(self, raw: Readable, first: bytes, executor: Executor) -> None:
         self._raw = raw
         self._first = first
         self._executor = executor
-        self._reading: Call[bytes] | None = None
+        self._reading: BlockingCall[bytes] | None = None
         call = current_call()
         self._connection = call.connection if call else None
 
@@ -79,7 +79,7 @@ class S3Object:
 
     info: ObjectInfo
     content_range: ContentRange | None
-    _body: Body
+    _body: Boto3Body
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than S3 said."""
@@ -110,7 +110,7 @@ def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
         part = content_range(answer)
         info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
         first = _first_chunk(raw, info.size if part is None else part.length)
-        return S3Object(info, part, Body(raw, first, executor))
+        return S3Object(info, part, Boto3Body(raw, first, executor))
     except BaseException:
         raw.close()
         raise

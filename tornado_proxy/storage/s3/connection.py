@@ -41,16 +41,16 @@ def make_buffer() -> memoryview:
 class Owner(Protocol):
     """Who gets a connection back."""
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: S3Connection) -> None:
         """Take a connection that is ready for a request."""
         ...
 
-    def lose(self, connection: Connection) -> None:
+    def lose(self, connection: S3Connection) -> None:
         """Forget a connection that takes no request any more; called once."""
         ...
 
 
-class Answer:
+class S3Response:
     """What S3 sends for one request; drop it unless it was read whole.
 
     `status` is 0 until the head has come; header names are in lower case, and a name that comes twice has both values,
@@ -72,7 +72,7 @@ class Answer:
         "status",
     )
 
-    def __init__(self, connection: Connection, *, is_head_only: bool) -> None:
+    def __init__(self, connection: S3Connection, *, is_head_only: bool) -> None:
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.error: StorageError | None = None
@@ -81,7 +81,7 @@ class Answer:
         self.is_whole = False
         self._chunks: deque[bytes] = deque()
         self._buffered = 0
-        self._connection: Connection | None = connection
+        self._connection: S3Connection | None = connection
         self._waiter: asyncio.Future[None] | None = None
         self._wanted = 0
 
@@ -166,7 +166,7 @@ class Answer:
             self._waiter = None
 
 
-class Connection(asyncio.BufferedProtocol):
+class S3Connection(asyncio.BufferedProtocol):
     """A connection that its owner has opened; `deadline` is when S3 must have sent something, in the loop's time."""
 
     def __init__(self, owner: Owner, read_timeout: float, buffer: memoryview) -> None:
@@ -175,17 +175,17 @@ class Connection(asyncio.BufferedProtocol):
         self._buffer = buffer
         self._read_timeout = read_timeout
         self._loop = asyncio.get_running_loop()
-        self._answer: Answer | None = None
+        self._answer: S3Response | None = None
         self._parser = HttpResponseParser(self)
         self._is_used = False
         self._is_paused = False
 
     def __repr__(self) -> str:
-        return f"<Connection {'idle' if self._answer is None else 'busy'}>"
+        return f"<S3Connection {'idle' if self._answer is None else 'busy'}>"
 
-    def ask(self, request: bytes, *, is_head_only: bool) -> Answer:
+    def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
         """Send a request, whose answer has no body if it is that of a HEAD."""
-        answer = self._answer = Answer(self, is_head_only=is_head_only)
+        answer = self._answer = S3Response(self, is_head_only=is_head_only)
         self._head_size = 0
         self._body_size = 0
         self._left = 0  # bytes of the body that do not go through the parser
@@ -308,7 +308,7 @@ class Connection(asyncio.BufferedProtocol):
         """End the body, unless this was an interim answer."""
         self._is_complete = self._answer is not None and self._answer.status > 0
 
-    def _parse(self, answer: Answer, data: memoryview) -> None:
+    def _parse(self, answer: S3Response, data: memoryview) -> None:
         """Feed the parser."""
         try:
             self._parser.feed_data(data)
@@ -329,7 +329,7 @@ class Connection(asyncio.BufferedProtocol):
             # A body of a known length does not go through the parser, which would copy it.
             self._left = max(0, int(answer.headers.get(b"content-length", b"0")) - self._body_size)
 
-    def _pass_on(self, answer: Answer, data: memoryview) -> None:
+    def _pass_on(self, answer: S3Response, data: memoryview) -> None:
         """Pass bytes of a body on as they came."""
         if len(data) > self._left:
             self._is_reusable = False
@@ -340,14 +340,14 @@ class Connection(asyncio.BufferedProtocol):
             self._parser = HttpResponseParser(self)
             self._is_complete = True
 
-    def _add(self, answer: Answer, chunk: bytes) -> None:
+    def _add(self, answer: S3Response, chunk: bytes) -> None:
         """Hand a piece of the body over, and stop reading while more is waiting than a slow client takes."""
         if answer.add(chunk) and not self._is_paused:
             self._is_paused = True
             self.deadline = inf
             self._transport.pause_reading()
 
-    def _finish(self, answer: Answer) -> None:
+    def _finish(self, answer: S3Response) -> None:
         """End the answer; the connection is for another one, if S3 keeps it open."""
         self._answer = None
         self._is_used = True

@@ -28,10 +28,10 @@ class CallAbandoned(BaseException):
     """Ends a call for which nobody waits; no `Exception`, since boto3 would try again after one."""
 
 
-class Connection(Protocol):
+class InterruptibleConnection(Protocol):
     """A connection that a call uses."""
 
-    call: Call[Any] | None
+    call: BlockingCall[Any] | None
 
     def cut(self) -> None:
         """Shut the connection down, from any thread: what waits for it fails at once."""
@@ -42,7 +42,7 @@ class Connection(Protocol):
         ...
 
 
-class Call(Generic[T]):
+class BlockingCall(Generic[T]):
     """A call that a thread makes, or will make.
 
     `outcome` is what its caller waits for; cancelling it, or giving it an exception, ends the call. `ended` is done
@@ -56,7 +56,7 @@ class Call(Generic[T]):
         self.progress = progress
         self.is_upload = False
         self.is_sent = False
-        self.connection: Connection | None = None
+        self.connection: InterruptibleConnection | None = None
         self._function = function
         self._undo = undo
         self.outcome.add_done_callback(self._settled)
@@ -79,7 +79,7 @@ class Call(Generic[T]):
             if not self._finish(partial(self.outcome.set_result, result)) and self._undo is not None:
                 self._undo(result)
 
-    def use(self, connection: Connection) -> None:
+    def use(self, connection: InterruptibleConnection) -> None:
         """Note the connection that the call waits for from now on; raises `CallAbandoned` where nobody waits."""
         with _lock:
             connection.call, self.connection = self, connection
@@ -142,7 +142,7 @@ class Call(Generic[T]):
             self.cut()
 
 
-def current_call() -> Call[Any] | None:
+def current_call() -> BlockingCall[Any] | None:
     """The call that this thread makes."""
     return getattr(_thread, "call", None)
 
@@ -162,9 +162,9 @@ class Executor:
 
     def submit(
         self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
-    ) -> Call[T]:
+    ) -> BlockingCall[T]:
         """Have a call made that goes on with something begun (a body, an upload in parts), and do not wait for it."""
-        call = Call(function, undo, math.inf)
+        call = BlockingCall(function, undo, math.inf)
         call.is_upload = is_upload
         with _lock:
             self._unfinished += 1
@@ -195,7 +195,7 @@ class Executor:
         """Make no new call; what was begun may go on."""
         self._is_closed = True
 
-    def _ended(self, call: Call[T]) -> None:
+    def _ended(self, call: BlockingCall[T]) -> None:
         with _lock:
             self._unfinished -= 1
         call.ended.set_result(None)

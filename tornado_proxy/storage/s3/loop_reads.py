@@ -18,13 +18,13 @@ from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
 from tornado_proxy.storage.s3.client import make_client
-from tornado_proxy.storage.s3.connection import Answer
+from tornado_proxy.storage.s3.connection import S3Response
 from tornado_proxy.storage.s3.documents import ErrorDocument, read_error, read_listing
 from tornado_proxy.storage.s3.endpoint import Endpoint, find_endpoint, tls_context
 from tornado_proxy.storage.s3.failures import from_answer
 from tornado_proxy.storage.s3.info import ListAnswer
 from tornado_proxy.storage.s3.keys import Keys
-from tornado_proxy.storage.s3.pool import Limits, Pool
+from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage.s3.signature import KeyPair, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -60,7 +60,7 @@ _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _ReadRequest:
     """A request as far as it does not depend on the moment, the keys and the place of the bucket."""
 
     doing: str
@@ -75,7 +75,7 @@ class LoopObject:
 
     __slots__ = ("_answer", "content_range", "info")
 
-    def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: Answer) -> None:
+    def __init__(self, info: ObjectInfo, part: ContentRange | None, answer: S3Response) -> None:
         self.info = info
         self.content_range = part
         self._answer = answer
@@ -98,7 +98,7 @@ class LoopReads:
     configuration says, after a random pause.
     """
 
-    def __init__(self, bucket: Bucket, keys: Keys, endpoint: Endpoint, limits: Limits) -> None:
+    def __init__(self, bucket: Bucket, keys: Keys, endpoint: Endpoint, limits: PoolLimits) -> None:
         self._bucket = bucket
         self._keys = keys
         self._endpoint = endpoint
@@ -113,7 +113,7 @@ class LoopReads:
             headers.append(("range", part.to_header()))
         if if_match is not None:
             headers.append(("if-match", if_match))
-        request = _Request("GetObject", key=key, headers=tuple(headers))
+        request = _ReadRequest("GetObject", key=key, headers=tuple(headers))
         answer = await self._send(request)
         try:
             return self._opened(request, answer, part)
@@ -126,7 +126,7 @@ class LoopReads:
 
     async def head(self, key: str) -> ObjectInfo:
         """Send a HeadObject."""
-        request = _Request("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
+        request = _ReadRequest("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
         answer = await self._send(request)
         if answer.status != 200:
             raise UpstreamError(f"{self._doing(request)}: S3 answers {answer.status}")
@@ -142,7 +142,7 @@ class LoopReads:
             wanted["start-after"] = after
         if continuation:
             wanted["continuation-token"] = continuation
-        request = _Request("ListObjectsV2", query=encode_query(wanted))
+        request = _ReadRequest("ListObjectsV2", query=encode_query(wanted))
         answer = await self._send(request)
         document = await answer.read_all(_LARGEST_LISTING)
         try:
@@ -155,7 +155,7 @@ class LoopReads:
         """Let go of the connections; an object that is still open may be read to its end."""
         self._pool.close()
 
-    def _opened(self, request: _Request, answer: Answer, asked: ByteRange | None) -> LoopObject:
+    def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
         """The object that an answer begins to send; raises ValueError for one that contradicts itself."""
         length = content_length(answer.headers)
         part = content_range(answer.status, answer.headers, asked)
@@ -164,7 +164,7 @@ class LoopReads:
             raise self._failure(request, answer, told)
         return LoopObject(info, part, answer)
 
-    async def _send(self, request: _Request) -> Answer:
+    async def _send(self, request: _ReadRequest) -> S3Response:
         """Send a request until it is answered with success, or for the last time; raises `StorageError`."""
         mended: set[str] = set()
         attempts = 1
@@ -188,11 +188,11 @@ class LoopReads:
             await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), _LONGEST_PAUSE)))  # noqa: S311 - no secret
             attempts += 1
 
-    async def _send_once(self, request: _Request) -> Answer:
+    async def _send_once(self, request: _ReadRequest) -> S3Response:
         pair = self._keys.at_hand() or await self._keys.ask()
         return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
 
-    def _signed(self, request: _Request, pair: KeyPair) -> bytes:
+    def _signed(self, request: _ReadRequest, pair: KeyPair) -> bytes:
         """The request as it is sent."""
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
@@ -208,7 +208,7 @@ class LoopReads:
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 
     async def _mend(
-        self, request: _Request, answer: Answer, told: ErrorDocument, asked: Endpoint, mended: set[str]
+        self, request: _ReadRequest, answer: S3Response, told: ErrorDocument, asked: Endpoint, mended: set[str]
     ) -> bool:
         """Whether a refused request can be sent in another way: to another region, by another clock, with new keys."""
         before = len(mended)
@@ -232,7 +232,7 @@ class LoopReads:
             self._pool.close()
             self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
 
-    def _clock_differs(self, request: _Request, answer: Answer, told: ErrorDocument) -> bool:
+    def _clock_differs(self, request: _ReadRequest, answer: S3Response, told: ErrorDocument) -> bool:
         """Whether S3's clock is the reason of a refusal; it is then the one to sign by."""
         date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
         if answer.status != 403 or date is None:
@@ -244,12 +244,12 @@ class LoopReads:
             return True
         return False
 
-    def _failure(self, request: _Request, answer: Answer, told: ErrorDocument) -> StorageError:
+    def _failure(self, request: _ReadRequest, answer: S3Response, told: ErrorDocument) -> StorageError:
         request_id = told.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
         message = f"{told.message} (request {request_id})"
         return from_answer(self._doing(request), answer.status, told.code or str(answer.status), message)
 
-    def _doing(self, request: _Request) -> str:
+    def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"
         return f"{request.doing}{of} in `{self._bucket.name}`"
 
@@ -260,7 +260,7 @@ def loop_reads(bucket: Bucket, session: Session, client: S3Client, pool: S3Pool)
     credentials = session.get_credentials()
     if endpoint is None or credentials is None:
         return None
-    limits = Limits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
+    limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
     return LoopReads(bucket, Keys(credentials), endpoint, limits)
 
 
@@ -273,11 +273,11 @@ def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
         client.close()
 
 
-def _pool(endpoint: Endpoint, limits: Limits) -> Pool:
+def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
     return Pool(endpoint.host, endpoint.port, tls_context() if endpoint.is_tls else None, limits)
 
 
-async def _read_failure(answer: Answer) -> ErrorDocument:
+async def _read_failure(answer: S3Response) -> ErrorDocument:
     """What S3 says of a failure; its status will do where that is more than an error has to say, or breaks off."""
     try:
         return read_error(await answer.read_all(_LARGEST_ERROR))

@@ -10,7 +10,7 @@ from ssl import SSLContext
 from typing import cast
 
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
-from tornado_proxy.storage.s3.connection import Answer, Connection, make_buffer
+from tornado_proxy.storage.s3.connection import S3Connection, S3Response, make_buffer
 
 # S3s close a connection that was idle for 5 to 60 seconds; one that a network forgets meanwhile would only time out.
 _IDLE_LIMIT = 60.0
@@ -20,7 +20,7 @@ _SWEEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PoolLimits:
     """Bounds of a pool; times in seconds, of which `read_timeout` is the longest silence, and the longest wait."""
 
     connections: int = 512
@@ -36,22 +36,22 @@ class Pool:
     has a timer of its own: one sweep looks at the deadlines of all.
     """
 
-    def __init__(self, host: str, port: int, tls: SSLContext | None, limits: Limits) -> None:
+    def __init__(self, host: str, port: int, tls: SSLContext | None, limits: PoolLimits) -> None:
         self._address = (host, port)
         self._tls = tls
         self._limits = limits
         self._buffer = make_buffer()
-        self._idle: dict[Connection, float] = {}  # and since when, the longest first
-        self._busy: set[Connection] = set()
+        self._idle: dict[S3Connection, float] = {}  # and since when, the longest first
+        self._busy: set[S3Connection] = set()
         self._connecting = 0
-        self._waiting: deque[tuple[float, asyncio.Future[Connection | None]]] = deque()
+        self._waiting: deque[tuple[float, asyncio.Future[S3Connection | None]]] = deque()
         self._sweep: asyncio.TimerHandle | None = None
         self._is_closed = False
 
     def __repr__(self) -> str:
         return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
 
-    async def request(self, data: bytes, *, is_head_only: bool = False) -> Answer:
+    async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
         """Send a request without a body, and wait for the beginning of its answer.
 
         Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is no HTTP. A
@@ -80,7 +80,7 @@ class Pool:
 
     # The connections' side
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: S3Connection) -> None:
         """Hand a connection to whoever waits for one, or keep it."""
         waiter = self._next_waiter()
         if waiter is not None:
@@ -92,7 +92,7 @@ class Pool:
         else:
             self._idle[connection] = asyncio.get_running_loop().time()
 
-    def lose(self, connection: Connection) -> None:
+    def lose(self, connection: S3Connection) -> None:
         """Forget a connection; whoever waits may open another."""
         if self._idle.pop(connection, None) is None and connection in self._busy:
             self._busy.remove(connection)
@@ -100,7 +100,7 @@ class Pool:
 
     # Acquiring
 
-    async def _acquire(self) -> Connection:
+    async def _acquire(self) -> S3Connection:
         """A connection that nobody else has."""
         if self._is_closed:
             raise Unreachable("the connections to S3 are closed")
@@ -116,12 +116,12 @@ class Pool:
             self._connecting += 1
         return await self._connect()
 
-    async def _wait(self) -> Connection | None:
+    async def _wait(self) -> S3Connection | None:
         """Wait for a connection that another gives back, or for a place to open one (None, counted already)."""
         if len(self._waiting) >= self._limits.waiting:
             raise Busy(f"{len(self._waiting)} requests wait for a connection to S3 already")
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[Connection | None] = loop.create_future()
+        waiter: asyncio.Future[S3Connection | None] = loop.create_future()
         entry = (loop.time() + self._limits.read_timeout, waiter)
         self._waiting.append(entry)
         try:
@@ -139,7 +139,7 @@ class Pool:
                 self._waiting.remove(entry)
             raise
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> S3Connection:
         """Open a connection, for which a place is counted."""
         loop = asyncio.get_running_loop()
         host, port = self._address
@@ -147,7 +147,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    lambda: Connection(self, self._limits.read_timeout, self._buffer),
+                    lambda: S3Connection(self, self._limits.read_timeout, self._buffer),
                     host,
                     port,
                     ssl=self._tls,
@@ -174,7 +174,7 @@ class Pool:
             self._connecting += 1
             waiter.set_result(None)
 
-    def _next_waiter(self) -> asyncio.Future[Connection | None] | None:
+    def _next_waiter(self) -> asyncio.Future[S3Connection | None] | None:
         while self._waiting:
             _, waiter = self._waiting.popleft()
             if not waiter.done():

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ANY, Conditions, Outcome, is_etag, is_weak
+from tornado_proxy.semantics.conditions import ANY, ConditionResult, Conditions, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (
@@ -98,11 +98,11 @@ class Reader:
             await self._check_bucket()
             raise
         match conditions.decide(info.etag, info.last_modified):
-            case Outcome.NOT_MODIFIED:
+            case ConditionResult.NOT_MODIFIED:
                 raise NotModified(f"`{key}` is what the client has", info)
-            case Outcome.PRECONDITION_FAILED:
+            case ConditionResult.PRECONDITION_FAILED:
                 raise PreconditionFailed(f"`{key}` is not what the client expects")
-            case Outcome.PROCEED:
+            case ConditionResult.PROCEED:
                 return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.storage.errors import StorageError, UpstreamError
 from tornado_proxy.storage.s3.client import Parameters, ask
-from tornado_proxy.storage.s3.executor import Call, Executor
+from tornado_proxy.storage.s3.executor import BlockingCall, Executor
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part
 
@@ -38,9 +38,9 @@ class Upload:
         self._client = client
         self._executor = executor
         self._names = names
-        self._pending: deque[tuple[Part, Call[CompletedPartTypeDef]]] = deque()
+        self._pending: deque[tuple[Part, BlockingCall[CompletedPartTypeDef]]] = deque()
         self._sent: list[CompletedPartTypeDef] = []
-        self._completing: Call[CompleteMultipartUploadOutputTypeDef] | None = None
+        self._completing: BlockingCall[CompleteMultipartUploadOutputTypeDef] | None = None
 
     @classmethod
     async def begin(cls, client: S3Client, executor: Executor, target: Parameters, said: Parameters) -> Upload:
@@ -84,7 +84,7 @@ class Upload:
 
     async def abort(self) -> None:
         """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
-        calls: list[Call[Any]] = [
+        calls: list[BlockingCall[Any]] = [
             *(call for _, call in self._pending),
             *([self._completing] if self._completing else []),
         ]
@@ -117,7 +117,7 @@ def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_soon_threadsafe(part.body.close)
 
 
-def _abort(client: S3Client, names: Parameters, calls: Sequence[Call[Any]], timeout: float) -> None:
+def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:
     """Abort an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
     wait([call.ended for call in calls], timeout)
     for call in calls:

@@ -10,7 +10,7 @@ from tornado_proxy.config.quantities import MIB
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.values import reference
 
 _MOST_KEYS = 1000
@@ -18,7 +18,7 @@ _LEAST_PART, _MOST_PART = 5, 5 * 1024  # MiB
 _DEFAULT_PART = 5
 
 
-class Bucket(NamedTuple):
+class ConvertedBucket(NamedTuple):
     """A bucket's settings, and its prefix as s3-proxy has it."""
 
     settings: Mapping[str, Setting]
@@ -29,7 +29,7 @@ class Unservable(Exception):
     """A target that cannot be said here at all; the text is the reason."""
 
 
-def bucket(section: Section, remarks: Remarks) -> Bucket:
+def bucket(section: Section, remarks: Remarks) -> ConvertedBucket:
     """The bucket; raises `Unservable`."""
     configured = section.text("prefix")
     settings: dict[str, Setting] = {"name": _named(section)}
@@ -41,7 +41,7 @@ def bucket(section: Section, remarks: Remarks) -> Bucket:
     _add_credentials(section, settings, remarks)
     _add_list_size(section, settings, remarks)
     _add_part_size(section, settings, remarks)
-    return Bucket(settings, configured)
+    return ConvertedBucket(settings, configured)
 
 
 def _named(section: Section) -> str:
@@ -68,7 +68,7 @@ def _add_prefix(configured: str, section: Section, settings: dict[str, Setting],
             f"`{configured}` is the directory `{directory}`: s3-proxy reads and writes there too, but lists below"
             f" `{configured}`, where there is nothing"
         )
-        remarks.add(Outcome.CHANGED, f"{section.path}.prefix", section.place("prefix"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.prefix", section.place("prefix"), message)
 
 
 def _add_endpoint(section: Section, settings: dict[str, Setting]) -> None:
@@ -92,7 +92,7 @@ def _add_credentials(section: Section, settings: dict[str, Setting], remarks: Re
         settings["credentials"] = {"accessKey": access, "secretKey": secret}
         return
     message = "one of the two keys is missing, and s3-proxy then uses neither; here credentials are looked for as well"
-    remarks.add(Outcome.CHANGED, credentials.path, section.place("credentials"), message)
+    remarks.add(OptionOutcome.CHANGED, credentials.path, section.place("credentials"), message)
 
 
 def _add_list_size(section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
@@ -101,7 +101,7 @@ def _add_list_size(section: Section, settings: dict[str, Setting], remarks: Rema
         return
     settings["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
     message = f"listings come in pages of at most {_MOST_KEYS} entries with a link to the next; s3-proxy cuts them off"
-    remarks.add(Outcome.CHANGED, f"{section.path}.s3ListMaxKeys", section.place("s3ListMaxKeys"), message)
+    remarks.add(OptionOutcome.CHANGED, f"{section.path}.s3ListMaxKeys", section.place("s3ListMaxKeys"), message)
 
 
 def _add_part_size(section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
@@ -112,4 +112,4 @@ def _add_part_size(section: Section, settings: dict[str, Setting], remarks: Rema
         settings["partSize"] = f"{size}MiB"
         return
     message = f"a part has {_LEAST_PART * MIB} bytes to 5 GiB"
-    remarks.add(Outcome.LEFT_OUT, f"{section.path}.s3UploadPartSize", section.place("s3UploadPartSize"), message)
+    remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.s3UploadPartSize", section.place("s3UploadPartSize"), message)

@@ -9,11 +9,11 @@ from secrets import token_urlsafe
 
 from tornado_proxy.tools.convert.options import Options, Section
 from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configuration_text, rule_text
-from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remark, Remarks, Report
+from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome, Remark, Remarks
 from tornado_proxy.tools.convert.resources import closed, single_resource
 from tornado_proxy.tools.convert.servers import limits, listener, log, reason
 from tornado_proxy.tools.convert.sign_in import Providers, providers, trusted_proxies
-from tornado_proxy.tools.convert.targets import Conversion, Target, mount, target
+from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, mount, target
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
@@ -29,7 +29,7 @@ class Converted:
     """The files by their names within the directory they are written to, and the report."""
 
     files: Mapping[str, str] = field(repr=False)
-    report: Report
+    report: ConversionReport
 
 
 def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL, new_key: Callable[[], str] = token_urlsafe) -> Converted:
@@ -41,8 +41,8 @@ def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL, new_key: Callable
     targets = [each for name, inner in named if (each := target(name, inner, conversion))]
     settings = _settings(root, conversion.providers, remarks)
     for leftover in root.leftovers():
-        remarks.add(Outcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
-    report = Report(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
+        remarks.add(OptionOutcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
+    report = ConversionReport(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
     return Converted(_files(settings, targets, report), report)
 
 
@@ -60,7 +60,7 @@ def _settings(root: Section, given: Providers, remarks: Remarks) -> dict[str, Se
         settings["authProviders"] = given.settings
     for name in ("server", "internalServer", "log", "authProviders"):
         if name in root:
-            remarks.add(Outcome.CARRIED, name, root.place(name), f"as `{name}`")
+            remarks.add(OptionOutcome.CARRIED, name, root.place(name), f"as `{name}`")
     return settings
 
 
@@ -72,11 +72,13 @@ def _target_list(section: Section, providers: Providers, remarks: Remarks) -> Se
     if given is not None:
         paths = [each.value for each in where.texts("path")]
         settings["resource"] = single_resource(given, paths, providers, remarks) or closed("/", ())[0]
-    remarks.add(Outcome.CARRIED, "listTargets", section.span, "as `listTargets`")
+    remarks.add(OptionOutcome.CARRIED, "listTargets", section.span, "as `listTargets`")
     return settings
 
 
-def _files(settings: dict[str, Setting | Noted | OneLine], targets: Sequence[Target], report: Report) -> dict[str, str]:
+def _files(
+    settings: dict[str, Setting | Noted | OneLine], targets: Sequence[ConvertedTarget], report: ConversionReport
+) -> dict[str, str]:
     with_rules = {each.name: place for each, place in zip(targets, _rule_places(targets), strict=True) if each.entries}
     if with_rules:
         # One by one: a directory may hold what an earlier conversion left.
@@ -90,7 +92,7 @@ def _files(settings: dict[str, Setting | Noted | OneLine], targets: Sequence[Tar
     return files
 
 
-def _rule_places(targets: Sequence[Target]) -> Iterator[str]:
+def _rule_places(targets: Sequence[ConvertedTarget]) -> Iterator[str]:
     """A name for the rule file of each target, none twice, even where cases are not told apart."""
     taken: set[str] = set()
     for each in targets:
@@ -104,10 +106,10 @@ def _numbered(stem: str, number: int) -> str:
     return f"{stem}-{number + 1}" if number else stem
 
 
-def _notes(each: Target, report: Report) -> Iterator[str]:
+def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
     """What there is to look at in a target, but for its rules: those stand in its rule file."""
     subject = f"targets.{each.name}"
-    for remark in report.of(Outcome.CHANGED, Outcome.LEFT_OUT, Outcome.CLOSED):
+    for remark in report.of(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED):
         if _is_about(remark, subject) and ".keyRewriteList" not in remark.subject:
             yield f"{remark.where}: {remark.message}"
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import assert_never
 
 from tornado_proxy.config.composer import Fault, compose
-from tornado_proxy.config.nodes import Kind, MappingNode, Node, ScalarNode, SequenceNode
+from tornado_proxy.config.nodes import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.nodes import merged as merge_sources
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.convert.options import (
     Items,
-    Option,
     Options,
     Scalar,
+    SourceOption,
     Unreadable,
     Value,
     merged,
@@ -82,7 +82,7 @@ def _document(source: SourceFile) -> Options:
     value = _value(composed.root, source)
     if isinstance(value, Options):
         return value
-    if isinstance(value, Scalar) and value.kind is Kind.NOTHING:
+    if isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING:
         return Options({}, value.span)
     raise Unreadable(Diagnostic("bad-type", "a configuration is a mapping", value.span))
 
@@ -119,12 +119,12 @@ def _value(node: Node, source: SourceFile) -> Value:
             assert_never(node)
 
 
-def _entries(node: MappingNode, source: SourceFile) -> Iterable[tuple[str, Option]]:
+def _entries(node: MappingNode, source: SourceFile) -> Iterable[tuple[str, SourceOption]]:
     """The entries by name in lower case, those last that count: what `<<` brings in comes first."""
     for entry in node.entries:
         for mapping in reversed(merge_sources(entry)):
             yield from _entries(mapping, source)
     for entry in node.entries:
-        if isinstance(entry.key, ScalarNode) and entry.key.kind is not Kind.MERGE:
+        if isinstance(entry.key, ScalarNode) and entry.key.kind is not ScalarKind.MERGE:
             place = Span(source, entry.key.start, entry.key.end)
-            yield entry.key.text.lower(), Option(entry.key.text, place, _value(entry.value, source))
+            yield entry.key.text.lower(), SourceOption(entry.key.text, place, _value(entry.value, source))

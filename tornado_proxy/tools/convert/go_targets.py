@@ -35,7 +35,7 @@ from tornado_proxy.templates.golang.scanner import Plain, scan
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES
 from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet
-from tornado_proxy.tools.convert.sources import Here, Unproved
+from tornado_proxy.tools.convert.sources import Here, NotConvertible
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")
@@ -68,13 +68,13 @@ class Surroundings:
 
 
 def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
-    """A template for this project's keys; raises `Unproved` and, where it is no template here, `TemplateMistake`."""
+    """A template for this project's keys; raises `NotConvertible`, or `TemplateMistake` where it is no template."""
     pattern = compile_pattern(source.text)
     compile_template(target, pattern.names, pattern.group_count)
     parsed = parse(target, vocabulary())
     if parsed.templates:
-        raise Unproved("it defines templates of its own", "write their text where they are used")
-    reader = _Reader(target, surroundings)
+        raise NotConvertible("it defines templates of its own", "write their text where they are used")
+    reader = _TemplateRewriter(target, surroundings)
     reader.body(parsed.body)
     _check(parsed.body, surroundings)
     _take_off_prefix(reader, target, parsed.body)
@@ -120,7 +120,7 @@ def _descendants(node: object) -> Iterator[object]:
         yield from _descendants(child)
 
 
-class _Reader:
+class _TemplateRewriter:
     """A walk through all that a template reads, and the edits that make it the same data."""
 
     def __init__(self, text: str, surroundings: Surroundings) -> None:
@@ -129,7 +129,7 @@ class _Reader:
         self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and what takes the place
 
     def body(self, body: Body) -> None:
-        """Walk through nodes; raises `Unproved` for those that no proof covers."""
+        """Walk through nodes; raises `NotConvertible` for those that no proof covers."""
         for node in body:
             match node:
                 case TextNode():
@@ -141,14 +141,16 @@ class _Reader:
                     self.body(node.body)
                     self.body(node.otherwise)
                 case _:
-                    raise Unproved("it holds a `with`, a `range` or the call of a template, which no proof covers")
+                    raise NotConvertible(
+                        "it holds a `with`, a `range` or the call of a template, which no proof covers"
+                    )
 
     def take_off(self, start: int, opening: str, directory: str) -> None:
-        """Take the prefix off the text with which the result begins; raises `Unproved`."""
+        """Take the prefix off the text with which the result begins; raises `NotConvertible`."""
         bare = opening.lstrip("/")
         if not bare.startswith(directory):
             message = f"it may lead outside the prefix `{directory}`, where no rewrite leads here"
-            raise Unproved(message, f"begin it with `{directory}`")
+            raise NotConvertible(message, f"begin it with `{directory}`")
         self._edits[start] = (start + len(opening) - len(bare) + len(directory), "/")
 
     def keep_key(self, output: Output) -> None:
@@ -189,7 +191,7 @@ class _Reader:
         elif path == _PREFIX:
             self._edits[place[0]] = (place[1], _string(self.surroundings.configured))
         elif not any(path[: len(same)] == same for same in _SAME):
-            raise Unproved(f"`{self._text[slice(*place)]}` is not the same here")
+            raise NotConvertible(f"`{self._text[slice(*place)]}` is not the same here")
 
     def _key(self) -> str:
         prefix = self.surroundings.prefix
@@ -219,15 +221,17 @@ def _path_of(operand: Operand | None) -> tuple[str, ...]:
 
 
 def _check(body: Body, surroundings: Surroundings) -> None:
-    """Raise `Unproved` unless no way through a template makes an empty segment."""
+    """Raise `NotConvertible` unless no way through a template makes an empty segment."""
     for way in _ways(body):
         pieces = [_piece(node, surroundings) for node in way]
         if any("//" in _text(node) for node in way if isinstance(node, TextNode)):
-            raise Unproved("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
+            raise NotConvertible(
+                "it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`"
+            )
         meeting = where_slashes_meet(pieces)
         if meeting is not None:
             one, other = meeting
-            raise Unproved(
+            raise NotConvertible(
                 f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out"
             )
 
@@ -242,7 +246,7 @@ def _ways(body: Body) -> list[tuple[TextNode | Output, ...]]:
         elif isinstance(node, TextNode | Output) and not (isinstance(node, Output) and node.pipeline.variables):
             ways = [(*way, node) for way in ways]
         if len(ways) > _MOST_WAYS:
-            raise Unproved(f"its conditions make more than {_MOST_WAYS} different results")
+            raise NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
     return ways
 
 
@@ -264,7 +268,9 @@ def _piece(node: TextNode | Output, surroundings: Surroundings) -> Piece:
         return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
     if path in (("Request", "Method"), ("Target", "Name"), ("Target", "Bucket", "Name")):
         return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
-    raise Unproved("what it prints is more than text, the key and the user's name, so nothing is proved of its slashes")
+    raise NotConvertible(
+        "what it prints is more than text, the key and the user's name, so nothing is proved of its slashes"
+    )
 
 
 def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:
@@ -286,8 +292,8 @@ def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:
     return (printed[0] if len(printed) == 1 and not pipeline.variables else None), trimmed
 
 
-def _take_off_prefix(reader: _Reader, target: str, body: Body) -> None:
-    """Have the prefix taken off with which the result begins; raises `Unproved`."""
+def _take_off_prefix(reader: _TemplateRewriter, target: str, body: Body) -> None:
+    """Have the prefix taken off with which the result begins; raises `NotConvertible`."""
     directory = as_directory(reader.surroundings.prefix)
     if not directory:
         return
@@ -301,6 +307,6 @@ def _take_off_prefix(reader: _Reader, target: str, body: Body) -> None:
             return
         else:
             break
-    raise Unproved(
+    raise NotConvertible(
         f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tornado_proxy.config.nodes import Kind
+from tornado_proxy.config.nodes import ScalarKind
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import Span
 
@@ -29,7 +29,7 @@ class Scalar:
     """A single value as written; its text may be a secret and stays out of the `repr`."""
 
     text: str = field(repr=False)
-    kind: Kind
+    kind: ScalarKind
     span: Span = field(repr=False)
 
 
@@ -41,7 +41,7 @@ class Items:
     span: Span = field(repr=False)
 
 
-class Option(NamedTuple):
+class SourceOption(NamedTuple):
     """An entry of a mapping: its name as written, the place of that name, and the value."""
 
     name: str
@@ -53,7 +53,7 @@ class Option(NamedTuple):
 class Options:
     """A mapping, by names in lower case: s3-proxy's reader of files (viper) tells no cases apart."""
 
-    entries: Mapping[str, Option]
+    entries: Mapping[str, SourceOption]
     span: Span = field(repr=False)
 
 
@@ -84,7 +84,7 @@ def without_nothing(options: Options) -> Options:
             value = without_nothing(value)
             if not value.entries:
                 continue
-        if not (isinstance(value, Scalar) and value.kind is Kind.NOTHING):
+        if not (isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING):
             kept[name] = option._replace(value=value)
     return Options(kept, options.span)
 
@@ -101,7 +101,7 @@ class Leftover(NamedTuple):
     place: Span
 
 
-class Text(NamedTuple):
+class PlacedText(NamedTuple):
     """A text of a list, with its place."""
 
     value: str
@@ -157,17 +157,17 @@ class Section:
         except ValueError:
             raise _unfit(scalar, f"`{self._path(name)}` is no whole number") from None
 
-    def texts(self, name: str) -> list[Text]:
+    def texts(self, name: str) -> list[PlacedText]:
         """A list of texts."""
         value = self._value(name)
         if value is None:
             return []
         if isinstance(value, Scalar):
-            return [Text(each, value.span) for each in value.text.split(",") if value.text]
+            return [PlacedText(each, value.span) for each in value.text.split(",") if value.text]
         if isinstance(value, Options):
             raise _unfit(value, f"`{self._path(name)}` is a list of texts")
         scalars = (self._scalar(each, name) for each in value.items)
-        return [Text(each.text, each.span) for each in scalars]
+        return [PlacedText(each.text, each.span) for each in scalars]
 
     def section(self, name: str) -> Section | None:
         """A mapping; None where it is not given."""

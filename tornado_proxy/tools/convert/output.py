@@ -14,7 +14,7 @@ from typing import assert_never
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, Literal, RewriteStatement, TargetBlock
-from tornado_proxy.tools.convert.rewrites import Entry, LeftOut, Never, Written
+from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written
 
 Plain = str | bool | int
 Setting = Plain | Mapping[str, "Setting | Noted"] | Sequence["Setting"]
@@ -120,7 +120,7 @@ _NOWHERE = Span(_SOURCE, 0, 0)
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
-def rule_text(target: str, entries: Sequence[Entry]) -> str:
+def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
     """The text of a rule file, in its canonical layout."""
     statements: list[RewriteStatement] = []
     waiting: list[Comment] = []
@@ -142,12 +142,12 @@ def _literal(text: str, *, raw: bool = False) -> Literal:
     return Literal(text, _NOWHERE, raw)
 
 
-def _comments(entry: Entry, *, first: bool) -> Iterator[Comment]:
+def _comments(entry: ConvertedRewrite, *, first: bool) -> Iterator[Comment]:
     for number, line in enumerate(_lines(entry)):
         yield Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not first)
 
 
-def _lines(entry: Entry) -> Iterator[str]:
+def _lines(entry: ConvertedRewrite) -> Iterator[str]:
     given = entry.given
     place = f"{given.place.source.name}:{given.place.first.line}"
     match entry.result:

@@ -13,8 +13,8 @@ from tornado_proxy.goregex.parser import parse
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
 from tornado_proxy.templates.template import group_number
-from tornado_proxy.tools.convert.proofs import Captures
-from tornado_proxy.tools.convert.sources import Here, Unproved
+from tornado_proxy.tools.convert.proofs import PossibleCaptures
+from tornado_proxy.tools.convert.sources import Here, NotConvertible
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +44,25 @@ def where_slashes_meet(pieces: Iterable[Piece]) -> tuple[str, str] | None:
 
 
 def plain_target_here(target: str, source: Here, prefix: str) -> str:
-    """A template for this project's keys; raises `Unproved`."""
+    """A template for this project's keys; raises `NotConvertible`."""
     references = compile_template(target, {}, 0).group_references
     if not source.whole and any(group_number(name) == 0 for name, _, _ in references):
-        raise Unproved("`$0` is the whole match, which has another text here", "put what is meant in a group")
+        raise NotConvertible("`$0` is the whole match, which has another text here", "put what is meant in a group")
     text = _below_prefix(target, target.partition("$")[0], prefix)
     _check(text, source)
     return text
 
 
 def _below_prefix(target: str, opening: str, prefix: str) -> str:
-    """A target, of which `opening` is certain to be its beginning, without the prefix; raises `Unproved`."""
+    """A target, of which `opening` is certain to be its beginning, without the prefix; raises `NotConvertible`."""
     directory = as_directory(prefix)
     bare = opening.lstrip("/")
     slashes = len(opening) - len(bare)
     if not bare.startswith(directory):
         message = f"it may lead outside the prefix `{directory}`, where no rewrite leads here"
-        raise Unproved(message, f"begin it with `{directory}`, or serve the other keys with a target of their own")
+        raise NotConvertible(
+            message, f"begin it with `{directory}`, or serve the other keys with a target of their own"
+        )
     rest = target[slashes + len(directory) :]
     # A text that begins with something unknown gets its slash, if it has none, when it is rendered.
     return f"/{rest}" if opening else rest
@@ -73,19 +75,19 @@ def as_directory(prefix: str) -> str:
 
 
 def _check(text: str, source: Here) -> None:
-    """Raise `Unproved` if the result is refused here, or may hold an empty segment."""
+    """Raise `NotConvertible` if the result is refused here, or may hold an empty segment."""
     references = compile_template(text, {}, 0).group_references
     if not text:
-        raise Unproved("it is empty")
+        raise NotConvertible("it is empty")
     objection = None if references else path_objection(text.replace("$$", "$"))
     if objection is not None:
-        raise Unproved(f"it {objection}, which is refused here")
+        raise NotConvertible(f"it {objection}, which is refused here")
     if "//" in text:
-        raise Unproved("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
+        raise NotConvertible("it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`")
     meeting = where_slashes_meet(_pieces(text, references, source))
     if meeting is not None:
         one, other = meeting
-        raise Unproved(
+        raise NotConvertible(
             f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out",
             "let the slash stand either in the group or beside it",
         )
@@ -93,7 +95,7 @@ def _check(text: str, source: Here) -> None:
 
 def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Iterator[Piece]:
     groups = parse(source.text).names
-    captures = Captures(source.text)
+    captures = PossibleCaptures(source.text)
     at = 0
     for name, start, end in references:
         yield literal(text[at:start])
@@ -110,7 +112,7 @@ def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
     return [number] if number <= len(groups) else []
 
 
-def _captured(name: str, numbers: list[int], captures: Captures) -> Piece:
+def _captured(name: str, numbers: list[int], captures: PossibleCaptures) -> Piece:
     return Piece(
         f"`{name}`",
         any(map(captures.may_begin_with_slash, numbers)),

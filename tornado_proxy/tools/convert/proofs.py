@@ -39,7 +39,7 @@ def disjoint(one: Language, other: Language) -> bool:
     return isinstance(overlap(one, other), NoKey)
 
 
-class Captures:
+class PossibleCaptures:
     """What the groups of a source may capture, as far as slashes go; what is not proved may be."""
 
     def __init__(self, source: str) -> None:

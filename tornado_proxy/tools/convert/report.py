@@ -11,7 +11,7 @@ from typing import Any
 from tornado_proxy.lang.source import Span
 
 
-class Outcome(Enum):
+class OptionOutcome(Enum):
     """What became of an option."""
 
     CARRIED = "carried"  # the same here
@@ -25,7 +25,7 @@ class Outcome(Enum):
 class Remark:
     """What became of one option: its path in s3-proxy's files, a fact without a full stop, and what to do about it."""
 
-    outcome: Outcome
+    outcome: OptionOutcome
     subject: str
     message: str
     place: Span = field(repr=False)
@@ -43,7 +43,7 @@ class Remarks:
     def __init__(self) -> None:
         self._made: list[Remark] = []
 
-    def add(self, outcome: Outcome, subject: str, place: Span, message: str, help: str | None = None) -> None:
+    def add(self, outcome: OptionOutcome, subject: str, place: Span, message: str, help: str | None = None) -> None:
         """Make one more remark."""
         self._made.append(Remark(outcome, subject, message, place, help))
 
@@ -60,21 +60,21 @@ class KeysAs(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ConversionReport:
     """All remarks, how keys were read, and the targets that nobody may use."""
 
     keys_as: KeysAs
     remarks: tuple[Remark, ...]
     closed_targets: tuple[str, ...] = ()
 
-    def of(self, *outcomes: Outcome) -> tuple[Remark, ...]:
+    def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
         """The remarks of some outcomes."""
         return tuple(each for each in self.remarks if each.outcome in outcomes)
 
     @property
     def complete(self) -> bool:
         """Whether everything was carried over as it was, or as what is proved to be the same."""
-        return not self.of(Outcome.CHANGED, Outcome.LEFT_OUT, Outcome.CLOSED)
+        return not self.of(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED)
 
 
 READINGS: Mapping[KeysAs, str] = {
@@ -91,12 +91,12 @@ READINGS: Mapping[KeysAs, str] = {
 }
 """Which reading of keys was taken, and why."""
 
-_TITLES: Mapping[Outcome, tuple[str, str]] = {
-    Outcome.CLOSED: ("Closed", "No equal, and open to nobody until you say who may: look at these first."),
-    Outcome.CHANGED: ("Changed in meaning", "Here, but not quite the same."),
-    Outcome.LEFT_OUT: ("Left out", "No equal yet, or not proved to be one."),
-    Outcome.ADAPTED: ("Written otherwise", "The same on the same requests."),
-    Outcome.CARRIED: ("Carried over", "The same."),
+_TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
+    OptionOutcome.CLOSED: ("Closed", "No equal, and open to nobody until you say who may: look at these first."),
+    OptionOutcome.CHANGED: ("Changed in meaning", "Here, but not quite the same."),
+    OptionOutcome.LEFT_OUT: ("Left out", "No equal yet, or not proved to be one."),
+    OptionOutcome.ADAPTED: ("Written otherwise", "The same on the same requests."),
+    OptionOutcome.CARRIED: ("Carried over", "The same."),
 }
 
 # What Markdown would read as more than text, outside of `code`.
@@ -104,7 +104,7 @@ _MARKUP = re.compile(r"([\\*_<\[\]|#])")
 _CODE = re.compile(r"(`[^`]*`)")
 
 
-def to_markdown(report: Report) -> str:
+def to_markdown(report: ConversionReport) -> str:
     """The report as a page, what needs a look first."""
     lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
     if report.closed_targets:
@@ -117,20 +117,20 @@ def to_markdown(report: Report) -> str:
     return "\n".join(lines)
 
 
-def to_text(report: Report, files: Sequence[str]) -> str:
+def to_text(report: ConversionReport, files: Sequence[str]) -> str:
     """The report for a terminal: what needs a look, and how much does not."""
     lines = [READINGS[report.keys_as], ""]
-    for outcome in (Outcome.CLOSED, Outcome.CHANGED, Outcome.LEFT_OUT):
+    for outcome in (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT):
         remarks = report.of(outcome)
         if remarks:
             lines += [f"{_TITLES[outcome][0]}:", *(line for each in remarks for line in _paragraph(each)), ""]
-    same, otherwise = len(report.of(Outcome.CARRIED)), len(report.of(Outcome.ADAPTED))
+    same, otherwise = len(report.of(OptionOutcome.CARRIED)), len(report.of(OptionOutcome.ADAPTED))
     lines.append(f"{same} carried over, {otherwise} written otherwise; all of it is in the report.")
     lines += [f"wrote {name}" for name in files]
     return "".join(f"{line}\n" for line in lines)
 
 
-def to_json(report: Report, files: Sequence[str]) -> dict[str, Any]:
+def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
     """The report for programs; `version` changes when a field changes its meaning."""
     return {
         "version": 1,

@@ -19,7 +19,7 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.sign_in import KINDS, Providers, authorization
 from tornado_proxy.tools.convert.values import password
 
@@ -108,18 +108,18 @@ def resources(target: Section, providers: Providers, remarks: Remarks, *, head: 
             _check_apart(_LeftOut(glob, frozenset(methods)), missing)
             done.append(_resource(section, providers, remarks))
             message = f"{' and '.join(methods)} of `{glob}` as `{done[-1]['path']}`"
-            remarks.add(Outcome.CARRIED, section.path, section.span, message)
+            remarks.add(OptionOutcome.CARRIED, section.path, section.span, message)
             if head and "GET" in methods and "HEAD" not in methods:
                 message = "HEAD is allowed with GET; s3-proxy asks for it by name"
-                remarks.add(Outcome.CHANGED, f"{section.path}.methods", section.span, message)
+                remarks.add(OptionOutcome.CHANGED, f"{section.path}.methods", section.span, message)
             if "PUT" in methods and not glob.endswith("*"):
                 message = f"an upload is asked about with its file's name too, which `{glob}` may not cover"
-                remarks.add(Outcome.CHANGED, f"{section.path}.path", section.span, message)
+                remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.span, message)
         except _Unsayable as reason:
             section.settle()
             missing.append(_LeftOut(glob, frozenset(methods)))
             message = f"{' and '.join(methods)} of `{glob}` is closed to everyone: {reason}"
-            remarks.add(Outcome.CLOSED, section.path, section.span, message)
+            remarks.add(OptionOutcome.CLOSED, section.path, section.span, message)
     return bool(sections), done
 
 
@@ -131,7 +131,7 @@ def single_resource(section: Section, mounts: Sequence[str], providers: Provider
     except _Unsayable as reason:
         section.settle()
         message = f"the page of all targets is closed to everyone: {reason}"
-        remarks.add(Outcome.CLOSED, section.path, section.span, message)
+        remarks.add(OptionOutcome.CLOSED, section.path, section.span, message)
         return None
 
 
@@ -161,7 +161,7 @@ def _resource(section: Section, providers: Providers, remarks: Remarks) -> Resou
     if stops_at_slashes(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it went across"
         cure = "if yours is older, write `**`, and look at what comes after it"
-        remarks.add(Outcome.CHANGED, f"{section.path}.path", section.place("path"), message, cure)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message, cure)
     return {"path": here, "methods": list(dict.fromkeys(_methods(section))), **who}
 
 
@@ -202,7 +202,9 @@ def _users(basic: Section, remarks: Remarks) -> list[Setting]:
         if reason is None and secret is not None:
             users[name] = {"user": name, "password": secret}
         else:
-            remarks.add(Outcome.LEFT_OUT, section.path, section.span, f"the user `{name}` cannot sign in: {reason}")
+            remarks.add(
+                OptionOutcome.LEFT_OUT, section.path, section.span, f"the user `{name}` cannot sign in: {reason}"
+            )
     return list(users.values())
 
 

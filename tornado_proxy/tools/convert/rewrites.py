@@ -17,8 +17,8 @@ from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.plain_targets import plain_target_here
 from tornado_proxy.tools.convert.proofs import disjoint
-from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
-from tornado_proxy.tools.convert.sources import Here, NeverFound, Unproved, source_here
+from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
+from tornado_proxy.tools.convert.sources import Here, NeverFound, NotConvertible, source_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Never(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConvertedRewrite:
     """An entry and what became of it."""
 
     given: Given
@@ -70,18 +70,18 @@ def _given(section: Section, remarks: Remarks) -> Given:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
         message = f"`{kind}` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
-        remarks.add(Outcome.CHANGED, f"{section.path}.targetType", section.place("targetType"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.targetType", section.place("targetType"), message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
     return Given(section.text("source"), section.text("target"), dialect, section.span)
 
 
-def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[Entry]:
+def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
     """What becomes of a list of entries.
 
     A later entry must not take the keys of one that is left out: s3-proxy would not have asked it. So it stays only
     where the two are proved to share no key.
     """
-    done: list[Entry] = []
+    done: list[ConvertedRewrite] = []
     missing: list[tuple[Given, Language | None]] = []
     for given in entries:
         result = _converted(given, surroundings, keys_as)
@@ -89,7 +89,7 @@ def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: Key
             result = _unless_in_doubt(result, missing)
         if isinstance(result, LeftOut):
             missing.append((given, result.keys))
-        done.append(Entry(given, result))
+        done.append(ConvertedRewrite(given, result))
     return done
 
 
@@ -111,7 +111,7 @@ def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Wri
             return Never(source.reason)
         keys = language(source.text)
         return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
-    except (Unproved, PatternError, TemplateMistake) as error:
+    except (NotConvertible, PatternError, TemplateMistake) as error:
         what = "target" if keys else "source"
         return LeftOut(f"the {what} cannot be carried over: {error}", error.help, keys)
 
@@ -120,7 +120,7 @@ def _source(given: Given, prefix: str, keys_as: KeysAs) -> Here | NeverFound:
     if keys_as is KeysAs.DOCUMENTED:
         return Here(compile_pattern(given.source).text)
     if "//" in prefix:
-        raise Unproved("the prefix holds an empty segment, `//`, which s3-proxy's SDK takes out on the way to S3")
+        raise NotConvertible("the prefix holds an empty segment, `//`, which s3-proxy's SDK takes out on the way to S3")
     return source_here(given.source, prefix)
 
 

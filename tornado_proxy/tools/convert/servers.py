@@ -10,7 +10,7 @@ from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.values import seconds
 
 _LOOPBACK = "127.0.0.1"
@@ -36,7 +36,7 @@ def listener(name: str, root: Section, remarks: Remarks) -> Mapping[str, Setting
     if _encrypts(section):
         message = f"there is no TLS here: it listens on {_LOOPBACK} only, in the clear"
         cure = "put a server that ends TLS in front of it"
-        remarks.add(Outcome.CLOSED, f"{section.path}.ssl", section.place("ssl"), message, cure)
+        remarks.add(OptionOutcome.CLOSED, f"{section.path}.ssl", section.place("ssl"), message, cure)
         address = _LOOPBACK
     return {"listenAddr": _address(address, section, remarks), "port": port}
 
@@ -52,7 +52,7 @@ def _address(address: str, section: Section, remarks: Remarks) -> str:
         return values.listen_address(address)
     except InvalidValue as misfit:
         message = f"`{address}` {misfit.message}: it listens on {_LOOPBACK} now"
-        remarks.add(Outcome.CHANGED, f"{section.path}.listenAddr", section.place("listenAddr"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.listenAddr", section.place("listenAddr"), message)
         return _LOOPBACK
 
 
@@ -67,7 +67,7 @@ def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     if duration is not None and 1 <= duration <= DAY:
         return {"idleTimeout": int(duration)}
     message = f"`{text}` is not within a second and a day"
-    remarks.add(Outcome.LEFT_OUT, f"{timeouts.path}.idleTimeout", timeouts.place("idleTimeout"), message)
+    remarks.add(OptionOutcome.LEFT_OUT, f"{timeouts.path}.idleTimeout", timeouts.place("idleTimeout"), message)
     return {}
 
 
@@ -79,7 +79,7 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     here = _LEVELS.get(level.lower(), "info")
     if section and here != level:
         message = f"the level `{level}` is `{here}` here"
-        remarks.add(Outcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
+        remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
     return {"level": here, "format": "json" if form == "json" else "text"}
 
 

@@ -13,7 +13,7 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.values import reference
 
 KINDS = ("oidc", "header", "basic")
@@ -51,7 +51,7 @@ def providers(root: Section, new_key: Callable[[], str], remarks: Remarks) -> Pr
             settings.setdefault(kind, {})[here] = making.provider(kind, name, each)
             if here != name:
                 remarks.add(
-                    Outcome.ADAPTED, each.path, each.span, f"another provider is called `{name}`: it is `{here}`"
+                    OptionOutcome.ADAPTED, each.path, each.span, f"another provider is called `{name}`: it is `{here}`"
                 )
     return Providers(settings, names)
 
@@ -99,7 +99,9 @@ class _Making:
         why = "`clientSecret` is too short for a key" if written else "there is no `clientSecret`"
         message = f"sessions are encrypted with a `sessionKey` that was made at random, since {why}"
         cure = "keep it elsewhere, such as `sessionKey: {env: NAME}`"
-        self.remarks.add(Outcome.ADAPTED, f"{section.path}.clientSecret", section.place("clientSecret"), message, cure)
+        self.remarks.add(
+            OptionOutcome.ADAPTED, f"{section.path}.clientSecret", section.place("clientSecret"), message, cure
+        )
 
 
 def _pages(name: str, section: Section) -> dict[str, Setting]:
@@ -150,7 +152,7 @@ def trusted_proxies(given: Providers, root: Section, remarks: Remarks) -> Mappin
         f"headers that name a user are believed from {', '.join(PRIVATE_NETWORKS)} only, s3-proxy believes everybody"
     )
     cure = "leave nothing in `server.trustedProxies` but the proxy that signs users in"
-    remarks.add(Outcome.CHANGED, f"{section.path}.header", section.place("header"), message, cure)
+    remarks.add(OptionOutcome.CHANGED, f"{section.path}.header", section.place("header"), message, cure)
     return {"trustedProxies": list(PRIVATE_NETWORKS)}
 
 

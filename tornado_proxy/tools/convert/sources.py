@@ -40,7 +40,7 @@ _LONGEST_PREFIX = 200
 """In characters: each is a proof where a source is not anchored."""
 
 
-class Unproved(Exception):
+class NotConvertible(Exception):
     """What cannot be carried over, since nothing proves that it would do the same; the text is the reason."""
 
     def __init__(self, reason: str, help: str | None = None) -> None:
@@ -64,7 +64,7 @@ class NeverFound:
 
 
 def source_here(text: str, prefix: str) -> Here | NeverFound:
-    """A source for this project's keys; `prefix` as s3-proxy puts it in front. Raises `Unproved`, `PatternError`."""
+    """A source for our keys; `prefix` as s3-proxy puts it in front. Raises `NotConvertible`, `PatternError`."""
     compile_pattern(text)
     here = _written(text, prefix)
     if isinstance(here, Here):
@@ -77,17 +77,17 @@ def source_here(text: str, prefix: str) -> Here | NeverFound:
 def _written(text: str, prefix: str) -> Here | NeverFound:
     tree = language(text).tree
     if tree is None:
-        raise Unproved("the expression is beyond what can be proved")
+        raise NotConvertible("the expression is beyond what can be proved")
     starts = [each for each in walk(tree) if isinstance(each, Assertion) and each.kind in _STARTS]
     if not starts:
         return _floating(text, tree, prefix)
     if len(starts) == 1 and (parts := _after(starts[0], tree)) is not None:
         return _anchored(text, starts[0].extent, parts, prefix)
     if prefix:
-        raise Unproved("`^` stands elsewhere than once at the start, and the prefix cannot be taken off")
+        raise NotConvertible("`^` stands elsewhere than once at the start, and the prefix cannot be taken off")
     cuts = _starts_of_branches(tree)
     if len(cuts) != len(starts):
-        raise Unproved("only some of its alternatives begin with `^`", "make two rewrites of it")
+        raise NotConvertible("only some of its alternatives begin with `^`", "make two rewrites of it")
     return Here(f"^/(?:{_without(text, cuts)})", whole=False)
 
 
@@ -104,12 +104,12 @@ def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> He
     apart = (each for part in parts for each in (part.apart() if isinstance(part, Text) else (part,)))
     for expected, part in zip(prefix, apart, strict=False):
         if not isinstance(part, Text | AnyOf):
-            raise Unproved(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
+            raise NotConvertible(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
         if not _reads(part, expected, text):
             return NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
         rest = part.extent.end
     if prefix and r"\Q" in text:
-        raise Unproved(r"its quotation, `\Q`, hides where the prefix ends")
+        raise NotConvertible(r"its quotation, `\Q`, hides where the prefix ends")
     # A part that ends before the prefix does says no more than that there is one.
     return Here(f"{text[: start.end]}/{text[rest:]}", whole=False)
 
@@ -140,15 +140,15 @@ def _floating(text: str, tree: Node, prefix: str) -> Here:
 
 
 def _check_beyond(text: str, tree: Node, prefix: str) -> None:
-    """Raise `Unproved` unless no match can begin within the prefix."""
+    """Raise `NotConvertible` unless no match can begin within the prefix."""
     if any(isinstance(each, Assertion) and each.kind in _WORDS for each in walk(tree)):
-        raise Unproved("it looks for a word's border, which the prefix may be")
+        raise NotConvertible("it looks for a word's border, which the prefix may be")
     rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
     if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
-        raise Unproved(f"nothing proves that it never matches within the prefix `{prefix}`")
+        raise NotConvertible(f"nothing proves that it never matches within the prefix `{prefix}`")
     # What is read behind the slash is what s3-proxy's source would read from there on.
     if not all(never_begins(f"/(?:{text})", (rest,)) for rest in rests):
-        raise Unproved(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
+        raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
 def _starts_of_branches(node: Node) -> list[Extent]:

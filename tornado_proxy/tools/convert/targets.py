@@ -11,13 +11,13 @@ from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.tools.convert.buckets import Bucket, Unservable, bucket
+from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Noted, Setting
-from tornado_proxy.tools.convert.report import KeysAs, Outcome, Remarks
+from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
 from tornado_proxy.tools.convert.resources import closed, resources
-from tornado_proxy.tools.convert.rewrites import Entry, LeftOut, Never, Written, converted, given_entries
+from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written, converted, given_entries
 from tornado_proxy.tools.convert.sign_in import Providers
 from tornado_proxy.tools.convert.values import seconds
 
@@ -42,10 +42,10 @@ def _host(host: str, section: Section, remarks: Remarks) -> str:
         raise Unservable(f"the host `{host}` {misfit.message}") from None
     if bare != host:
         message = f"`{host}` is `{bare}`, on any port: hosts are compared without their port"
-        remarks.add(Outcome.CHANGED, f"{section.path}.host", section.place("host"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.host", section.place("host"), message)
     if re.search(r"[^.*]\*|\*[^.*]", bare):
         message = f"each `*` of `{bare}` stands for one character at least; for s3-proxy it may stand for nothing"
-        remarks.add(Outcome.CHANGED, f"{section.path}.host", section.place("host"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.host", section.place("host"), message)
     return here
 
 
@@ -118,7 +118,7 @@ def _add_index(index: str, config: Section, settings: dict[str, Setting], remark
     except InvalidValue as misfit:
         message = f"`{index}` {misfit.message}"
         remarks.add(
-            Outcome.LEFT_OUT, f"{config.path}.indexDocument", config.place("indexDocument"), message, misfit.help
+            OptionOutcome.LEFT_OUT, f"{config.path}.indexDocument", config.place("indexDocument"), message, misfit.help
         )
 
 
@@ -131,7 +131,9 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
         settings["signedUrlExpiration"] = int(duration)
         return
     message = f"`{text}` is no whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"
-    remarks.add(Outcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message)
+    remarks.add(
+        OptionOutcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message
+    )
 
 
 def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[str, Setting]:
@@ -142,21 +144,21 @@ def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[s
         "files may be replaced, as s3-proxy's code allows where PUT has no `config`; its documentation says that they"
         " may not"
     )
-    remarks.add(Outcome.CHANGED, f"{action.path}.config", action.span, message, "is that what you want?")
+    remarks.add(OptionOutcome.CHANGED, f"{action.path}.config", action.span, message, "is that what you want?")
     return {"allowOverride": True}
 
 
 def _changed(config: Section, name: str, message: str, remarks: Remarks) -> None:
-    remarks.add(Outcome.CHANGED, f"{config.path}.{name}", config.place(name), message)
+    remarks.add(OptionOutcome.CHANGED, f"{config.path}.{name}", config.place(name), message)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ConvertedTarget:
     """A target's settings, the entries of its list of rewrites, and why nobody may use it, if so."""
 
     name: str
     settings: Mapping[str, Setting | Noted]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ConvertedRewrite, ...] = ()
     closed: str | None = None
 
 
@@ -169,7 +171,7 @@ class Conversion:
     remarks: Remarks = field(default_factory=Remarks)
 
 
-def target(name: str, section: Section, conversion: Conversion) -> Target | None:
+def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarget | None:
     """The target; None where it cannot be said here at all, so that its requests are answered with 404."""
     remarks = conversion.remarks
     try:
@@ -177,18 +179,18 @@ def target(name: str, section: Section, conversion: Conversion) -> Target | None
         what = bucket(section.section("bucket") or _missing("bucket"), remarks)
     except Unservable as error:
         section.settle()
-        remarks.add(Outcome.CLOSED, section.path, section.span, f"the target is left out: {error}")
+        remarks.add(OptionOutcome.CLOSED, section.path, section.span, f"the target is left out: {error}")
         return None
     for part in ("mount", "bucket"):
-        remarks.add(Outcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
+        remarks.add(OptionOutcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
     entries = _rewrites(section, what, conversion)
     done = actions(section, remarks)
     if entries and _is_isolated(section):
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
-        remarks.add(Outcome.CHANGED, f"{section.path}.keyRewriteList", section.place("keyRewriteList"), message)
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.keyRewriteList", section.place("keyRewriteList"), message)
     if "actions" in section:
         remarks.add(
-            Outcome.CARRIED, f"{section.path}.actions", section.place("actions"), f"as `targets.{name}.actions`"
+            OptionOutcome.CARRIED, f"{section.path}.actions", section.place("actions"), f"as `targets.{name}.actions`"
         )
     given, kept = resources(section, conversion.providers, remarks, head="HEAD" in enabled(done))
     reason = _why_closed(entries, emptied=given and not kept)
@@ -198,13 +200,13 @@ def target(name: str, section: Section, conversion: Conversion) -> Target | None
         kept = [resource]
         message = f"nobody may use the target, each request is answered with 403: {reason}"
         remarks.add(
-            Outcome.CLOSED, section.path, section.span, message, "write its `resources` and rules, then open it"
+            OptionOutcome.CLOSED, section.path, section.span, message, "write its `resources` and rules, then open it"
         )
     settings: dict[str, Setting | Noted] = {"mount": where, "bucket": what.settings, "actions": done}
     if kept:
         note = (f"CLOSED to everyone: {reason}", "Whoever is to use it again must be named here.")
         settings["resources"] = Noted(kept, note) if reason is not None else kept
-    return Target(name, settings, tuple(entries), reason)
+    return ConvertedTarget(name, settings, tuple(entries), reason)
 
 
 def _missing(name: str) -> Section:
@@ -225,7 +227,7 @@ def _is_isolated(section: Section) -> bool:
     return config is not None and config.flag("userIsolation")
 
 
-def _why_closed(entries: Sequence[Entry], *, emptied: bool) -> str | None:
+def _why_closed(entries: Sequence[ConvertedRewrite], *, emptied: bool) -> str | None:
     """Why nobody may use a target; None where somebody may."""
     if emptied:
         return "none of its resources could be carried over"
@@ -234,12 +236,12 @@ def _why_closed(entries: Sequence[Entry], *, emptied: bool) -> str | None:
     return None
 
 
-def _may_separate_users(entry: Entry) -> bool:
+def _may_separate_users(entry: ConvertedRewrite) -> bool:
     given = entry.given
     return isinstance(entry.result, LeftOut) and given.dialect is Dialect.GO and not ignores_client(given.target)
 
 
-def _rewrites(section: Section, what: Bucket, conversion: Conversion) -> list[Entry]:
+def _rewrites(section: Section, what: ConvertedBucket, conversion: Conversion) -> list[ConvertedRewrite]:
     prefix = what.configured_prefix
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
     given = given_entries(section, conversion.remarks)
@@ -249,20 +251,20 @@ def _rewrites(section: Section, what: Bucket, conversion: Conversion) -> list[En
     return entries
 
 
-def _remark(entry: Entry, subject: str, remarks: Remarks) -> None:
+def _remark(entry: ConvertedRewrite, subject: str, remarks: Remarks) -> None:
     given = entry.given
     was = f"`{given.source}` -> `{given.target}`"
     match entry.result:
         case Written(source, _, template) if (source, template) == (given.source, given.target):
-            remarks.add(Outcome.CARRIED, subject, given.place, f"{was} as it is")
+            remarks.add(OptionOutcome.CARRIED, subject, given.place, f"{was} as it is")
         case Written(source, _, template):
             message = f"{was} is `{source}` -> `{template}`, which makes the same keys"
-            remarks.add(Outcome.ADAPTED, subject, given.place, message)
+            remarks.add(OptionOutcome.ADAPTED, subject, given.place, message)
         case LeftOut(reason, help, _):
-            remarks.add(Outcome.LEFT_OUT, subject, given.place, f"{was} is left out: {reason}", help)
+            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, f"{was} is left out: {reason}", help)
         case Never(reason):
             cure = "if its documentation was followed, convert with `--keys-as documented`"
             message = f"{was} is left out, since s3-proxy never applies it: {reason}"
-            remarks.add(Outcome.LEFT_OUT, subject, given.place, message, cure)
+            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, message, cure)
         case _:
             assert_never(entry.result)

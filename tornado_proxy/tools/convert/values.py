@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from tornado_proxy.config.values import VARIABLE
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
 _UNITS = {
     "h": Decimal(3600),
@@ -52,7 +52,9 @@ def reference(section: Section | None, remarks: Remarks) -> Setting | None:
     if variable:
         if _VARIABLE.fullmatch(variable):
             return {"env": variable}
-        remarks.add(Outcome.LEFT_OUT, section.path, section.place("env"), "this is not the name of a variable here")
+        remarks.add(
+            OptionOutcome.LEFT_OUT, section.path, section.place("env"), "this is not the name of a variable here"
+        )
         return None
     return {"value": value} if value else None
 
@@ -60,7 +62,7 @@ def reference(section: Section | None, remarks: Remarks) -> Setting | None:
 def _remark_on_path(path: str, section: Section, remarks: Remarks) -> None:
     if not PurePosixPath(path).is_absolute():
         message = f"`{path}` starts from the directory of the configuration file, not from the working directory"
-        remarks.add(Outcome.CHANGED, f"{section.path}.path", section.place("path"), message, "write it in full")
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message, "write it in full")
 
 
 def password(section: Section | None, remarks: Remarks) -> Setting | None:
@@ -68,6 +70,6 @@ def password(section: Section | None, remarks: Remarks) -> Setting | None:
     found = reference(section, remarks)
     if section is not None and isinstance(found, dict) and _LIKE_A_HASH.match(str(found.get("value", ""))):
         message = "the password looks like a hash, and would be taken for one"
-        remarks.add(Outcome.LEFT_OUT, section.path, section.place("value"), message, "write its hash instead")
+        remarks.add(OptionOutcome.LEFT_OUT, section.path, section.place("value"), message, "write its hash instead")
         return None
     return found
