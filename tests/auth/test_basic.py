@@ -8,7 +8,7 @@ from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.basic import BasicAuthenticator, basic_authenticators
 from tornado_proxy.auth.passwords import UnreadableHash
 from tornado_proxy.auth.verifier import Verifier
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target, TargetList
 from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
@@ -137,3 +137,19 @@ def test_each_provider_has_its_authenticator():
         return signed_in, asked.header
 
     assert asyncio.run(run()) == (SignIn(User("ben")), 'Basic realm="Guests", charset="UTF-8"')
+
+
+def test_users_of_the_page_of_all_targets_can_sign_in():
+    """Its resource names a provider like any other."""
+    page = TargetList(True, resource=Resource("/", provider="staff", users=(ANN,)))
+    settings = Settings(basic_providers=(BasicProvider("staff", "Files"),), list_targets=page)
+
+    async def run():
+        verifier = Verifier()
+        staff = basic_authenticators(settings, verifier)["staff"]
+        request = Request(headers=(("Authorization", _basic("ann:plain")),))
+        found = await staff.authenticate(request, SignedIn("staff", (ANN,)))
+        await verifier.close()
+        return found
+
+    assert asyncio.run(run()) == SignIn(User("ann"))

@@ -258,3 +258,12 @@ def test_isolated_users_have_to_sign_in():
     resources = "resources: [{path: /**, whiteList: true}]"
     told = report(f"targets: {{site: {{bucket: {{name: b}}, {actions}, {resources}}}}}")
     assert "warning[isolation-without-users]: `userIsolation` refuses everyone here: nobody signs in" in told
+
+
+def test_the_resource_of_the_page_of_all_targets_is_checked_too():
+    """Its provider has to exist, and to have users."""
+    page = "listTargets: {enabled: true, resource: {path: /, %s}}\ntargets: {site: {bucket: {name: b}}}\n"
+    assert "unknown provider `staf`" in report(
+        page % "provider: staf, basic: {credentials: [{user: a, password: {env: ANN}}]}"
+    )
+    assert "the resource has neither `provider` nor `whiteList`" in report(page % "methods: [GET]")

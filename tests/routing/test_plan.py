@@ -269,3 +269,11 @@ def test_an_attempt_is_a_value(attempt):
 def test_every_attempt_is_one_of_these():
     """The union that readers match on has a member for each attempt."""
     assert {type(each) for each in ATTEMPTS} == set(Attempt.__args__)
+
+
+def test_an_index_document_is_sent_from_the_store_too_where_files_are(decided, site):
+    """`redirectToSignedUrl` holds for every object; HEAD is answered here."""
+    get = GetAction(index_document="index.html", redirect_to_signed_url=True, signed_url_expiration=60)
+    found = site(actions=Actions(get=get))
+    assert decided(found, "GET /a/").plan[0] == Sign("a/index.html", 60)
+    assert decided(found, "HEAD /a/").plan[0] == Serve("a/index.html", index=True)

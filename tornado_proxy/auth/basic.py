@@ -66,7 +66,7 @@ class BasicAuthenticator:
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:
     """An authenticator for each basic provider of a configuration, by its name; raises `UnreadableHash`."""
-    resources = [each for target in settings.targets for each in target.resources]
+    resources = settings.resources
     return {
         provider.name: BasicAuthenticator(
             provider, (user for each in resources if each.provider == provider.name for user in each.users), verifier

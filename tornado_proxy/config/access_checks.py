@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tornado_proxy.config.context import Finding, ValidationContext
-from tornado_proxy.config.model import Provider, Resource, Target
+from tornado_proxy.config.model import Provider, Resource
 from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.providers import SHORTEST_KEY, BasicProvider, HeaderProvider, OidcProvider
 from tornado_proxy.config.redaction import enumeration
@@ -30,15 +30,9 @@ def _providers_settled(context: ValidationContext) -> bool:
     return context.settled(context.settings, "authProviders", *(f"authProviders.{kind}" for kind in _KINDS))
 
 
-def _resources(context: ValidationContext) -> Iterator[tuple[Target, Resource]]:
-    for target in context.settings.targets:
-        for resource in target.resources:
-            yield target, resource
-
-
 def _decisions(context: ValidationContext) -> Iterator[Diagnostic]:
     """A resource is open to everyone or names a provider: not both, not neither."""
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         if not context.settled(resource, "provider", "whiteList", *_KINDS):
             continue
         asks = [option for option in ("provider", *_KINDS) if context.given(resource, option)]
@@ -66,7 +60,7 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
     names = [each.name for each in context.settings.providers]
     if not _providers_settled(context):
         return
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         if resource.provider and resource.provider not in names:
             node = context.value(resource, "provider")
             advice = _instead_of(resource.provider, names)
@@ -83,7 +77,7 @@ def _instead_of(name: str, names: list[str]) -> str:
 def _kinds(context: ValidationContext) -> Iterator[Diagnostic]:
     """What a resource demands fits its provider."""
     kinds = {each.name: _kind(each) for each in context.settings.providers}
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         kind = kinds.get(resource.provider or "")
         for option in _KINDS if kind and _providers_settled(context) else ():
             if option != kind and context.given(resource, option):
@@ -94,7 +88,7 @@ def _kinds(context: ValidationContext) -> Iterator[Diagnostic]:
 
 def _credentials(context: ValidationContext) -> Iterator[Diagnostic]:
     others = {each.name for each in context.settings.providers if _kind(each) != "basic"}
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         asks = resource.provider and not resource.white_list and resource.provider not in others
         if asks and not resource.users and context.settled(resource, "basic", "basic.credentials"):
             node = context.key(resource, "provider")
@@ -103,7 +97,7 @@ def _credentials(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _duplicate_users(context: ValidationContext) -> Iterator[Diagnostic]:
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         first: dict[str, Node] = {}
         for user in (each for each in resource.users if context.settled(each, "user")):
             node = context.value(user, "user")
@@ -115,7 +109,7 @@ def _duplicate_users(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _unused_providers(context: ValidationContext) -> Iterator[Diagnostic]:
-    used = {resource.provider for _, resource in _resources(context)}
+    used = {resource.provider for resource in context.settings.resources}
     if not context.settled(context.settings, "authProviders", "targets"):
         return
     for provider in context.settings.providers:
@@ -126,7 +120,7 @@ def _unused_providers(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _access_rules(context: ValidationContext) -> Iterator[Diagnostic]:
-    for _, resource in _resources(context):
+    for resource in context.settings.resources:
         for rule in resource.authorization.accesses if resource.authorization else ():
             named = [option for option in ("group", "email") if context.given(rule, option)]
             if len(named) != 1 and context.settled(rule, "group", "email"):
@@ -194,7 +188,8 @@ def _trusted_proxies(context: ValidationContext) -> Iterator[Diagnostic]:
 
 
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
-    for target, resource in _resources(context):
+    pairs = [(target, resource) for target in context.settings.targets for resource in target.resources]
+    for target, resource in pairs:
         node = context.value(resource, "path")
         if not context.settled(resource, "path"):
             continue

@@ -309,6 +309,13 @@ class Settings:
     rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules
 
     @property
+    def resources(self) -> tuple[Resource, ...]:
+        """The resources of all targets, and that of the page of all targets."""
+        page = self.list_targets.resource if self.list_targets else None
+        own = (resource for target in self.targets for resource in target.resources)
+        return (*own, page) if page else tuple(own)
+
+    @property
     def providers(self) -> tuple[Provider, ...]:
         """All ways to sign in."""
         return (*self.basic_providers, *self.oidc_providers, *self.header_providers)

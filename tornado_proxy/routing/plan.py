@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
@@ -131,7 +132,7 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
     """Plans a request whose key was rewritten; `path` holds the file name of an upload. Raises `KeyTooLong`."""
     method = request.method
     if method in ("GET", "HEAD"):
-        return _browse(match, key) if request.is_directory else _serve(match, request, key)
+        return _browse(match, request, key) if request.is_directory else _serve(match, request, key)
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     target = match.site.target
@@ -141,11 +142,11 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
     return (Remove(found),)
 
 
-def _browse(match: RouteMatch, key: Key) -> Plan:
+def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     target = match.site.target
     get, prefix = target.actions.get, object_key(target.bucket, key)
     index = _key_if_any(target.bucket, key + get.index_document) if get.index_document else None
-    opening = (Serve(index, index=True),) if index else ()
+    opening = (_fetch(get, request, index, index=True),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
     return (*opening, Browse(prefix, root=match.key == "/"), _NO_DIRECTORY)
@@ -156,11 +157,17 @@ def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:
         return (Refuse(404, _BECAME_A_DIRECTORY),)
     target = match.site.target
     get, found = target.actions.get, object_key(target.bucket, key)
-    signed = get.redirect_to_signed_url and request.method == "GET"
-    opening = Sign(found, get.signed_url_expiration) if signed else Serve(found)
+    opening = _fetch(get, request, found)
     redirects = get.redirect_with_trailing_slash_for_not_found_file
     below = _key_if_any(target.bucket, f"{key}/") if redirects else None
     return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
+
+
+def _fetch(get: GetAction, request: Request, key: ObjectKey, *, index: bool = False) -> Serve | Sign:
+    """Returns the attempt to give the client an object: itself, or a signed URL of it."""
+    if get.redirect_to_signed_url and request.method == "GET":
+        return Sign(key, get.signed_url_expiration)
+    return Serve(key, index)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:

@@ -241,8 +241,7 @@ def compile_sources(sources: Sources, before: CompiledSet | None = None) -> Comp
 
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
     """Unreadable hashes and weak passwords; shows no password."""
-    resources = (resource for target in settings.targets for resource in target.resources)
-    for listed in dict.fromkeys(user for resource in resources for user in resource.users):
+    for listed in dict.fromkeys(user for resource in settings.resources for user in resource.users):
         if said := _doubt(listed):
             yield said
 
