@@ -132,6 +132,12 @@ def test_a_browser_is_sent_to_the_login_and_back_to_the_page():
     _play(play())
 
 
+def test_the_page_to_return_to_is_escaped_as_a_path():
+    """A space is `%20` there, since `+` would be a plus."""
+    found = _play(_Story().authenticate("/a b+c%/ä", Accept="text/html"))
+    assert found.location == "/auth/id?rd=https%3A%2F%2Ffiles.example%2Fa%2520b%252Bc%2525%2F%25C3%25A4"
+
+
 @pytest.mark.parametrize(
     "headers",
     [{"Accept": "application/json"}, {"X_Requested_With": "XMLHttpRequest"}, {"Sec_Fetch_Mode": "cors"}],

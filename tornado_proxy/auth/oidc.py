@@ -16,7 +16,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tornado_proxy.auth.authenticator import Answer, Challenge, SignIn
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
@@ -268,7 +268,7 @@ def _origin(request: Request) -> str:
 
 
 def _target(request: Request) -> str:
-    path = quote_plus(request.path, safe="/")
+    path = quote(request.path, safe="/")
     return f"{path}?{request.raw_query}" if request.raw_query else path
 
 

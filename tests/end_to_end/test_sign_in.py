@@ -1,0 +1,384 @@
+"""Signing in at an issuer and by headers: the whole way with a running server, and a table of attacks on it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from base64 import urlsafe_b64encode
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from browsing import Browser
+from issuer import ANN, CLIENT, CLIENT_SECRET, new_key, running_issuer
+from joserfc import jwk, jwt
+from running import form, start_proxy
+
+CONFIGURATION = """
+server: {{port: 0, trustedProxies: [{trusted}]}}
+internalServer: {{port: 0}}
+authProviders:
+  oidc:
+    id: {{issuerUrl: "{issuer}", clientID: {client}, clientSecret: {{value: {secret}}}}}
+    other: {{issuerUrl: "{issuer}", clientID: other, clientSecret: {{value: {secret}}}, cookieName: other}}
+  header:
+    front: {{usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups}}
+targets:
+  site:
+    bucket: &bucket
+      name: {bucket.name}
+      s3Endpoint: {bucket.endpoint}
+      region: us-east-1
+      credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}
+    mount: {{path: [/]}}
+    actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}, DELETE: {{enabled: true}}}}
+    resources:
+      - path: /editors/**
+        provider: id
+        oidc: {{authorizationAccesses: [{{email: mallory@example.org, forbidden: true}}, {{group: editors}}]}}
+      - {{path: /policy/**, provider: id, oidc: {{authorizationOPAServer: {{url: "{issuer}/policy", tags: {{a: b}}}}}}}}
+      - {{path: /headers/**, provider: front, header: {{authorizationAccesses: [{{group: editors}}]}}}}
+      - {{path: /other/**, provider: other}}
+      - {{path: /**, methods: [GET, PUT, DELETE], provider: id}}
+"""
+
+
+@pytest.fixture(scope="module")
+def issuer():
+    """An issuer for all tests of the module."""
+    with running_issuer() as found:
+        yield found
+
+
+def _start(folder, issuer, bucket, trusted):
+    for key in ("a.txt", "deep/b c.txt", "editors/a.txt", "policy/a.txt", "headers/a.txt", "other/a.txt"):
+        bucket.put(key, key.encode())
+    text = CONFIGURATION.format(issuer=issuer.url, client=CLIENT, secret=CLIENT_SECRET, bucket=bucket, trusted=trusted)
+    return start_proxy(folder, text)
+
+
+@pytest.fixture(scope="module")
+def proxy(issuer, bucket, tmp_path_factory):
+    """A server that trusts no proxy."""
+    with _start(tmp_path_factory.mktemp("proxy"), issuer, bucket, "") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def behind(issuer, bucket, tmp_path_factory):
+    """A server behind a trusted proxy, which the tests are."""
+    with _start(tmp_path_factory.mktemp("behind"), issuer, bucket, "127.0.0.1") as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _usual_claims(issuer):
+    issuer.claims, issuer.permits = dict(ANN), True
+    issuer.inputs.clear()
+
+
+@pytest.fixture
+def ann(proxy):
+    """A browser in which Ann is signed in."""
+    browser = Browser(proxy)
+    browser.open("/a.txt")
+    return browser
+
+
+def _token(issuer, **claims):
+    return {"Authorization": f"Bearer {issuer.token(**claims)}"}
+
+
+def test_a_deep_link_is_kept_through_the_login(proxy):
+    """Page, login, issuer, callback, page; and the next page asks nobody."""
+    browser = Browser(proxy)
+    answer = browser.open("/deep/b%20c.txt?x=1&y=%2F")
+    assert (answer.status, answer.text) == (200, "deep/b c.txt")
+    assert browser.url == "http://files.example/deep/b%20c.txt?x=1&y=%2F"
+    assert list(browser.cookies) == ["oidc"]
+    assert browser.ask("/a.txt").status == 200
+    assert all("HttpOnly; SameSite=Lax" in line for line in browser.lines)
+
+
+def test_a_logout_ends_the_session_here_and_at_the_issuer(ann, issuer):
+    """And the page asks for a login again."""
+    answer = ann.ask("/auth/id/logout")
+    assert (answer.status, urlsplit(answer.headers["location"]).path) == (303, "/end")
+    sent = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert (sent["client_id"], sent["post_logout_redirect_uri"]) == ([CLIENT], ["http://files.example/"])
+    assert ann.cookies == {}
+    assert ann.ask("/a.txt").status == 307
+    assert issuer.url in answer.headers["location"]
+
+
+def test_a_session_goes_on_while_the_keys_rotate(ann, issuer, proxy):
+    """A new key is fetched when a token names it; who is signed in is not asked."""
+    issuer.keys.append(new_key("two"))
+    assert ann.ask("/a.txt").status == 200
+    # The keys are asked for again after ten seconds at the earliest.
+    answers = (proxy.request("GET", "/a.txt", headers=_token(issuer)) for _ in range(60) if not time.sleep(0.25))
+    assert any(each.status == 200 for each in answers)
+
+
+def test_a_program_signs_in_with_a_token_or_gets_a_401(proxy, issuer):
+    """Not a page for people."""
+    assert proxy.request("GET", "/a.txt", headers=_token(issuer)).text == "a.txt"
+    refused = proxy.request("GET", "/a.txt", headers={"Accept": "application/json"})
+    assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [({}, 200), ({"groups": ["guests"]}, 403), ({"groups": []}, 403), ({"email": "mallory@example.org"}, 403)],
+)
+def test_rules_decide_about_groups_and_addresses(proxy, issuer, claims, status):
+    """The first that matches."""
+    assert proxy.request("GET", "/editors/a.txt", headers=_token(issuer, **claims)).status == status
+
+
+@pytest.mark.parametrize(("permits", "status"), [(True, 200), (False, 403)])
+def test_a_policy_decides(proxy, issuer, permits, status):
+    """It gets the user, the request and the tags."""
+    issuer.permits = permits
+    assert proxy.request("GET", "/policy/a.txt?x=1", headers=_token(issuer)).status == status
+    (asked,) = issuer.inputs
+    assert (asked["user"]["preferred_username"], asked["user"]["groups"]) == ("ann", ["editors"])
+    assert (asked["request"]["path"], asked["request"]["parsed_path"]) == ("/policy/a.txt?x=1", ["policy", "a.txt"])
+    assert asked["tags"] == {"a": "b"}
+
+
+HEADERS = {"X-User": "ann", "X-Email": "ann@example.org", "X-Groups": "editors, staff"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [(HEADERS, 200), ({**HEADERS, "X-Groups": "guests"}, 403), ({"X-User": "ann"}, 401), ({}, 401)],
+)
+def test_a_trusted_proxy_says_who_the_user_is(behind, headers, status):
+    """Name and address are needed, groups count for the rules."""
+    assert behind.request("GET", "/headers/a.txt", headers=headers).status == status
+
+
+# The attacks.
+
+
+def test_headers_from_elsewhere_are_forged(proxy):
+    """Anybody can write them."""
+    assert proxy.request("GET", "/headers/a.txt", headers=HEADERS).status == 401
+    forged = {**HEADERS, "X-Forwarded-For": "127.0.0.1", "Forwarded": "for=127.0.0.1"}
+    assert proxy.request("GET", "/headers/a.txt", headers=forged).status == 401
+
+
+@pytest.mark.parametrize("name", ["../ben", "..", "a/b", "a\tb"])
+def test_a_name_that_would_lead_elsewhere_is_refused(behind, proxy, issuer, name):
+    """Of a header and of a token: the name becomes a segment of keys."""
+    assert behind.request("GET", "/headers/a.txt", headers={**HEADERS, "X-User": name}).status in (400, 401)
+    assert proxy.request("GET", "/a.txt", headers=_token(issuer, preferred_username=name)).status == 401
+
+
+ELSEWHERE = [
+    "https://evil.example/",
+    "//evil.example/",
+    "/\\evil.example/",
+    "\\\\evil.example",
+    "/\t/evil.example",
+    "http:evil.example",
+    "http://files.example@evil.example/",
+    "http://files.example.evil.example/",
+    "http://files.example:81/",
+    "javascript:alert(1)",
+    "http://files.example\\@evil.example/",
+    " https://evil.example/",
+]
+
+
+@pytest.mark.parametrize("address", ELSEWHERE)
+def test_a_login_leads_back_to_this_site_only(proxy, address):
+    """An open redirect lends our name to another's page."""
+    answer = Browser(proxy).ask(f"/auth/id?rd={quote(address, safe='')}")
+    assert (answer.status, "location" in answer.headers) == (400, False)
+
+
+@pytest.mark.parametrize("path", ["//evil.example/%2e%2e", "/%5Cevil.example/", "//evil.example"])
+def test_a_path_that_looks_like_a_site_leads_back_to_this_one(proxy, path):
+    """The page that was asked for is sent to the login as a whole address."""
+    answer = Browser(proxy).ask(path)
+    if answer.status == 307:
+        back = parse_qs(urlsplit(answer.headers["location"]).query)["rd"][0]
+        assert urlsplit(back).netloc == "files.example"
+        assert answer.headers["location"].startswith("/auth/id?rd=")
+    else:
+        assert answer.status == 400
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://files.example:81"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_page_of_another_origin_writes_nothing(ann, bucket, method, headers):
+    """The cookie alone is not enough for PUT and DELETE."""
+    form_headers, body = form("a.txt", b"changed")
+    path = "/" if method == "PUT" else "/a.txt"
+    answer = ann.ask(path, method, {**form_headers, **headers}, body if method == "PUT" else None)
+    assert answer.status == 403
+    assert bucket.get("a.txt") == b"a.txt"
+
+
+def test_a_page_of_this_origin_writes(ann, bucket):
+    """With the same cookie."""
+    headers, body = form("new.txt", b"new")
+    assert ann.ask("/", "PUT", {**headers, "Origin": "http://files.example"}, body).status == 201
+    assert bucket.get("new.txt") == b"new"
+
+
+def test_nobody_is_logged_out_by_another_site(ann):
+    """Neither by its form nor by its picture."""
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        assert ann.ask("/auth/id/logout", "POST", headers).status == 403
+    assert ann.ask("/a.txt").status == 200
+
+
+def test_a_session_counts_for_its_host_and_its_provider_only(ann, proxy):
+    """A cookie that was stolen from one host's pages opens nothing on another, nor as another provider's."""
+    elsewhere = Browser(proxy, host="other.example", cookies=dict(ann.cookies))
+    assert elsewhere.ask("/a.txt").status == 307
+    renamed = Browser(proxy, cookies={"other": ann.cookies["oidc"]})
+    assert renamed.ask("/other/a.txt").status == 307
+    assert ann.ask("/other/a.txt").status == 307
+
+
+def test_a_cookie_that_was_changed_opens_nothing(ann, proxy):
+    """Not one bit of it."""
+    text = ann.cookies["oidc"]
+    for place in (0, len(text) // 2, len(text) - 2):
+        changed = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
+        assert Browser(proxy, cookies={"oidc": changed}).ask("/a.txt").status == 307
+
+
+def test_a_login_cookie_is_not_a_session(proxy):
+    """They are sealed for different purposes."""
+    browser = Browser(proxy)
+    browser.ask("/auth/id")
+    (login,) = browser.cookies.values()
+    assert Browser(proxy, cookies={"oidc": login}).ask("/a.txt").status == 307
+
+
+def _callback(browser):
+    """A login as far as the issuer's redirect back."""
+    location = browser.ask("/auth/id").headers["location"]
+    return location, parse_qs(urlsplit(location).query)["state"][0]
+
+
+def test_a_state_counts_once_and_in_the_browser_that_began(proxy):
+    """Login CSRF, and a callback that is sent again."""
+    browser = Browser(proxy)
+    _, state = _callback(browser)
+    stranger = Browser(proxy)
+    assert stranger.ask(f"/auth/id/callback?code=c&state={state}").status == 400
+    assert browser.ask("/auth/id/callback?code=c&state=other").status == 400
+    assert browser.ask(f"/auth/id/callback?code=c&state={state}").status == 401
+    assert browser.ask(f"/auth/id/callback?code=c&state={state}").status == 400
+
+
+def test_a_code_of_another_s_login_is_refused(proxy, issuer):
+    """PKCE and nonce: a code that was injected was made for another verifier."""
+    attacker, victim = Browser(proxy), Browser(proxy)
+    location, _ = _callback(attacker)
+    sent = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+    issuer.logins["stolen"] = sent
+    _, state = _callback(victim)
+    assert victim.ask(f"/auth/id/callback?code=stolen&state={state}").status == 401
+    assert "oidc" not in victim.cookies
+
+
+def _signed_with_the_public_key(key, payload):
+    """Once the mistake of several libraries; ours refuses to make it, so that it is made by hand."""
+    named = urlsafe_b64encode(b'{"alg":"HS256","kid":"%s"}' % key.kid.encode()).rstrip(b"=")
+    signed = named + b"." + payload.encode()
+    signature = hmac.new(key.as_pem(private=False), signed, hashlib.sha256).digest()
+    return (signed + b"." + urlsafe_b64encode(signature).rstrip(b"=")).decode()
+
+
+def _forged(issuer, attack):
+    usual = jwt.decode(issuer.token(), issuer.key, ["RS256"]).claims
+    header, payload, signature = issuer.token().split(".")
+    none = jwt.encode({"alg": "HS256"}, usual, jwk.OctKey.import_key("x" * 32)).split(".")
+    kid = issuer.key.kid
+    other = new_key(kid)
+    return {
+        "no signature": f"{header}.{payload}.",
+        "alg none": f"eyJhbGciOiJub25lIn0.{payload}.",
+        "alg NONE": f"eyJhbGciOiJOT05FIn0.{payload}.",
+        "HMAC": ".".join(none),
+        "HMAC with the public key": _signed_with_the_public_key(issuer.key, payload),
+        "another key": jwt.encode({"alg": "RS256", "kid": kid}, usual, other),
+        "a key of its own": jwt.encode({"alg": "RS256", "jwk": other.as_dict(private=False)}, usual, other),
+        "another payload": f"{header}.{payload[:-2]}AA.{signature}",
+        "another issuer": issuer.token(iss="https://evil.example"),
+        "another audience": issuer.token(aud="other"),
+        "several audiences": issuer.token(aud=[CLIENT, "other"]),
+        "another party": issuer.token(azp="other"),
+        "expired": issuer.token(exp=int(time.time()) - 3600),
+        "no expiry": issuer.token(exp=None),
+        "from tomorrow": issuer.token(nbf=int(time.time()) + 86400),
+        "no name": issuer.token(preferred_username="", email=""),
+        "five parts": "a.b.c.d.e",
+        "empty": "",
+        "large": "a" * 20000,
+    }[attack]
+
+
+ATTACKS = [
+    "no signature",
+    "alg none",
+    "alg NONE",
+    "HMAC",
+    "HMAC with the public key",
+    "another key",
+    "a key of its own",
+    "another payload",
+    "another issuer",
+    "another audience",
+    "several audiences",
+    "another party",
+    "expired",
+    "no expiry",
+    "from tomorrow",
+    "no name",
+    "five parts",
+    "empty",
+    "large",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_token_that_is_not_the_issuer_s_for_us_opens_nothing(proxy, issuer, attack):
+    """As a bearer's, and in the cookie."""
+    token = _forged(issuer, attack)
+    assert proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {token}"}).status in (401, 431)
+    assert Browser(proxy, cookies={"oidc": token}).ask("/a.txt").status in (307, 401, 431)
+
+
+def test_a_host_that_was_made_up_leads_nobody_away(proxy, issuer):
+    """The issuer is told where to send the browser; it knows our addresses, and a forwarded host counts for nothing."""
+    location = Browser(proxy).ask("/auth/id", headers={"X-Forwarded-Host": "evil.example"}).headers["location"]
+    assert parse_qs(urlsplit(location).query)["redirect_uri"] == ["http://files.example/auth/id/callback"]
+    assert location.startswith(f"{issuer.url}/authorize?")
+
+
+def test_many_bad_tokens_ask_the_issuer_once(proxy, issuer):
+    """Unknown keys make nobody flood the issuer, and good tokens go on."""
+    stranger = new_key("stranger")
+    bad = jwt.encode({"alg": "RS256", "kid": "stranger"}, {"iss": issuer.url}, stranger)
+    begun = time.monotonic()
+    for _ in range(50):
+        assert proxy.request("GET", "/a.txt", headers={"Authorization": f"Bearer {bad}"}).status == 401
+    assert time.monotonic() - begun < 15
+    assert proxy.request("GET", "/a.txt", headers=_token(issuer)).status == 200
