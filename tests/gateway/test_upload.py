@@ -10,11 +10,13 @@ from fakes import Counting, Failing
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
-from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket, Limits, Mount, Resource
 from tornado_proxy.gateway.upload import content_type
+from tornado_proxy.routing.properties import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import Refused
 from tornado_proxy.templates.data import User
 
@@ -401,3 +403,122 @@ async def test_a_connection_goes_on_after_an_upload():
 def test_a_file_has_a_type(sent, name, expected):
     """The part's own type counts if it is one; else the name suggests it."""
     assert content_type(sent, name) == expected
+
+
+class _Noting(MemoryStore):
+    """Notes how objects were to be stored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[Write] = []
+
+    async def put(self, key, chunks, write):
+        self.writes.append(write)
+        return await super().put(key, chunks, write)
+
+
+async def test_an_upload_has_the_properties_that_templates_make():
+    """Metadata, headers and storage class of the configuration go to the store."""
+    store = _Noting()
+    actions = _putting(
+        metadata=(("by", "{{ .Input.Filename }} {{ .Input.ContentSize }} {{ .Key }}"),),
+        system_metadata=SystemMetadata(cache_control="max-age=5"),
+    )
+    async with serve(store, actions=actions, bucket=Bucket("b", prefix="p/"), mount=Mount("", ("/m/",))) as site:
+        answer = await site.upload("/m/docs/", A_FILE)
+        again = await site.get("/m/docs/a.txt")
+    assert (answer.status, again.headers["cache-control"]) == (201, "max-age=5")
+    assert store.writes[0].properties == Properties({"by": "a.txt 5 p/docs/a.txt"}, cache_control="max-age=5")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({}, form(part("note", b"x"), A_FILE), 201),
+        ({}, form(A_FILE, part("note", b"x")), 400),
+        ({"Transfer-Encoding": "chunked"}, _chunked(form(A_FILE)), 411),
+    ],
+    ids=["the file is last", "it is not", "no length"],
+)
+async def test_a_size_that_a_template_reads_is_the_right_one(headers, body, status):
+    """What a form announces is right where its file is its last part; else nothing is stored."""
+    store = _Noting()
+    actions = _putting(metadata=(("size", "{{ .Input.ContentSize }}"),))
+    async with serve(store, actions=actions) as site, site.connect() as client:
+        sent = {**FORM_TYPE, **headers}
+        await client.send(head("PUT", "/", sent, 0 if headers else len(body)) + body)
+        answer = await client.receive()
+    assert (answer.status, len(store.keys())) == (status, int(status == 201))
+    if status == 201:
+        assert store.writes[0].properties.metadata == {"size": "5"}
+
+
+async def test_a_template_that_fails_stores_nothing():
+    """An answer of 500 says that it is the configuration's fault, and nothing is defective."""
+    store = MemoryStore()
+    async with serve(store, actions=_putting(metadata=(("by", "{{ .User.GetUsername }}"),))) as site:
+        answer = await site.upload("/", A_FILE)
+        event = await site.told()
+    assert (answer.status, store.keys()) == (500, ())
+    assert "the template of `by` failed" in event.reason
+
+
+RAW = _putting(raw_uploads=True)
+
+
+async def test_a_file_can_be_the_body_itself():
+    """A raw PUT to a file's path stores the body under its type."""
+    async with serve({}, actions=RAW) as site:
+        answer = await site.request("PUT", "/docs/a.txt", {"Content-Type": "text/css"}, b"hello")
+        again = await site.get("/docs/a.txt")
+        empty = await site.request("PUT", "/empty", {"Content-Length": "0"})
+    assert (answer.status, answer.headers["location"], empty.status) == (201, "/docs/a.txt", 201)
+    assert json.loads(answer.body)["size"] == 5
+    assert (again.body, again.headers["content-type"]) == (b"hello", "text/css")
+
+
+async def test_a_raw_upload_may_come_in_chunks():
+    """Without a type, the path's last segment suggests one."""
+    store = MemoryStore()
+    async with serve(store, actions=RAW) as site, site.connect() as client:
+        await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"he", b"llo"))
+        answer = await client.receive()
+        again = await site.get("/a.txt")
+    assert (answer.status, again.body, again.headers["content-type"]) == (201, b"hello", "text/plain")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({}, b"", 411),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"x", 415),
+        ({"Content-Encoding": "gzip"}, b"x", 415),
+        ({"Content-Range": "bytes 0-0/9"}, b"x", 400),
+        ({}, b"x" * 11, 413),
+        ({"If-Match": '"other"'}, b"x", 412),
+    ],
+)
+async def test_a_raw_upload_that_cannot_be_stored_is_refused(headers, body, status):
+    """Nothing is stored of an upload without a length, of a form, of encoded content, of a part, of too much."""
+    store = MemoryStore()
+    async with serve(store, actions=_putting(raw_uploads=True, max_size=10)) as site:
+        answer = await site.request("PUT", "/a.txt", headers, body)
+    assert (answer.status, store.keys()) == (status, ())
+
+
+async def test_a_raw_upload_beyond_the_limit_is_cut_off():
+    """A size that is not announced is counted as it comes."""
+    store = MemoryStore()
+    async with serve(store, actions=_putting(raw_uploads=True, max_size=10)) as site, site.connect() as client:
+        await client.send(head("PUT", "/a.txt", {"Transfer-Encoding": "chunked"}) + _chunked(b"x" * 11))
+        answer = await client.receive()
+    assert (answer.status, store.keys()) == (413, ())
+
+
+async def test_a_raw_upload_is_authorized_before_its_body():
+    """A client that may not upload learns so without having sent a byte."""
+    refusing = [Resource("/**", ("GET",), white_list=True)]
+    async with serve({}, actions=RAW, resources=refusing) as site, site.connect() as client:
+        await client.send(head("PUT", "/a.txt", {"Expect": "100-continue"}, 5))
+        status, _ = await client.receive_head()
+    assert status == 403

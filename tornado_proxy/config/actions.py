@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, OptionGroup, option
+from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import DAY, Duration, Size
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
+Template = Annotated[str, Constraint(values.go_template)]
+CannedAcl = Literal[
+    "private",
+    "public-read",
+    "public-read-write",
+    "authenticated-read",
+    "aws-exec-read",
+    "bucket-owner-read",
+    "bucket-owner-full-control",
+]
 UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
 
 _GET_CONFIG = OptionGroup("config", "How GET and HEAD answer.")
@@ -69,6 +79,19 @@ class HeadAction:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemMetadata:
+    """The headers with which uploads are stored, and served later; empty values are left out."""
+
+    shape: ClassVar[str] = "such as `{cacheControl: max-age=3600}`"
+
+    cache_control: Template = option("The template of Cache-Control.", default="")
+    content_disposition: Template = option("The template of Content-Disposition.", default="")
+    content_encoding: Template = option("The template of Content-Encoding.", default="")
+    content_language: Template = option("The template of Content-Language.", default="")
+    expires: Template = option("The template of Expires; it makes a moment of RFC 3339.", default="")
+
+
+@dataclass(frozen=True, slots=True)
 class PutAction:
     """Uploads."""
 
@@ -80,6 +103,25 @@ class PutAction:
         "The largest file that can be uploaded, in bytes. Without it, S3's own limit holds.",
         default=None,
         group=_PUT_CONFIG,
+    )
+    raw_uploads: bool = option(
+        "Whether a file can also be sent as the body itself, to a path that does not end in `/`, as `curl -T` does.",
+        default=False,
+        group=_PUT_CONFIG,
+    )
+    metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
+        "The metadata of uploaded objects: names and templates. Empty values are left out.",
+        default=(),
+        group=_PUT_CONFIG,
+    )
+    system_metadata: SystemMetadata = option(
+        "The headers of uploaded objects, each a template.", default=SystemMetadata(), group=_PUT_CONFIG
+    )
+    storage_class: Template = option(
+        "The template of the storage class of uploaded objects, such as `STANDARD_IA`.", default="", group=_PUT_CONFIG
+    )
+    canned_acl: CannedAcl | None = option(
+        "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
     )
 
 

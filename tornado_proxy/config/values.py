@@ -7,6 +7,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, objection
+from tornado_proxy.templates.golang.pages import PageMistake, compile_page
 
 
 class InvalidValue(ValueError):
@@ -218,3 +219,22 @@ def page_path(text: str) -> str:
     if text and not re.fullmatch(r"/[^/?#\s][^?#\s]*", text):
         raise InvalidValue(f"cannot be `{text}`", "a path begins with one `/`, such as `/auth/login`")
     return text
+
+
+def go_template(text: str) -> str:
+    """Check a Go template over data of its own, such as that of an upload."""
+    try:
+        compile_page(text)
+    except PageMistake as mistake:
+        raise InvalidValue(f"is not a template: {mistake}", mistake.help) from None
+    return text
+
+
+def header_pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Check the names of headers with their values: each a name, and none twice in different cases."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if header_name(name).lower() in seen:
+            raise InvalidValue(f"has `{name}` twice", "cases of names do not count", "duplicate-name")
+        seen.add(name.lower())
+    return pairs

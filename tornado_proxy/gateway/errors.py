@@ -4,6 +4,8 @@ RequestError (routing.errors)
 ├── MalformedMessage   the head breaks HTTP's grammar: request line, header, Host, framing
 ├── HeadTooLarge       request line and headers are more than the limit
 ├── NotAForm           an upload's body is no multipart form
+├── NotAFile           the body of an upload to a file path is a form, or is encoded
+├── PartialPut         a PUT carries a part of a file only
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
 ├── FormTooLarge       what a form holds besides its file is more than the limit
 ├── BodyTimeout        no byte of the body came for too long
@@ -25,6 +27,14 @@ class HeadTooLarge(RequestError):
 
 class NotAForm(RequestError):
     """An upload whose body is not `multipart/form-data`."""
+
+
+class NotAFile(RequestError):
+    """An upload to a file path whose body is a form, or has a content coding."""
+
+
+class PartialPut(RequestError):
+    """A PUT that carries a part of a file only (RFC 9110 14.5)."""
 
 
 class MalformedForm(RequestError):

@@ -16,13 +16,13 @@ from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
-from tornado_proxy.gateway.upload import UploadForm, read_upload
+from tornado_proxy.gateway.upload import Upload, raw_upload, read_form
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES
-from tornado_proxy.routing.plan import ListTargets, Refuse, VisitProvider
+from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
@@ -40,7 +40,7 @@ class Exchange:
         self._generation = generation
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
-        self._upload: UploadForm | None = None
+        self._upload: Upload | None = None
         self._origin = incoming.peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
@@ -88,9 +88,14 @@ class Exchange:
             # Nothing is removed before the request is whole.
             async for _ in self._incoming.body:
                 pass
-        parts, headers = self._generation.parts, self._incoming.head.headers
+        parts, headers, first = self._generation.parts, self._incoming.head.headers, decision.plan[0]
+        if isinstance(first, Receive) and self._upload is None:
+            name = decision.request.path.rpartition("/")[2]
+            self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
         store = self._generation.store(decision.match.site.target.name)
-        context = RequestContext(decision.request, decision.match, store, parts.pages, headers, self._upload)
+        context = RequestContext(
+            decision.request, decision.match, store, parts.pages, headers, self._upload, decision.user
+        )
         return await perform(decision.plan, context)
 
     def _target_list(self, request: Request) -> Answer:
@@ -131,8 +136,8 @@ class Exchange:
             case NameFile():
                 headers, limits = self._incoming.head.headers, self._generation.parts.settings.limits
                 limit, max_size = limits.max_form_field_size, question.max_size
-                self._upload = await read_upload(headers, self._incoming.body, limit, max_size)
-                return self._upload.file.file_name
+                self._upload = await read_form(headers, self._incoming.body, limit, max_size)
+                return self._upload.file_name
             case _:
                 assert_never(question)
 

@@ -65,11 +65,18 @@ class Form:
         self._limit = limit
         self._overhead = 0
         self._scanner = _Scanner(separator)
+        self._closing = len(b"\r\n--" + separator + b"--\r\n")
+        self.file_start: int | None = None
+        """The bytes of the form in front of the file's content, once its head has arrived."""
 
     @property
     def file_size(self) -> int:
         """The bytes of the file's content that have arrived."""
         return self._scanner.file_size
+
+    def announced(self, length: int) -> int:
+        """The size of the file of a form of a length in bytes, if it is the form's last part."""
+        return length - (self.file_start or 0) - self._closing
 
     async def file(self) -> FilePart:
         """The file's part, as soon as its head has arrived."""
@@ -97,8 +104,14 @@ class Form:
         return self._scanner.tokens.popleft()
 
     def _feed(self, chunk: bytes) -> None:
-        before = self._scanner.file_size
-        self._scanner.feed(chunk)
+        before, at = self._scanner.file_size, 0
+        # Line by line as far as the file's head, which ends a line: so it is known where the content begins.
+        while self.file_start is None and (end := chunk.find(b"\n", at) + 1):
+            self._scanner.feed(chunk[at:end])
+            if self._scanner.tokens:
+                self.file_start = self._overhead + end
+            at = end
+        self._scanner.feed(chunk[at:])
         self._overhead += len(chunk) - (self._scanner.file_size - before)
         if self._overhead > self._limit:
             raise FormTooLarge(f"the form holds more than {self._limit} bytes besides its file")

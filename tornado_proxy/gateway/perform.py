@@ -10,17 +10,20 @@ from typing import Any
 
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole, file_headers, page, unchanged_headers
 from tornado_proxy.gateway.failures import Outcome, refusal_of
-from tornado_proxy.gateway.upload import UploadForm, content_type
+from tornado_proxy.gateway.upload import Upload as UploadedFile
+from tornado_proxy.gateway.upload import content_type
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, Upload
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.properties import PutData, PutInput
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import Store, Write
+from tornado_proxy.templates.data import HeaderFields, User
 
 # Query parameters that the next page of a listing keeps.
 _KEPT = ("limit", "format")
@@ -35,7 +38,8 @@ class RequestContext:
     store: Store
     pages: Pages
     headers: Mapping[str, str]  # of the request, names in any case
-    upload: UploadForm | None = None
+    upload: UploadedFile | None = None
+    user: User | None = None
     conditions: Conditions = field(init=False)
     query: Mapping[str, str] = field(init=False)
 
@@ -115,16 +119,29 @@ def _found(location: str, cache_control: str) -> Whole:
 
 
 async def _receive(attempt: Receive, context: RequestContext) -> Answer:
-    """Stores the form's file, which is complete only once the whole form was read."""
-    assert context.upload is not None
-    form, part = context.upload.form, context.upload.file
+    """Stores a file, which is complete only once the whole body was read."""
+    upload, templates = context.upload, context.match.site.properties
+    assert upload is not None
     name = attempt.location.rpartition("/")[2]
-    write = Write(content_type(part.content_type, name), attempt.replace, context.conditions, attempt.max_size)
-    async with aclosing(form.content()) as chunks:
+    stored_type = content_type(upload.sent_type, name)
+    templates.check_size(upload.announced)
+    properties = templates.render(_put_data(attempt, context, stored_type))
+    write = Write(stored_type, attempt.replace, context.conditions, attempt.max_size, properties)
+    async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
-    said = Upload(attempt.location, form.file_size, stored.etag)
+    said = Upload(attempt.location, upload.size, stored.etag)
     rendering = context.pages.upload(said, choose(UPLOAD_FORMS, *_wanted(context)))
     return page(201, rendering, (("Location", attempt.location),))
+
+
+def _put_data(attempt: Receive, context: RequestContext, stored_type: str) -> PutData:
+    """What the templates of an upload's properties may read."""
+    upload, request = context.upload, context.request
+    assert upload is not None
+    below = request.path[len(context.match.mount) :]
+    headers = HeaderFields(request.headers)
+    size = upload.announced or 0
+    return PutData(context.user, PutInput(below, upload.file_name, stored_type, size, headers), attempt.key)
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:

@@ -1,14 +1,16 @@
-"""An upload: its head is checked before a byte is read, its form names the file, its file is stored as it arrives."""
+"""An upload: its head is checked before a byte is read, its form or its path names it, it is stored as it arrives."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from mimetypes import MimeTypes
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
-from tornado_proxy.gateway.form import FilePart, Form, boundary
+from tornado_proxy.gateway.errors import MalformedForm, NotAFile, PartialPut
+from tornado_proxy.gateway.form import Form, boundary
+from tornado_proxy.routing.errors import LengthRequired
 from tornado_proxy.storage.errors import TooLarge
 
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
@@ -21,27 +23,77 @@ _TYPES = MimeTypes()
 _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
-@dataclass(frozen=True, slots=True)
-class UploadForm:
-    """A form that was read as far as its file: the content is still to come."""
+class Upload:
+    """A file whose content is still to come: of a form, or the body itself.
 
-    form: Form
-    file: FilePart
+    `announced` is its size in bytes as far as it is known before the content, `size` what has arrived of it.
+    """
+
+    def __init__(
+        self, file_name: str, sent_type: str | None, announced: int | None, chunks: AsyncGenerator[bytes, None]
+    ) -> None:
+        self.file_name = file_name
+        self.sent_type = sent_type
+        self.announced = announced
+        self.size = 0
+        self._chunks = chunks
+
+    async def content(self, *, exactly: bool = False) -> AsyncGenerator[bytes, None]:
+        """The bytes of the file; raises `MalformedForm` for another size than announced, where `exactly` asks for it.
+
+        It ends only when the whole body has been read and was right.
+        """
+        async with aclosing(self._chunks) as chunks:
+            async for chunk in chunks:
+                self.size += len(chunk)
+                yield chunk
+        if exactly and self.size != self.announced:
+            raise MalformedForm("the file is not the last part of the form, so its size is known too late")
 
 
-async def read_upload(
-    headers: Mapping[str, str], body: AsyncIterator[bytes], limit: int, max_size: int | None
-) -> UploadForm:
+async def read_form(headers: Mapping[str, str], body: AsyncIterator[bytes], limit: int, max_size: int | None) -> Upload:
     """Reads a form as far as its file; `limit` is for everything but the file, `max_size` for the file, in bytes.
 
     Raises `NotAForm`, `MalformedForm`, and `TooLarge` where no form of the announced length could be small enough.
     """
     separator = boundary(headers.get("Content-Type"))
-    length = headers.get("Content-Length", "0").partition(",")[0]
-    if max_size is not None and int(length) > max_size + limit:
+    length = announced_length(headers)
+    if max_size is not None and (length or 0) > max_size + limit:
         raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
     form = Form(body, separator, limit)
-    return UploadForm(form, await form.file())
+    part = await form.file()
+    size = None if length is None else form.announced(length)
+    return Upload(part.file_name, part.content_type, size, form.content())
+
+
+def raw_upload(headers: Mapping[str, str], body: AsyncIterator[bytes], file_name: str, max_size: int | None) -> Upload:
+    """The body itself as a file; raises `LengthRequired`, `NotAFile`, `PartialPut`, `TooLarge` before it is read."""
+    sent_type = headers.get("Content-Type")
+    if sent_type and sent_type.partition(";")[0].strip().lower() == "multipart/form-data":
+        raise NotAFile("a form is uploaded to a path that ends in `/`")
+    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise NotAFile("an upload with a `Content-Encoding` would be stored as what it is not")
+    if "Content-Range" in headers:
+        # RFC 9110 14.5: stored as a whole, a part would be taken for the whole file.
+        raise PartialPut("a PUT with `Content-Range` would store a part as the whole file")
+    length = announced_length(headers)
+    if length is None and "Transfer-Encoding" not in headers:
+        raise LengthRequired("the upload has neither `Content-Length` nor `Transfer-Encoding`")
+    if max_size is not None and (length or 0) > max_size:
+        raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
+    return Upload(file_name, sent_type, length, _chunks(body))
+
+
+def announced_length(headers: Mapping[str, str]) -> int | None:
+    """The length of a body in bytes; None where none is announced."""
+    length = headers.get("Content-Length")
+    # Tornado joins repeated values that are equal.
+    return None if length is None or "Transfer-Encoding" in headers else int(length.partition(",")[0])
+
+
+async def _chunks(body: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    async for chunk in body:
+        yield chunk
 
 
 def content_type(sent: str | None, name: str) -> str:

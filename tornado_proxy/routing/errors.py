@@ -4,7 +4,10 @@ RequestError
 ├── BadAddress     the request line has neither a path nor an absolute address
 ├── BadPath        the path is not percent-encoded UTF-8, or holds what no key may hold
 ├── BadFileName    an upload's file has no name that could end a key
-└── KeyTooLong     prefix and key together are longer than S3 allows
+├── KeyTooLong     prefix and key together are longer than S3 allows
+├── LengthRequired an upload does not announce a size that is needed before its content
+├── MetadataTooLarge  the metadata of an upload is longer than S3 allows
+└── PropertyFailed a template of an upload's properties failed
 
 `gateway.errors` adds what HTTP itself can get wrong.
 """
@@ -35,15 +38,30 @@ class KeyTooLong(RequestError):
     """An object key of more bytes than S3 allows."""
 
 
+class LengthRequired(RequestError):
+    """An upload without a size, where the size must be known before the content (RFC 9110 15.5.12)."""
+
+
+class MetadataTooLarge(RequestError):
+    """Metadata of more bytes than S3 allows, as a template made it of what the client sent."""
+
+
+class PropertyFailed(RequestError):
+    """A template of an upload's metadata, headers or storage class that failed, or made an invalid value."""
+
+
 # By name: the errors live in four layers, and only the lowest of them may be imported here.
 STATUSES: Mapping[str, int] = MappingProxyType(
     {
         # RequestError: what the client sent
         "RequestError": 400,
         "BodyTimeout": 408,
+        "LengthRequired": 411,
         "FormTooLarge": 413,
         "NotAForm": 415,
+        "NotAFile": 415,
         "HeadTooLarge": 431,
+        "PropertyFailed": 500,
         "ClientDisconnected": 499,  # nobody sees it; operators know it from nginx
         # RewriteError: what the rules made of the key
         "RefusedResult": 400,  # the client chose what the template inserted

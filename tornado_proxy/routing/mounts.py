@@ -12,6 +12,7 @@ from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.properties import PropertyTemplates
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.model import RuleSet
@@ -32,10 +33,12 @@ class Site:
     access: Access = field(compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    properties: PropertyTemplates = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
         object.__setattr__(self, "methods", self.target.actions.methods)
+        object.__setattr__(self, "properties", PropertyTemplates(self.target.actions.put))
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:

@@ -120,6 +120,8 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     match request.method:
         case "PUT":
             if not request.is_directory:
+                if match.site.target.actions.put.raw_uploads and not is_bare_mount:
+                    return ()
                 return (Refuse(400, "the path of an upload does not end in `/`"),)
             return (ReadForm(match.site.target.actions.put.max_size),)
         case "DELETE":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ConditionResult, Conditions
+from tornado_proxy.semantics.conditions import ConditionResult, Conditions, format_date
 from tornado_proxy.semantics.percent import path_reference
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.cursor import from_token, to_token
@@ -111,7 +111,7 @@ class MemoryStore:
                 raise TooLarge(f"`{key}` would have more than {write.max_size} bytes")
         # Others may have written while the chunks came; from here on nobody can.
         self._admit(key, write)
-        return Stored(self.add(key, bytes(body), ObjectInfo(len(body), content_type=write.content_type)).etag)
+        return Stored(self.add(key, bytes(body), _info(len(body), write)).etag)
 
     async def remove(self, key: ObjectKey) -> None:
         """Remove an object; a missing one is no error, as in S3."""
@@ -155,3 +155,17 @@ class MemoryStore:
             elif name:
                 info, _ = self._objects[key]
                 yield Entry(name, info.size, info.last_modified, info.etag)
+
+
+def _info(size: int, write: Write) -> ObjectInfo:
+    """What is said of an object of a size that is written; metadata and storage class are not kept."""
+    properties = write.properties
+    return ObjectInfo(
+        size,
+        content_type=write.content_type,
+        cache_control=properties.cache_control,
+        content_disposition=properties.content_disposition,
+        content_encoding=properties.content_encoding,
+        content_language=properties.content_language,
+        expires=format_date(properties.expires) if properties.expires else None,
+    )

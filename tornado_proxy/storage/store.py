@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.routing.properties import Properties
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
@@ -98,6 +99,7 @@ class Write:
     replace: bool = True
     conditions: Conditions = field(default_factory=Conditions)
     max_size: int | None = None  # bytes; one more raises `TooLarge` and stores nothing
+    properties: Properties = field(default_factory=Properties)
 
 
 class Store(Protocol):

@@ -39,6 +39,13 @@ class RequestData:
 
 
 @dataclass(frozen=True, slots=True)
+class HeaderFields:
+    """The headers of a request alone, as sent: in Go's templates an http.Header."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TargetData:
     """The target as templates see it: nothing secret, nothing that changes."""
 

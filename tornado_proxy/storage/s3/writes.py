@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from tornado_proxy.config.model import Bucket
@@ -74,6 +75,28 @@ def after_a_look(write: Write, found: ObjectInfo | None) -> Precondition:
     return Precondition({"IfMatch": etag} if etag else {})
 
 
+_PROPERTIES: Mapping[str, str] = MappingProxyType(
+    {
+        "metadata": "Metadata",
+        "cache_control": "CacheControl",
+        "content_disposition": "ContentDisposition",
+        "content_encoding": "ContentEncoding",
+        "content_language": "ContentLanguage",
+        "expires": "Expires",
+        "storage_class": "StorageClass",
+        "canned_acl": "ACL",
+    }
+)
+"""The properties of an upload, and how S3 calls them."""
+
+
+def parameters_of(write: Write) -> Parameters:
+    """What S3 is told of an object, whether it comes whole or in parts."""
+    given = {"ContentType": write.content_type}
+    given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
+    return {parameter: value for parameter, value in given.items() if value}
+
+
 class Writer:
     """Stores and removes the objects of a bucket, and signs their URLs; `head` looks at an object before a write."""
 
@@ -97,7 +120,7 @@ class Writer:
         Up to one part is sent at once, more as an upload in parts of which three are in memory at most.
         """
         precondition = at_once(write) or after_a_look(write, await self._look(key))
-        said: Parameters = {"ContentType": write.content_type} if write.content_type else {}
+        said = parameters_of(write)
         async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
             first = await anext(parts)
             with closing(first.body):

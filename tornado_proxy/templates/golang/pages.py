@@ -5,7 +5,7 @@ The functions are those of rules, with what s3-proxy adds for its pages. `value_
 - None, bool, int, float, str and bytes; datetime is time.Time, without a zone in UTC;
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
 - a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
-- `User`, `RequestData` and `TargetData` are what they are in the templates of rules;
+- `User`, `RequestData`, `HeaderFields` and `TargetData` are what they are in the templates of rules;
 - an exception is an error, whose method `Error` is its text.
 """
 
@@ -21,7 +21,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.data import HeaderFields, RequestData, TargetData, User
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import (
     ANY,
@@ -47,6 +47,7 @@ from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
+from tornado_proxy.templates.golang.urls import header
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
 from tornado_proxy.templates.golang.view import TARGET, user_value
 from tornado_proxy.templates.golang.yaml import write_yaml
@@ -120,6 +121,11 @@ def _slice(value: Sequence[Any], budget: RenderBudget) -> Slice:
     return Slice([value_of(item, budget) for item in value])
 
 
+def _header(value: HeaderFields, budget: RenderBudget) -> Map:
+    budget.spend(len(value.pairs))
+    return header(value.pairs)
+
+
 def _time(value: datetime, _budget: RenderBudget) -> Struct:
     offset = value.utcoffset()
     seconds = int(offset.total_seconds()) if offset else 0
@@ -143,6 +149,7 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
     datetime: _time,
     User: lambda value, _budget: user_value(value),
     RequestData: lambda value, budget: Struct(REQUEST, request_facts(value, budget)),
+    HeaderFields: _header,
     TargetData: lambda value, _budget: Struct(TARGET, value),
 }
 
