@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from configurations import target
+from configurations import complaints_about_target, target
 
-from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, SystemMetadata
 from tornado_proxy.config.quantities import GIB
 
 
@@ -45,3 +45,27 @@ actions:
     )
     put = PutAction(enabled=True, allow_override=True, max_size=5 * GIB)
     assert target(text).actions == Actions(get, HeadAction(enabled=False), put, DeleteAction(enabled=True))
+
+
+def test_properties_of_uploads_are_read():
+    """Metadata by name, the headers of `systemMetadata`, storage class and canned ACL."""
+    config = "{metadata: {Team: '{{ .Key }}'}, systemMetadata: {cacheControl: no-cache}, storageClass: GLACIER, cannedACL: private, rawUploads: true}"
+    put = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}").actions.put
+    assert (put.metadata, put.storage_class, put.canned_acl) == ((("Team", "{{ .Key }}"),), "GLACIER", "private")
+    assert (put.system_metadata, put.raw_uploads) == (SystemMetadata(cache_control="no-cache"), True)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{metadata: {a: '{{ nope }}'}}", "is not a template: unknown function `nope`"),
+        ("{metadata: {'a b': x}}", "cannot be `a b`"),
+        ("{metadata: {a: x, A: y}}", "has `A` twice"),
+        ("{storageClass: '{{'}", "is not a template"),
+        ("{cannedACL: mine}", "cannedACL"),
+    ],
+)
+def test_a_mistake_in_properties_of_uploads_is_found(config, message):
+    """At load, and not at the first upload."""
+    found = complaints_about_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+    assert any(message in each for _, each in found), found

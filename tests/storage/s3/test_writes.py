@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tornado_proxy.routing.properties import Properties
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, Unreachable
-from tornado_proxy.storage.s3.writes import Precondition, after_a_look, at_once
+from tornado_proxy.storage.s3.writes import Precondition, after_a_look, at_once, parameters_of
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -94,3 +95,20 @@ def test_other_errors_pass():
     """What has nothing to do with the condition is raised as it is."""
     with pytest.raises(Unreachable), Precondition(EMPTY, ObjectExists).decided():
         raise Unreachable("so it is")
+
+
+def test_properties_are_parameters_of_s3():
+    """What is not given is not said, so that the bucket's defaults hold."""
+    moment = datetime(2065, 10, 21, tzinfo=UTC)
+    properties = Properties(
+        {"a": "b"}, cache_control="no-cache", expires=moment, storage_class="GLACIER", canned_acl="private"
+    )
+    assert parameters_of(Write("text/plain", properties=properties)) == {
+        "ContentType": "text/plain",
+        "Metadata": {"a": "b"},
+        "CacheControl": "no-cache",
+        "Expires": moment,
+        "StorageClass": "GLACIER",
+        "ACL": "private",
+    }
+    assert parameters_of(Write()) == {}

@@ -77,10 +77,6 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
     ("option", "reason"),
     [
         ("actions: {GET: {enabled: true, config: {webhooks: [{url: 'http://x/'}]}}}", "there are no webhooks yet"),
-        (
-            "actions: {GET: {enabled: true}, PUT: {enabled: true, config: {allowOverride: true, cannedACL: private}}}",
-            "uploads get the bucket's defaults",
-        ),
         ("templates: {notFoundError: {path: x.tpl}}", "pages have their own templates here"),
     ],
 )

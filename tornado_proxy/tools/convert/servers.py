@@ -99,10 +99,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"targets\.[^.]+\.templates(\..*)?", _PAGES),
     (r"targets\.[^.]+\.actions\.[A-Z]+\.config\.webhooks(\..*)?", _WEBHOOKS),
     (r"targets\.[^.]+\.actions\.GET\.config\.streamedFileHeaders(\..*)?", "answers carry an object's own headers only"),
-    (
-        r"targets\.[^.]+\.actions\.PUT\.config\.(metadata|systemMetadata|storageClass|cannedACL)(\..*)?",
-        "uploads get the bucket's defaults",
-    ),
     (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),
     (r"targets\.[^.]+\.bucket\.s3MaxUploadParts", "S3's own limit holds: 10 000 parts"),

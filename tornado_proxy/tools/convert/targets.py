@@ -19,6 +19,7 @@ from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
 from tornado_proxy.tools.convert.resources import closed, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written, converted, given_entries
 from tornado_proxy.tools.convert.sign_in import Providers
+from tornado_proxy.tools.convert.uploads import upload_settings
 from tornado_proxy.tools.convert.values import seconds
 
 _PORT = re.compile(r":[0-9]+\Z")
@@ -139,7 +140,7 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
 def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[str, Setting]:
     """How uploads are taken, where they are."""
     if config is not None:
-        return {"allowOverride": config.flag("allowOverride")}
+        return upload_settings(config, remarks)
     message = (
         "files may be replaced, as s3-proxy's code allows where PUT has no `config`; its documentation says that they"
         " may not"
