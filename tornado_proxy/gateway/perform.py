@@ -122,6 +122,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     """Stores a file, which is complete only once the whole body was read."""
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
+    assert templates is not None, "PUT is enabled"
     name = attempt.location.rpartition("/")[2]
     stored_type = content_type(upload.sent_type, name)
     templates.check_size(upload.announced)

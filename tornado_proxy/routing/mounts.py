@@ -33,12 +33,13 @@ class Site:
     access: Access = field(compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    properties: PropertyTemplates = field(init=False, compare=False, repr=False)
+    properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
         object.__setattr__(self, "methods", self.target.actions.methods)
-        object.__setattr__(self, "properties", PropertyTemplates(self.target.actions.put))
+        put = self.target.actions.put
+        object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:
