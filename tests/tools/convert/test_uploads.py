@@ -4,7 +4,7 @@ import pytest
 from conversions import target
 
 from tornado_proxy.config.actions import SystemMetadata
-from tornado_proxy.tools.convert.report import Outcome
+from tornado_proxy.tools.convert.report import OptionOutcome
 
 
 def _put(config):
@@ -20,7 +20,7 @@ def test_properties_of_uploads_are_carried_over():
     put = done.settings.targets[0].actions.put
     assert (put.metadata, put.storage_class, put.canned_acl) == ((("team", "{{ .Key }}"),), "STANDARD_IA", "private")
     assert put.system_metadata == SystemMetadata(cache_control="no-cache", expires="2065-10-21T07:28:00Z")
-    assert done.messages(Outcome.LEFT_OUT) == done.messages(Outcome.CHANGED) == []
+    assert done.messages(OptionOutcome.LEFT_OUT) == done.messages(OptionOutcome.CHANGED) == []
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_properties_of_uploads_are_carried_over():
 def test_what_cannot_be_here_is_left_out(option, message):
     """An option that s3-proxy would refuse at the first upload, or S3 would."""
     done = _put(f"{{allowOverride: true, {option}}}")
-    assert done.messages(Outcome.LEFT_OUT) == [message]
+    assert done.messages(OptionOutcome.LEFT_OUT) == [message]

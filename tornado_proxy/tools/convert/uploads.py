@@ -10,7 +10,7 @@ from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import Outcome, Remarks
+from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
 _SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
 
@@ -29,7 +29,7 @@ def upload_settings(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
         settings["cannedACL"] = acl
     elif acl:
         message = f"`{acl}` is not a canned ACL"
-        remarks.add(Outcome.LEFT_OUT, f"{config.path}.cannedACL", config.place("cannedACL"), message)
+        remarks.add(OptionOutcome.LEFT_OUT, f"{config.path}.cannedACL", config.place("cannedACL"), message)
     return settings
 
 
@@ -42,4 +42,4 @@ def _templates(section: Section, names: tuple[str, ...], remarks: Remarks) -> It
                 yield name, values.go_template(text)
         except InvalidValue as misfit:
             message = f"it {misfit.message}"
-            remarks.add(Outcome.LEFT_OUT, f"{section.path}.{name}", section.place(name), message, misfit.help)
+            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.{name}", section.place(name), message, misfit.help)
