@@ -104,3 +104,17 @@ def test_the_page_of_all_targets_is_carried_over():
     assert closed.report.of(OptionOutcome.CLOSED)
     assert closed.settings.list_targets.resource.path == "/closed-until-reviewed"
     assert made("listTargets: {enabled: false, mount: {path: [/]}}").settings.list_targets is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tracing: {enabled: false, udpHost: x}",
+        "server: {cors: {enabled: false, allowAll: true}}",
+        "metrics: {disableRouterPath: false}",
+        "targets: {site: {mount: {path: [/]}, bucket: {name: b}, actions: {GET: {enabled: true, config: {webhooks: []}}}}}",
+    ],
+)
+def test_an_option_that_is_off_is_not_lost(text):
+    """Nobody misses what asked for nothing."""
+    assert made(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []

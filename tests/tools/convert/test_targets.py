@@ -270,3 +270,19 @@ targets:
     assert (get.user_isolation, get.user_isolation_admins) == (True, ("root",))
     assert done.report.closed_targets == ()
     assert any("out of the user's own directory" in message for message in done.messages(OptionOutcome.CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mount: {path: [files]}", "`files` is mounted as `/files/`; s3-proxy wants a slash at both ends"),
+        ("actions: {GET: {enabled: false}}", "no action is enabled, so every request is answered with 405"),
+        ("keyRewriteList: [{source: ^a$, target: b/}]", "makes a directory's key: a file is answered with 404"),
+    ],
+)
+def test_what_is_not_quite_the_same_is_remarked_on(text, message):
+    """The operator decides what was meant."""
+    mount = "" if "mount" in text else "mount: {path: [/]}, "
+    actions = "" if "actions" in text else ", actions: {GET: {enabled: true}}"
+    found = made(f"targets: {{site: {{{mount}{text}{actions}, bucket: {{name: b}}}}}}").messages(OptionOutcome.CHANGED)
+    assert any(message in each for each in found)

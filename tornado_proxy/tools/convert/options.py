@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.nodes import ScalarKind
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -198,7 +198,7 @@ class Section:
         if self._is_settled:
             return
         for name, option in self._options.entries.items():
-            if name not in self._asked:
+            if name not in self._asked and not _is_off(option.value):
                 yield Leftover(self._path(option.name), option.place)
             for section in self._asked.get(name, ()):
                 yield from section.leftovers()
@@ -230,6 +230,21 @@ class Section:
         if not isinstance(value, Options):
             raise _unfit(value, f"`{self._path(name)}` is a mapping")
         return Section(value, self._path(name))
+
+
+def _is_off(value: Value) -> bool:
+    """Whether an option asks for nothing: `false`, an empty value, or a section that is not enabled."""
+    match value:
+        case Scalar(text=text):
+            return text in _FALSE
+        case Items(items=items):
+            return all(map(_is_off, items))
+        case Options(entries=entries):
+            enabled = entries.get("enabled")
+            disabled = enabled is not None and _is_off(enabled.value)
+            return disabled or all(_is_off(each.value) for each in entries.values())
+        case _:
+            assert_never(value)
 
 
 def _unfit(value: Value, message: str, help: str | None = None) -> Unreadable:

@@ -31,7 +31,12 @@ def mount(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     host = section.text("host")
     if host not in ("", "*"):
         settings["host"] = _host(host, section, remarks)
-    settings["path"] = [_path(each.value) for each in section.texts("path")] or ["/"]
+    paths = section.texts("path")
+    settings["path"] = [_path(each.value) for each in paths] or ["/"]
+    for each in paths:
+        if not (each.value.startswith("/") and each.value.endswith("/")):
+            message = f"`{each.value}` is mounted as `{_path(each.value)}`; s3-proxy wants a slash at both ends"
+            remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", each.place, message)
     return settings
 
 
@@ -78,6 +83,9 @@ def actions(target: Section, remarks: Remarks) -> Actions:
             _add(done[name], _get(config, remarks))
         if name == "PUT" and action and done[name]["enabled"]:
             _add(done[name], _put(action, config, remarks))
+    if not enabled(done):
+        message = "no action is enabled, so every request is answered with 405; s3-proxy refuses to start"
+        remarks.add(OptionOutcome.CHANGED, section.path, section.span, message, "enable GET, PUT or DELETE")
     return done
 
 
@@ -256,6 +264,9 @@ def _remark(entry: ConvertedRewrite, subject: str, remarks: Remarks) -> None:
     given = entry.given
     was = f"`{given.source}` -> `{given.target}`"
     match entry.result:
+        case Written(template=template) if template.endswith("/"):
+            message = f"{was} makes a directory's key: a file is answered with 404, not read"
+            remarks.add(OptionOutcome.CHANGED, subject, given.place, message, "end it with the name of a file")
         case Written(source, _, template) if (source, template) == (given.source, given.target):
             remarks.add(OptionOutcome.CARRIED, subject, given.place, f"{was} as it is")
         case Written(source, _, template):
