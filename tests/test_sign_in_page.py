@@ -1,0 +1,51 @@
+"""docs/sign-in.md says what is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tornado_proxy.auth.opa import policy_input
+from tornado_proxy.config.loading import compile_configuration
+from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+TEXT = (Path(__file__).parent.parent / "docs" / "sign-in.md").read_text(encoding="utf-8")
+
+
+def _blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", _blocks("yaml"))
+def test_every_example_loads(text):
+    """Without a word."""
+    loaded = compile_configuration(SourceFile("proxy.yaml", text), Path(), unresolved)
+    assert [each.message for each in loaded.diagnostics] == []
+
+
+def test_the_input_of_a_policy_is_the_documented_one():
+    """Every name of it."""
+    user = User("ann", "OIDC", "ann@example.org", ("editors",), "Ann Ash", "Ann", "Ash", email_verified=True)
+    path, headers = RequestPath("/drafts/plan.txt"), (("Host", "files.example.org"),)
+    request = Request("GET", "files.example.org", path, "x=1", (("x", "1"),), headers, "https", "192.0.2.7")
+    (documented,) = _blocks("json")
+    assert policy_input(user, request, {"site": "press"}) == json.loads(documented)
+
+
+def test_the_pages_of_a_provider_are_the_documented_ones():
+    """By their default paths."""
+    provider = OidcProvider("NAME", "https://id.example", "me")
+    pages = re.findall(r"^\| `(/auth\S*)` \(`(\w+)`\)", TEXT, re.MULTILINE)
+    assert pages == [
+        (provider.login_path, "loginPath"),
+        (provider.callback_path, "callbackPath"),
+        (provider.logout_path, "logoutPath"),
+    ]
