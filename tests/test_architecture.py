@@ -24,7 +24,6 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # Modules whose behaviour is tested elsewhere: the place is the reason.
 TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
-    "cli/status.py": "tests/cli/test_main.py",
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "tools/lsp/protocol.py": "tests/tools/lsp/test_connection.py",  # what crosses it goes between processes

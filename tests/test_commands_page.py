@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tornado_proxy.cli.completion import options
 from tornado_proxy.cli.main import COMMANDS, load_command
-from tornado_proxy.cli.options import options
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")

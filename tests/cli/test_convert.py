@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tornado_proxy.cli.main import main
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 
 SAME = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 

@@ -7,7 +7,7 @@ import pytest
 from command_lines import imported_by
 
 from tornado_proxy.cli.lint import _told
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from tornado_proxy.cli.main import main
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 
 
 def _run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:

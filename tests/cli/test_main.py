@@ -9,7 +9,7 @@ import pytest
 
 from tornado_proxy.cli import main as command
 from tornado_proxy.cli.main import COMMANDS, main
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 
 
 def test_without_a_subcommand_it_lists_them_all(capsys):

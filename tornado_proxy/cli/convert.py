@@ -7,8 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tornado_proxy.cli.diagnostics import show
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.tools.convert.conversion import REPORT, convert
 from tornado_proxy.tools.convert.files import read
 from tornado_proxy.tools.convert.options import Unreadable

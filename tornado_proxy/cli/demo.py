@@ -11,8 +11,7 @@ import textwrap
 from dataclasses import replace
 from functools import partial
 
-from tornado_proxy.cli.diagnostics import show
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.config.model import Listener, Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.logs import configure_logging

@@ -8,12 +8,20 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.diagnostics import in_color
-from tornado_proxy.cli.given import add_log_arguments, add_request_arguments, count, request_defaults, requests_of
-from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, compiled, configured_sites, load_settings
-from tornado_proxy.cli.painting import painted
-from tornado_proxy.cli.progress import progress
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.inputs import (
+    CommandError,
+    add_log_arguments,
+    add_request_arguments,
+    bare_site,
+    chosen_target,
+    compiled,
+    configured_sites,
+    count,
+    load_settings,
+    request_defaults,
+    requests_of,
+)
+from tornado_proxy.cli.output import ExitStatus, colored_diff, progress, wants_color
 from tornado_proxy.config.model import Settings
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.rules.loading import LoadedRules
@@ -44,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
     try:
         report = _report(arguments)
-    except Ended as ended:
-        return ended.tell("diff")
+    except CommandError as error:
+        return error.report("diff")
     for line in _FORMATS[arguments.format](report):
         print(line)
     return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
@@ -78,7 +86,7 @@ def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> 
 
 def _text(report: DiffReport) -> Iterable[str]:
     lines = to_text(report)
-    return painted(lines) if in_color(sys.stdout) else lines
+    return colored_diff(lines) if wants_color(sys.stdout) else lines
 
 
 def _json(report: DiffReport) -> Iterable[str]:

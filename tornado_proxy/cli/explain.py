@@ -8,17 +8,21 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.given import (
+from tornado_proxy.cli.inputs import (
+    CommandError,
     add_log_arguments,
     add_request_arguments,
+    bare_site,
+    chosen_target,
+    configured_sites,
     count,
-    given_user,
+    load_rules,
+    load_settings,
     request_defaults,
     requests_of,
+    signed_in_user,
 )
-from tornado_proxy.cli.loading import Ended, bare_site, chosen_target, configured_sites, load_rules, load_settings
-from tornado_proxy.cli.progress import progress
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.routing.decide import Decision, simulate
 from tornado_proxy.routing.errors import RequestError, status_of
@@ -59,14 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         found = _found(arguments)
         text = _explained(found, arguments) if arguments.path is not None else _counted(found, arguments)
-    except Ended as ended:
-        return ended.tell("explain")
+    except CommandError as error:
+        return error.report("explain")
     print(text, end="")
     return ExitStatus.CLEAN
 
 
 def _explained(found: Sequence[Site], arguments: argparse.Namespace) -> str:
-    user = given_user(arguments)
+    user = signed_in_user(arguments)
     shown = trace(_decided(Mounts(found), arguments, user))
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
@@ -98,14 +102,14 @@ def _decided(mounts: Mounts, arguments: argparse.Namespace, user: User | None) -
 def _found(arguments: argparse.Namespace) -> Sequence[Site]:
     """Returns the sites that apply."""
     if (arguments.path is None) == (arguments.requests is None):
-        raise Ended(ExitStatus.FAILED, "give either a PATH or `--requests`")
+        raise CommandError(ExitStatus.FAILED, "give either a PATH or `--requests`")
     return _configured(arguments) if arguments.config else _bare(arguments)
 
 
 def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
     """Returns the target as rule files alone know it."""
     if not arguments.rules:
-        raise Ended(ExitStatus.FAILED, "give `--rules` or `--config`")
+        raise CommandError(ExitStatus.FAILED, "give `--rules` or `--config`")
     rule_sets = load_rules(arguments.rules).rule_sets
     name = chosen_target(arguments.target, list(rule_sets))
     return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
@@ -114,7 +118,7 @@ def _bare(arguments: argparse.Namespace) -> Sequence[Site]:
 def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
     """Returns the configuration's targets, or the chosen one."""
     if arguments.prefix is not None:
-        raise Ended(ExitStatus.FAILED, "`--prefix` cannot be used with `--config`")
+        raise CommandError(ExitStatus.FAILED, "`--prefix` cannot be used with `--config`")
     settings = load_settings(arguments.config)
     loaded = load_rules(arguments.rules or settings.rules, settings.rule_spans)
     return configured_sites(settings, loaded, arguments.target)

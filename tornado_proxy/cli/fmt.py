@@ -7,10 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.diagnostics import in_color, show
-from tornado_proxy.cli.loading import default_places
-from tornado_proxy.cli.painting import painted
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.inputs import default_places
+from tornado_proxy.cli.output import ExitStatus, colored_diff, show, wants_color
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
 from tornado_proxy.tools.formatting import Formatted, difference, formatted, replace_file
@@ -98,6 +96,6 @@ def _show_difference(result: Formatted) -> ExitStatus:
     if not result.changed:
         return ExitStatus.CLEAN
     lines = difference(result)
-    for line in painted(lines) if in_color(sys.stdout) else lines:
+    for line in colored_diff(lines) if wants_color(sys.stdout) else lines:
         print(line)
     return ExitStatus.FINDINGS

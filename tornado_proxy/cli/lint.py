@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.diagnostics import in_color
-from tornado_proxy.cli.progress import activity
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
 from tornado_proxy.lint.checks import CHECKS
@@ -131,7 +129,7 @@ def _explain(name: str) -> ExitStatus:
     try:
         (word,) = read_words([name], CHECKS)
     except UnknownWord:
-        return _explain_mistake(name)
+        return _explain_code(name)
     pages = [
         f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
         for check in CHECKS
@@ -141,13 +139,13 @@ def _explain(name: str) -> ExitStatus:
     return ExitStatus.CLEAN
 
 
-def _explain_mistake(code: str) -> ExitStatus:
-    from tornado_proxy.cli.mistakes import MISTAKES, page  # noqa: PLC0415 - for this only
+def _explain_code(code: str) -> ExitStatus:
+    from tornado_proxy.lint.codes import CODES, explain_code  # noqa: PLC0415 - for this only
 
-    if code in MISTAKES:
-        print(page(code))
+    if code in CODES:
+        print(explain_code(code))
         return ExitStatus.CLEAN
-    meant = did_you_mean(code, [*(check.name for check in CHECKS), *MISTAKES])
+    meant = did_you_mean(code, [*(check.name for check in CHECKS), *CODES])
     raise _Failed(f"there is no check, category or mistake `{code}`" + (f"; did you mean `{meant}`?" if meant else ""))
 
 
@@ -260,7 +258,7 @@ def _reason(diagnostic: Diagnostic) -> str:
 
 def _told(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     """Print the report; the status that it comes to."""
-    text = render_full(report, color=in_color(stream)) if name == "full" else reporter(name)(report)
+    text = render_full(report, color=wants_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)
     if report.broken:
         return ExitStatus.FAILED

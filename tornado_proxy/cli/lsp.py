@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tornado_proxy.cli.loading import Ended, load_settings
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.inputs import CommandError, load_settings
+from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.service.threads import end_process
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         return ExitStatus.FAILED
     try:
         settings = load_settings(arguments.config) if arguments.config else None
-    except Ended as ended:
-        return ended.tell("lsp")
+    except CommandError as error:
+        return error.report("lsp")
     # Editors show what comes on standard error; pygls would tell of every message.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     server = rules_server(version("tornado-proxy"), _places(arguments.paths, settings), settings)

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
 
-from tornado_proxy.cli import streams
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli import output
+from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = " ".join(["tornado-proxy", *(word for word in words[:1] if word in COMMANDS)])
     if words and words[0] in _DAEMONS:
         _ready_a_daemon()
-    obstacle = streams.prepare()
+    obstacle = output.prepare_streams()
     if obstacle is not None:
         print(f"{name}: {obstacle}", file=sys.stderr)
         return ExitStatus.FAILED
@@ -60,12 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _done(words)
     except BrokenPipeError:
         # The reader has gone (`| head`).
-        streams.give_up_output()
+        output.give_up_output()
     except KeyboardInterrupt:
         pass
     except Exception as error:  # noqa: BLE001 - status 1 means findings: a defect of the tool must not look like one
-        if isinstance(error, OSError) and streams.is_of_a_stream(error):
-            streams.give_up_output()
+        if isinstance(error, OSError) and output.is_stream_error(error):
+            output.give_up_output()
             print(f"{name}: {error.strerror}", file=sys.stderr)
         else:
             import traceback  # noqa: PLC0415 - for defects only
@@ -81,7 +81,7 @@ def _ready_a_daemon() -> None:
     """
     import signal  # noqa: PLC0415 - 2 ms that the tools need not wait for
 
-    streams.fill()
+    output.fill_streams()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tornado_proxy.cli.diagnostics import show
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.generations import Unbuildable

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tornado_proxy.cli.loading import Ended, configured_sites, default_places, load_rules, load_settings
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.inputs import CommandError, configured_sites, default_places, load_rules, load_settings
+from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Pattern, compile_pattern
 from tornado_proxy.templates.data import TargetData
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Test; 1 if a test fails, too few rewrites are reached or the files have mistakes."""
     try:
         result = _tested(arguments)
-    except Ended as ended:
-        return ended.tell("test")
+    except CommandError as error:
+        return error.report("test")
     if arguments.run is not None and not result.total:
         print(f"tornado-proxy test: no test matches `{arguments.run.text}`", file=sys.stderr)
         return ExitStatus.FAILED

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tornado_proxy.cli.status import ExitStatus
+from tornado_proxy.cli.output import ExitStatus
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What the codes of mistakes mean: those of parser, compiler and configuration, which no check looks for."""
+"""The codes of the diagnostics of parser, compiler and configuration, each explained in a sentence."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _CONFIGURATION: Mapping[str, str] = {
     "too-many-parts": "The largest upload does not fit into S3's 10,000 parts.",
 }
 
-MISTAKES: Mapping[str, str] = {**_RULES, **_CONFIGURATION}
+CODES: Mapping[str, str] = {**_RULES, **_CONFIGURATION}
 """What each code means, in a sentence."""
 
 
-def page(code: str) -> str:
-    """What there is to say of a code."""
+def explain_code(code: str) -> str:
+    """Returns the page that `lint --explain` prints for a code."""
     if code in _RULES:
         nature = "It is a mistake, not a check: files that have it are not loaded, and nothing turns it off."
         return f"{code} (rules)\n\n{_RULES[code]}\n\n{nature}"

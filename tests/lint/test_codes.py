@@ -3,8 +3,8 @@ import re
 from pathlib import Path
 
 import tornado_proxy
-from tornado_proxy.cli.mistakes import MISTAKES, page
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.codes import CODES, explain_code
 
 
 def test_every_code_of_the_manual_is_explained():
@@ -15,7 +15,7 @@ def test_every_code_of_the_manual_is_explained():
         for page in pages
         for code in re.findall(r"^\| `([a-z0-9]+(?:-[a-z0-9]+)*)` \|", page.read_text(), re.MULTILINE)
     }
-    assert set(MISTAKES) <= rows
+    assert set(CODES) <= rows
 
 
 def _codes(package):
@@ -31,11 +31,11 @@ def _codes(package):
 def test_every_code_is_explained():
     """Those that parser, compiler and configuration have; a few are a check's too."""
     codes = {*_codes("lang"), *_codes("rules"), *_codes("config")}
-    assert codes - {check.name for check in CHECKS} <= set(MISTAKES)
+    assert codes - {check.name for check in CHECKS} <= set(CODES)
     assert "bad-source" in codes
 
 
 def test_a_page_says_what_a_mistake_is():
     """The sentence, and whether it is the rules' or the configuration's."""
-    assert page("bad-source").startswith("bad-source (rules)\n\nA source that is not a regular expression")
-    assert page("open-writes").startswith("open-writes (configuration)\n\nAnyone may upload or remove.")
+    assert explain_code("bad-source").startswith("bad-source (rules)\n\nA source that is not a regular expression")
+    assert explain_code("open-writes").startswith("open-writes (configuration)\n\nAnyone may upload or remove.")

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import errno
+import io
+import subprocess
+import sys
+import threading
+from contextlib import redirect_stderr
+
+import pytest
+
+from tornado_proxy.cli.output import activity, colored_diff, is_stream_error, progress, show, wants_color
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.source import SourceFile, Span
+
+FILL = """
+import os, sys
+from tornado_proxy.cli.output import fill_streams
+fill_streams()
+with open(sys.argv[1], "w") as told:
+    where = [os.path.realpath(f"/proc/self/fd/{number}") == "/dev/null" for number in range(3)]
+    print(where, [os.get_inheritable(number) for number in range(3)], file=told)
+print(sys.stdin.read(0), "out")
+print("err", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("closed", "empty"),
+    [
+        ("", [False, False, False]),
+        ("2>&-", [False, False, True]),
+        ("<&-", [True, False, False]),
+        ("<&- >&- 2>&-", [True, True, True]),
+    ],
+)
+def test_closed_streams_are_filled(tmp_path, closed, empty):
+    """What is closed, and nothing else, reads and writes nothing from then on, in workers too."""
+    words = ["sh", "-c", f'exec "$0" -c "$1" "$2" {closed}', sys.executable, FILL, str(tmp_path / "told")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, input="")
+    assert (tmp_path / "told").read_text() == f"{empty} [True, True, True]\n"
+    assert (done.stdout == "", done.stderr == "") == (empty[1], empty[2])
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        (OSError(errno.ENOSPC, "No space left on device", "a.rules"), False),
+        (OSError(errno.ENOENT, "No such file or directory"), False),
+    ],
+)
+def test_an_error_of_a_stream_names_no_file(error, expected):
+    """What fails in a file tells its name."""
+    assert is_stream_error(error) is expected
+
+
+def test_diagnostics_are_printed_with_their_excerpts(capsys):
+    """Each goes to standard error in full, in plain text where no terminal reads it."""
+    source = SourceFile("site.rules", "target site {")
+    show([Diagnostic("first", "one thing"), Diagnostic("second", "another", Span(source, 0, 6), help="do so")])
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error[first]: one thing\nerror[second]: another\n")
+    assert "site.rules:1:1" in printed.err
+    assert "\x1b" not in printed.err
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "other"),
+    [
+        ({}, True, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"TERM": "dumb"}, False, False),
+        ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+        ({"FORCE_COLOR": "", "NO_COLOR": ""}, True, False),
+    ],
+)
+def test_colours_are_for_people_who_like_them(monkeypatch, environment, terminal, other):
+    """A terminal that knows colours is colored_diff; NO_COLOR and FORCE_COLOR say otherwise, the first above all."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert (wants_color(_Terminal()), wants_color(io.StringIO())) == (terminal, other)
+
+
+def test_what_goes_is_red_and_what_comes_is_green():
+    """Headings are bold, places cyan; all else is as it is."""
+    lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "  + new", " same"]
+    assert list(colored_diff(lines)) == [
+        "\x1b[1m--- a\x1b[0m",
+        "\x1b[1m+++ b\x1b[0m",
+        "\x1b[36m@@ -1 +1 @@\x1b[0m",
+        "\x1b[31m-old\x1b[0m",
+        "\x1b[32m  + new\x1b[0m",
+        " same",
+    ]
+
+
+def test_a_line_cannot_steer_the_terminal():
+    """Control characters of a file have stand-ins."""
+    assert list(colored_diff(["+\x1b[2J", "\x07"])) == ["\x1b[32m+␛[2J\x1b[0m", "␇"]
+
+
+class Terminal(io.StringIO):
+    """A stream that says that a person is reading it."""
+
+    def isatty(self):
+        """It is one."""
+        return True
+
+
+def test_a_bar_is_drawn_on_one_line_and_taken_away():
+    """Each state is written over the one before; in the end nothing is left."""
+    with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
+        show(0)
+        show(0.5)
+    assert terminal.getvalue().split("\r\x1b[K") == [
+        "",
+        f"reading {'░' * 30}   0%",
+        f"reading {'█' * 15}{'░' * 15}  50%",
+        "",
+    ]
+
+
+def test_it_is_drawn_no_more_often_than_anybody_could_see():
+    """What is told within a tenth of a second is not shown."""
+    clock = iter([0, 0.05, 0.09, 0.2, 0.25]).__next__
+    with redirect_stderr(Terminal()) as terminal, progress("reading", clock) as show:
+        for part in (0.1, 0.2, 0.3, 0.4):
+            show(part)
+    assert terminal.getvalue().count("reading") == 1
+    assert " 30%" in terminal.getvalue()
+
+
+def test_a_terminal_that_cannot_write_over_a_line_shows_none(monkeypatch):
+    """It would show each state behind the other."""
+    monkeypatch.setenv("TERM", "dumb")
+    with redirect_stderr(Terminal()) as terminal, progress("reading", iter(range(9)).__next__) as show:
+        show(0.5)
+    assert terminal.getvalue() == ""
+
+
+def test_it_is_taken_away_when_the_work_fails():
+    """An error message starts on a clean line."""
+    with redirect_stderr(Terminal()) as terminal, pytest.raises(ZeroDivisionError), progress("reading"):
+        raise ZeroDivisionError
+    assert terminal.getvalue() == "\r\x1b[K"
+
+
+def test_nothing_is_drawn_where_nobody_looks(capsys):
+    """In a pipe or a log a bar would be noise."""
+    with progress("reading", iter(range(9)).__next__) as show:
+        show(0.5)
+    assert capsys.readouterr().err == ""
+
+
+class Told(Terminal):
+    """A terminal that says when a person has seen something."""
+
+    def __init__(self):
+        """Nothing has been seen."""
+        super().__init__()
+        self.seen = threading.Event()
+
+    def write(self, text):
+        """Show it."""
+        if "…" in text:
+            self.seen.set()
+        return super().write(text)
+
+
+def test_a_work_that_takes_long_is_told_and_its_line_taken_away():
+    """Nobody knows how far it is, but that it goes on."""
+    with redirect_stderr(Told()) as terminal, activity("linting 3 files", 0.01):
+        assert terminal.seen.wait(30)
+    assert terminal.getvalue().startswith("\r\x1b[Klinting 3 files … 0 s")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("stream", "soon"), [(Terminal, 60), (io.StringIO, 0)])
+def test_nothing_is_told_where_nobody_waits(stream, soon):
+    """Of a work that is soon done, or where no terminal shows it."""
+    with redirect_stderr(stream()) as terminal, activity("linting", soon):
+        pass
+    assert terminal.getvalue() == ""

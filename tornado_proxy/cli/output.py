@@ -1,0 +1,161 @@
+"""What commands share to print: exit statuses, the standard streams, diagnostics, colours, progress on a terminal."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import TextIO
+
+from tornado_proxy.lang.diagnostic import Diagnostic
+
+_OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+_EVERY = 0.1  # seconds
+_SOON = 1.0  # seconds that nobody minds
+_WIDTH = 30  # columns of the bar
+_CLEAR = "\r\x1b[K"
+_DIFF_COLORS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
+_RESET = "\x1b[0m"
+
+
+class ExitStatus(IntEnum):
+    """The exit statuses: a contract that CI builds on, the same for every subcommand."""
+
+    CLEAN = 0
+    FINDINGS = 1  # the files are wrong: diagnostics, failed tests, differences
+    FAILED = 2  # the tool could not do its work: usage, files that cannot be read, a dead port
+
+
+class _Closed(io.TextIOBase):
+    """Takes the place of a closed standard input; reading it raises the reason."""
+
+    @property
+    def buffer(self) -> io.BufferedIOBase:
+        """Raises `OSError`."""
+        raise OSError(errno.EBADF, "standard input is closed")
+
+
+def fill_streams() -> None:
+    """Opens the null device in place of each closed stream, for a service.
+
+    Otherwise a socket could get the number of a stream, to which libraries write. Workers inherit what is opened.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest number that is free is that of the stream.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - as below
+
+
+def prepare_streams() -> str | None:
+    """Makes the streams usable; returns what is in the way, or None."""
+    if sys.stderr is None:
+        # Without a stream, what is meant for it would go to standard output.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end of the process
+    if sys.stdout is None:
+        return "standard output is closed"
+    if sys.stdin is None:
+        sys.stdin = _Closed()
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows a question mark, and the command goes on.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    return None
+
+
+def is_stream_error(error: OSError) -> bool:
+    """Returns whether a standard stream failed: the error of a file names the file."""
+    return error.filename is None and error.errno in _OF_STREAMS
+
+
+def give_up_output() -> None:
+    """Discards further output; Python would report the error again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show(diagnostics: Iterable[Diagnostic]) -> None:
+    """Prints diagnostics to standard error, each with its excerpt."""
+    from tornado_proxy.lang.excerpt import render  # noqa: PLC0415 - only where there is something to show
+
+    color = wants_color(sys.stderr)
+    for each in diagnostics:
+        print(render(each, color=color), file=sys.stderr)
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Returns whether to print in colour (https://no-color.org, https://force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or is_interactive(stream)
+
+
+def is_interactive(stream: TextIO) -> bool:
+    """Returns whether a stream is a terminal that can overwrite a line."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def colored_diff(lines: Iterable[str]) -> Iterator[str]:
+    """Colours the lines of a difference; nothing in them can steer the terminal."""
+    from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - only where there is something to show
+
+    for line in lines:
+        color = next((color for start, color in _DIFF_COLORS.items() if line.lstrip().startswith(start)), "")
+        yield f"{color}{visible(line)}{_RESET}" if color else visible(line)
+
+
+@contextmanager
+def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[float], None]]:
+    """Shows a bar while the block runs; the function that it yields takes the part of the work done, from 0 to 1."""
+    if not is_interactive(sys.stderr):
+        yield lambda _: None
+        return
+    shown_at = clock()
+
+    def draw(part: float) -> None:
+        nonlocal shown_at
+        now = clock()
+        if now - shown_at >= _EVERY:
+            shown_at = now
+            full = round(part * _WIDTH)
+            bar = "█" * full + "░" * (_WIDTH - full)
+            print(f"{_CLEAR}{label} {bar} {part:4.0%}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield draw
+    finally:
+        print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def activity(label: str, soon: float = _SOON) -> Iterator[None]:
+    """Shows the elapsed time while the block runs, after `soon` seconds; for work whose progress is unknown."""
+    if not is_interactive(sys.stderr):
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_show_activity, args=(label, soon, done), name="activity", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _show_activity(label: str, soon: float, done: threading.Event) -> None:
+    begun = time.monotonic()
+    if done.wait(soon):
+        return
+    while not done.is_set():
+        print(f"{_CLEAR}{label} … {time.monotonic() - begun:.0f} s", end="", file=sys.stderr, flush=True)
+        done.wait(soon)
+    print(_CLEAR, end="", file=sys.stderr, flush=True)
