@@ -43,7 +43,9 @@ def made(*texts: str, keys_as: KeysAs = KeysAs.ACTUAL) -> Made:
     files, report = (done := convert(together(sources), keys_as)).files, done.report
     loaded = compile_configuration(SourceFile(CONFIGURATION, files[CONFIGURATION]), Path("out"), unresolved)
     assert loaded.settings, [(each.message, each.place) for each in loaded.diagnostics]
-    rules = compile_rule_files([RuleFile(name, text.encode()) for name, text in files.items() if name != CONFIGURATION])
+    rules = compile_rule_files(
+        [RuleFile(name, text.encode()) for name, text in files.items() if name.startswith("rules/")]
+    )
     assert rules.diagnostics == ()
     return Made(dict(files), loaded.settings, dict(rules.rule_sets), report)
 

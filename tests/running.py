@@ -138,7 +138,7 @@ def _announced(process: subprocess.Popen[str], lines: list[str]) -> str:
         assert process.stderr is not None
         for line in process.stderr:
             lines.append(line.rstrip("\n"))
-            match = re.search(r"listening on (http://\S+)", line)
+            match = re.search(r"listening on (https?://\S+)", line)
             if match:
                 found.put(match[1])
         found.put(None)

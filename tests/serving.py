@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from ssl import SSLError
 from typing import Any
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -105,7 +106,7 @@ class Client:
     async def close(self) -> None:
         """Close the connection."""
         self.writer.close()
-        with suppress(ConnectionError):
+        with suppress(ConnectionError, SSLError):
             await self.writer.wait_closed()
 
     def abort(self) -> None:
@@ -136,9 +137,9 @@ class Serving:
         return old
 
     @asynccontextmanager
-    async def connect(self) -> AsyncIterator[Client]:
-        """A client's connection."""
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.server.ports[0]))
+    async def connect(self, **tls: Any) -> AsyncIterator[Client]:
+        """A client's connection; `tls` is what asyncio takes."""
+        client = Client(*await asyncio.open_connection("127.0.0.1", self.server.ports[0], **tls))
         try:
             yield client
         finally:

@@ -41,7 +41,7 @@ def test_listeners_are_read():
     """Both listeners have an address and a port, and the server a grace period."""
     text = "server: {listenAddr: '', port: 0, gracePeriod: 1m}\ninternalServer: {listenAddr: '::1', port: 1}\n"
     told = settings(text + MINIMAL)
-    assert (told.server, told.internal_server) == (Server("", 0, 60.0), InternalServer("::1", 1))
+    assert (told.server, told.internal_server) == (Server("", 0, grace_period=60.0), InternalServer("::1", 1))
 
 
 def test_limits_are_read():

@@ -33,7 +33,7 @@ def _told(text):
         ("server: {port: -1}", "bad-value", "`port` is less than 0", "-1"),
         ("server: {port: 0700}", "ambiguous-number", "`port` is a number that YAML versions read differently", "0700"),
         ("server: {port: }", "empty-value", "`port` has no value", "port"),
-        ("server: 8080", "wrong-type", "`server` must be a mapping, but is a number", "8080"),
+        ("server: 8080", "wrong-type", "`server` must be a mapping, but is a number", "••••"),
         ("server: [1]", "wrong-type", "`server` must be a mapping, but is a list", "server"),
         ("rules: {a: b}", "wrong-type", "`rules` must be a list, but is a mapping", "rules"),
         ("rules: [~]", "empty-value", "an item of `rules` has no value", "~"),

@@ -86,7 +86,7 @@ def test_secrets_of_a_bucket_are_hidden(text, shown):
     ("text", "shown"),
     [
         ("password: word", "password: ••••"),
-        ("server: 8080", "server: 8080"),
+        ("log: 8080", "log: 8080"),
         ("rules: [password=word, a]", "rules: [•••••••••••••, a]"),
         ("{password:word}", "{•••••••••••••}"),
         ("targets: {key: {bucket: {name: b}}}", "targets: {key: {bucket: {name: b}}}"),

@@ -6,13 +6,16 @@ import asyncio
 import errno
 import os
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 
+import pytest
 from fakes import OneObject, ScriptedBody
 from serving import Client, serve
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.gateway.server import Server
+from tornado_proxy.gateway.server import Opening, Server
+from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.semantics.proxy_protocol import SIGNATURE
 
 
 class _Gated(ScriptedBody):
@@ -188,3 +191,62 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
     writer.close()
     await server.shut_down(1)
     assert caplog.messages == ["a connection met a defect"]
+
+
+PROXIED = Opening(proxied=TrustedProxies(("127.0.0.0/8",)))
+V2 = SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
+
+
+@pytest.mark.parametrize(
+    ("header", "address"),
+    [
+        (b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n", "192.0.2.1"),
+        (b"PROXY UNKNOWN\r\n", "127.0.0.1"),
+        (V2, "192.0.2.1"),
+        (SIGNATURE + b"\x20\x00\x00\x00", "127.0.0.1"),
+    ],
+)
+async def test_the_proxy_protocol_names_the_client(header, address):
+    """Whatever way its bytes come, and what follows is HTTP."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = PROXIED
+        async with site.connect() as client:
+            for byte in header:
+                await client.send(bytes([byte]))
+            assert (await client.request("GET", "/a")).body == b"x"
+        assert (await site.told()).request.client == address
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n", b"PROXY " + b"x" * 200, b"\r\n\r\n\0\r\nQUIT\n\x31\x11\0\0"]
+)
+async def test_a_proxy_without_a_header_is_not_served(sent):
+    """Its client would count as the proxy."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = PROXIED
+        async with site.connect() as client:
+            await client.send(sent)
+            with suppress(ConnectionResetError):
+                assert await client.is_closed()
+        assert site.events == []
+
+
+async def test_a_proxy_that_leaves_within_its_header_is_forgotten():
+    """The server serves on."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = PROXIED
+        async with site.connect() as client:
+            await client.send(b"PROXY TCP4 1")
+        async with site.connect() as client:
+            await client.send(b"PROXY UNKNOWN\r\n")
+            assert (await client.request("GET", "/a")).status == 200
+
+
+async def test_a_stranger_needs_no_header_and_is_not_believed():
+    """The protocol is for trusted proxies only."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = Opening(proxied=TrustedProxies(("10.0.0.0/8",)))
+        assert (await site.get("/a")).status == 200
+        async with site.connect() as client:
+            await client.send(b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n")
+            assert (await client.request("GET", "/a")).status == 400

@@ -139,8 +139,10 @@ def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:
     given = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
     return (
-        named(given, inherited=True) if given else open_sockets(settings.server),
-        named(admin, inherited=True) if admin else open_sockets(settings.internal_server),
+        named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else open_sockets(settings.server),
+        named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls)
+        if admin
+        else open_sockets(settings.internal_server),
     )
 
 

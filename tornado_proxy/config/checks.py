@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tornado_proxy.config import access_checks
+from tornado_proxy.config import access_checks, listener_checks
 from tornado_proxy.config.context import Finding, ValidationContext
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.nodes import Node, ScalarNode
@@ -152,4 +152,5 @@ _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _disabled_actions,
     _no_targets,
     *access_checks.CHECKS,
+    *listener_checks.CHECKS,
 )

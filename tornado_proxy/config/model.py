@@ -23,7 +23,8 @@ from tornado_proxy.config.providers import (
     OidcProvider,
 )
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
-from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.secrets import Credentials, Secret
+from tornado_proxy.config.tls import Ssl
 from tornado_proxy.lang.source import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
@@ -62,17 +63,6 @@ class Mount:
     paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
         "Path prefixes, matched at segment borders and removed before the key is made.", default=("/",), name="path"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """An access key pair, with a session token if it has one."""
-
-    shape: ClassVar[str] = "such as `{accessKey: {env: NAME}, secretKey: {path: FILE}}`"
-
-    access_key: Secret = option("The access key's identifier.")
-    secret_key: Secret = option("The secret access key.")
-    session_token: Secret | None = option("The session token of temporary credentials.", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +187,12 @@ class Listener:
         "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
     )
     port: Port = option("The port; 0 is any free one.", default=8080)
+    ssl: Ssl | None = option("TLS; without it, the listener speaks plain HTTP.", default=None)
+
+    @property
+    def speaks_tls(self) -> bool:
+        """Whether it speaks TLS."""
+        return self.ssl is not None and self.ssl.enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +207,10 @@ class Server(Listener):
     )
     trusted_proxies: tuple[Network, ...] = option(
         "Addresses and networks of proxies in front, whose headers about the client are believed.", default=()
+    )
+    proxy_protocol: bool = option(
+        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
+        default=False,
     )
 
 

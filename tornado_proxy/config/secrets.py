@@ -87,6 +87,17 @@ class Secret:
         return self._value
 
 
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An access key pair, with a session token if it has one."""
+
+    shape: ClassVar[str] = "such as `{accessKey: {env: NAME}, secretKey: {path: FILE}}`"
+
+    access_key: Secret = option("The access key's identifier.")
+    secret_key: Secret = option("The secret access key.")
+    session_token: Secret | None = option("The session token of temporary credentials.", default=None)
+
+
 _ORIGINS = {
     Source.ENV: "the environment variable `{}`",
     Source.PATH: "the file `{}`",

@@ -138,6 +138,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         """Keep a connection open whose client waits for an answer; close any other."""
+        if self._transport is None or not self._transport.can_write_eof():
+            return False  # the end of TLS is the end of both directions
         if self._request is None or self._parser is not None or self._half_closed:
             return self._half_closed and self._request is not None
         self._half_closed = True

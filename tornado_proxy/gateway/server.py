@@ -1,40 +1,60 @@
-"""The server: accepts connections, serves each, and winds down without losing a request."""
+"""The server: accepts connections, opens each (PROXY protocol, TLS), serves it, and winds down without loss.
+
+A connection is open once its client may send requests. Until then it has a bounded time, and as there is room for so
+many only, the oldest gives way to the newest: clients that never finish a handshake keep nobody else out.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.connection import Begin, Connection
-from tornado_proxy.semantics.forwarded import Origin
+from tornado_proxy.semantics import proxy_protocol
+from tornado_proxy.semantics.forwarded import Origin, TrustedProxies
+from tornado_proxy.semantics.proxy_protocol import NotProxied
 
 _LOG = logging.getLogger("tornado_proxy")
 
 _LAST_CALL = 0.2  # seconds in which a request that is on its way to an idle connection may still arrive there
 _AT_ONCE = 128  # connections accepted before anything else gets its turn
+_OPEN_WITHIN = 10.0  # seconds for a PROXY header, and for a handshake
+_CLOSE_WITHIN = 5.0  # seconds for a client to take the end of TLS
+_MOST_OPENING = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a connection begins with: a PROXY header of certain peers, a TLS handshake, both, or nothing."""
+
+    tls: ssl.SSLContext | None = None
+    proxied: TrustedProxies = field(default_factory=TrustedProxies)
 
 
 class Server:
     """HTTP/1 on sockets that are given by `listen` or `add_sockets`; each request is given to `begin`.
 
-    `limits` may be replaced while it serves: connections keep what held when they came. `pause` is the time in seconds
-    without accepting, where the system has no descriptor or memory for one more connection.
+    `limits` and `opening` may be replaced while it serves: connections keep what held when they came. `pause` is
+    the time in seconds without accepting, where the system has no descriptor or memory for one more connection.
     """
 
     pause = 1.0
 
-    def __init__(self, begin: Begin, limits: Limits) -> None:
+    def __init__(self, begin: Begin, limits: Limits, opening: Opening | None = None) -> None:
         self.limits = limits
+        self.opening = opening or Opening()
         self._begin = begin
         self._listening: list[socket.socket] = []
         self._connections: set[Connection] = set()
-        self._opening: set[asyncio.Task[object]] = set()
+        self._opening: dict[Connection, asyncio.Task[None]] = {}  # the oldest first
         self._gone = asyncio.Event()
         self._gone.set()
 
@@ -68,7 +88,7 @@ class Server:
         await self._until_gone(min(_LAST_CALL, grace))
         self._each(Connection.close_if_idle)
         await self._until_gone(grace)
-        self._each(Connection.close)
+        self._each(self._close)
         await self._gone.wait()
 
     def _stop_listening(self, *, leave_queue: bool) -> None:
@@ -105,14 +125,44 @@ class Server:
 
     def _serve(self, accepted: socket.socket, address: object) -> None:
         accepted.setblocking(False)
-        connection = Connection(self._begin, Origin(_ip(address)), self.limits, self._end)
+        peer = Origin(_ip(address), "https" if self.opening.tls else "http")
+        connection = Connection(self._begin, peer, self.limits, self._end)
         # Counted before anything is awaited, so that a shutdown in the same turn of the loop waits for it.
         self._connections.add(connection)
         self._gone.clear()
+        if len(self._opening) >= _MOST_OPENING:
+            next(iter(self._opening.values())).cancel()
+        task = asyncio.get_running_loop().create_task(self._open(connection, peer, accepted, self.opening))
+        self._opening[connection] = task
+        task.add_done_callback(lambda _: self._opening.pop(connection, None))
+
+    async def _open(self, connection: Connection, peer: Origin, accepted: socket.socket, opening: Opening) -> None:
         loop = asyncio.get_running_loop()
-        opening = loop.create_task(loop.connect_accepted_socket(lambda: connection, accepted))
-        self._opening.add(opening)
-        opening.add_done_callback(self._opening.discard)
+        try:
+            if peer.address in opening.proxied:
+                async with asyncio.timeout(_OPEN_WITHIN):
+                    client = await _client_behind(accepted)
+                connection.peer = replace(peer, address=client or peer.address)
+            if opening.tls is None:
+                await loop.connect_accepted_socket(lambda: connection, accepted)
+            else:
+                await loop.connect_accepted_socket(
+                    lambda: connection,
+                    accepted,
+                    ssl=opening.tls,
+                    ssl_handshake_timeout=_OPEN_WITHIN,
+                    ssl_shutdown_timeout=_CLOSE_WITHIN,
+                )
+        except (OSError, NotProxied, TimeoutError) as error:
+            _LOG.debug("a connection of %s was not opened: %s", peer.address, error)
+            self._give_up(connection, accepted)
+        except BaseException:
+            self._give_up(connection, accepted)
+            raise
+
+    def _give_up(self, connection: Connection, accepted: socket.socket) -> None:
+        accepted.close()
+        self._end(connection)
 
     def _end(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -123,6 +173,11 @@ class Server:
         for connection in tuple(self._connections):
             act(connection)
 
+    def _close(self, connection: Connection) -> None:
+        connection.close()
+        if opening := self._opening.get(connection):
+            opening.cancel()
+
     async def _until_gone(self, limit: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit):
@@ -132,3 +187,29 @@ class Server:
 def _ip(address: object) -> str:
     """The IP address of a socket's peer; nothing for a Unix socket, whose peers have none."""
     return str(address[0]) if isinstance(address, tuple) and address else ""
+
+
+async def _client_behind(accepted: socket.socket) -> str | None:
+    """The client's address in the PROXY header that begins a connection; raises `NotProxied` and `OSError`.
+
+    Only the header is read: what follows it belongs to TLS or HTTP.
+    """
+    start = await _exactly(accepted, len(proxy_protocol.SIGNATURE))
+    if start == proxy_protocol.SIGNATURE:
+        head = start + await _exactly(accepted, proxy_protocol.HEAD - len(start))
+        return proxy_protocol.read_binary(head, await _exactly(accepted, proxy_protocol.rest_of(head)))
+    while not start.endswith(b"\n"):
+        if len(start) >= proxy_protocol.LONGEST_LINE or not start.startswith(b"PROXY "):
+            raise NotProxied("there is no header of the PROXY protocol")
+        start += await _exactly(accepted, 1)
+    return proxy_protocol.read_line(start)
+
+
+async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
+    received = b""
+    while len(received) < wanted:
+        piece = await asyncio.get_running_loop().sock_recv(accepted, wanted - len(received))
+        if not piece:
+            raise NotProxied("the connection ended within the header")
+        received += piece
+    return received

@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from ssl import SSLContext
 
 from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpserver import HTTPServer
 
 from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
+from tornado_proxy.gateway.tls import make_context
+from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
 from tornado_proxy.service.serving import Serving
@@ -90,7 +93,9 @@ class _Life:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
-        admin = HTTPServer(admin_application(self))
+        # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
+        # is decided here.
+        self._admin = admin = HTTPServer(admin_application(self), ssl_options=self._admin_context())
         admin.add_sockets(self._launch.admin.sockets)
         try:
             if await self._started():
@@ -146,7 +151,7 @@ class _Life:
 
     async def _until_stopped(self) -> None:
         follower = Follower(self._reloader.places, self._reload, self._launch.pace)
-        loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog()]
+        loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
         if self._launch.last_good is not None:
             loops.append(keep_each(self._launch.last_good, lambda: self._reloader.in_force.sources, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
@@ -163,9 +168,23 @@ class _Life:
             self._from_last_good = False
         if self._reloader.in_force.number != number:
             self._set_changed.set()
+            self._admin.ssl_options = self._admin_context()
         if self._status_line() != before:
             self._launch.notifier.status(self._status_line())
         return report
+
+    def _admin_context(self) -> SSLContext | None:
+        """The context of the admin listener; None where it speaks plain HTTP."""
+        settings = self._reloader.in_force.loaded.settings
+        ssl = settings.internal_server.ssl if settings else None
+        return make_context(ssl) if ssl and ssl.enabled else None
+
+    async def _renew_certificates(self) -> None:
+        """Looks now and then, where certificates come from far away: nothing else would show that they are renewed."""
+        while True:
+            await asyncio.sleep(RENEW_AFTER)
+            if self._reloader.in_force.sources.fetched.documents:
+                await self._reload()
 
     async def _heed_hang_ups(self) -> None:
         """Reloads for each SIGHUP, and reports the end to the manager: `systemctl reload` waits for it."""

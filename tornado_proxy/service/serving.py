@@ -10,8 +10,11 @@ from typing import Any, Literal, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tornado_proxy.config.model import Settings
 from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import Server
+from tornado_proxy.gateway.server import Opening, Server
+from tornado_proxy.gateway.tls import make_context
+from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder
 from tornado_proxy.service.logs import line_writer
 from tornado_proxy.service.sockets import Sockets
@@ -82,6 +85,13 @@ class NoEventLoop(Exception):
     """The configured event loop is not installed."""
 
 
+def opening_of(settings: Settings) -> Opening:
+    """What connections of clients begin with."""
+    server = settings.server
+    tls = make_context(server.ssl) if server.ssl and server.ssl.enabled else None
+    return Opening(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
+
+
 class SingleProcess:
     """Serving in this process; raises `Unbuildable`."""
 
@@ -101,7 +111,7 @@ class SingleProcess:
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
-        self._server = Server(self._gateway.begin, settings.limits)
+        self._server = Server(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
         """Begins to answer."""
@@ -115,9 +125,11 @@ class SingleProcess:
         before = self._generations.current().parts
         build = self._builder.build
         parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before)
+        opening = await asyncio.to_thread(opening_of, loaded.settings)
         self._generations.swap(parts, number)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
+        self._server.opening = opening
 
     def is_serving(self) -> bool:
         """True: the caller runs on the loop that answers requests."""

@@ -39,7 +39,7 @@ class Sockets:
 def open_sockets(listener: Listener) -> Sockets:
     """Listens on an address; raises `CannotListen`."""
     try:
-        return named(_bound(listener))
+        return named(_bound(listener), is_tls=listener.speaks_tls)
     except OSError as error:
         # Python adds the address to the system's text, and a name that is not found has a negative number.
         number = error.errno or 0
@@ -66,14 +66,14 @@ def _bound(listener: Listener) -> list[socket.socket]:
     return sockets
 
 
-def named(sockets: Sequence[socket.socket], *, inherited: bool = False) -> Sockets:
+def named(sockets: Sequence[socket.socket], *, inherited: bool = False, is_tls: bool = False) -> Sockets:
     """Sockets that listen already, with the URL of the first."""
     address = sockets[0].getsockname()
     if not isinstance(address, tuple):
         return Sockets(tuple(sockets), f"unix:{address}", inherited)
     host, port = address[:2]
     shown = f"[{host}]" if ":" in host else host
-    return Sockets(tuple(sockets), f"http://{shown}:{port}", inherited)
+    return Sockets(tuple(sockets), f"{'https' if is_tls else 'http'}://{shown}:{port}", inherited)
 
 
 def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:

@@ -21,6 +21,7 @@ from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.service.certificates import Fetched, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 EMPTIED_AFTER = 50  # readings that must agree after a file became empty: an editor may be about to write it
@@ -45,11 +46,13 @@ class Sources:
     places: tuple[Path, ...] = field(repr=False)
     text: SourceFile | None = field(default=None, repr=False)
     secrets: Answers = field(default_factory=dict, repr=False)
+    fetched: Fetched = field(default_factory=Fetched, repr=False)
     settled: bool = True
 
     def is_as(self, other: Sources | None) -> bool:
         """Whether another set has the same files and secrets."""
-        return other is not None and self.digest == other.digest and self.secrets == other.secrets
+        mine = self.digest, self.secrets, self.fetched.documents
+        return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
 
     def with_settings(self, settings: Settings) -> Sources:
         """The same set with other settings."""
@@ -64,10 +67,12 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
         return _assembled(text, config, read_rule_files(()))
-    if known is not None and text == known.text and _answers_are(known.secrets, resolver(environment, config.parent)):
+    fetched = known.fetched if known else Fetched()
+    is_known = known is not None and text == known.text and not fetched.is_due
+    if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         rules = _read_rules(known.configuration)
         return replace(known, rules=rules, digest=_digest(known.configuration, rules))
-    return compile_text(text, environment, None)
+    return compile_text(text, environment, None, fetched=fetched)
 
 
 def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
@@ -90,17 +95,29 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
 
 
 def compile_text(
-    text: SourceFile, environment: Mapping[str, str], rules: Read | None, resolve: Resolver | None = None
+    text: SourceFile,
+    environment: Mapping[str, str],
+    rules: Read | None,
+    resolve: Resolver | None = None,
+    fetched: Fetched | None = None,
 ) -> Sources:
-    """The set of a configuration's text and the given rule files (default: those it names); fetches the secrets."""
+    """The set of a configuration's text and the given rule files (default: those it names); fetches the secrets.
+
+    `fetched` has the certificates of an earlier set, which stay in use where they cannot be fetched again.
+    """
     config = Path(text.name)
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
+    fetched = fetched or Fetched()
+    if said.settings is not None:
+        found = find_certificates(said.settings, asked, fetched)
+        diagnostics, fetched = (*said.diagnostics, *found.diagnostics), found.fetched
+        said = replace(said, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
     if rules is None:
         rules = _read_rules(said)
     files = (file_of(reference, environment, config.parent) for reference in asked.answers)
     made = _assembled(said, config, rules, asked.answers)
-    return replace(made, text=text, places=(*made.places, *filter(None, files)))
+    return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched)
 
 
 class SourceReader:
@@ -234,8 +251,15 @@ def compile_sources(sources: Sources, before: CompiledSet | None = None) -> Comp
         return CompiledSet(None, {}, said.diagnostics, *where)
     rules = compile_rule_files(sources.rules.files, before.rules if before else None)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    passwords = doubtful_passwords(said.settings)
-    diagnostics = (*said.diagnostics, *passwords, *sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    passwords, certificates = doubtful_passwords(said.settings), unusable_certificates(said.settings)
+    diagnostics = (
+        *said.diagnostics,
+        *passwords,
+        *certificates,
+        *sources.rules.diagnostics,
+        *rules.diagnostics,
+        *unknown,
+    )
     return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules)
 
 

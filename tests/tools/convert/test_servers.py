@@ -20,18 +20,11 @@ def test_servers_listen_where_they_did():
     assert (settings.internal_server.address, settings.internal_server.port) == ("::1", 9090)
 
 
-@pytest.mark.parametrize("name", ["server", "internalServer"])
-def test_what_was_encrypted_is_not_offered_in_the_clear(name):
-    """Without TLS it listens on the loopback only."""
-    done = _made(f"{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, certificates: [{{certificate: x}}]}}}}")
-    assert done.document[name]["listenAddr"] == "127.0.0.1"
-    assert done.messages(OptionOutcome.CLOSED) == ["there is no TLS here: it listens on 127.0.0.1 only, in the clear"]
-    assert done.messages(OptionOutcome.LEFT_OUT) == ["there is no TLS here: end it in front"]
-
-
 def test_tls_that_is_off_changes_nothing():
     """Only what is enabled counts."""
-    assert _made("server: {ssl: {enabled: false}}").document["server"]["listenAddr"] == ""
+    done = _made("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
+    assert done.document["server"] == {"listenAddr": "", "port": 8080}
+    assert done.messages(OptionOutcome.LEFT_OUT) == []
 
 
 def test_an_address_that_is_none_becomes_the_loopback():
@@ -68,7 +61,6 @@ def test_connections_without_a_request_end_when_they_did():
         "tracing.enabled",
         "server.compress.level",
         "internalServer.timeouts.writeTimeout",
-        "server.ssl.certificates",
         "targets.site.templates.helpers",
         "targets.site.actions.DELETE.config.webhooks.url",
         "targets.site.bucket.requestConfig.getHeaders",

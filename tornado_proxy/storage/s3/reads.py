@@ -184,9 +184,7 @@ def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditio
         conditions = replace(conditions, if_match=())
     if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
         part = None
-    if part is None and conditions.if_range is not None:
-        conditions = replace(conditions, if_range=None)
-    return conditions, part
+    return conditions if part else replace(conditions, if_range=None), part
 
 
 def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:

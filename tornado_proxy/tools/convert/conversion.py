@@ -39,17 +39,20 @@ def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL, new_key: Callable
     section = root.section("targets")
     named = section.named() if section else ()
     targets = [each for name, inner in named if (each := target(name, inner, conversion))]
-    settings = _settings(root, conversion.providers, remarks)
+    files: dict[str, str] = {}
+    settings = _settings(root, conversion.providers, files, remarks)
     for leftover in root.leftovers():
         remarks.add(OptionOutcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
     report = ConversionReport(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
-    return Converted(_files(settings, targets, report), report)
+    return Converted({**_files(settings, targets, report), **files}, report)
 
 
-def _settings(root: Section, given: Providers, remarks: Remarks) -> dict[str, Setting | Noted | OneLine]:
+def _settings(
+    root: Section, given: Providers, files: dict[str, str], remarks: Remarks
+) -> dict[str, Setting | Noted | OneLine]:
     settings: dict[str, Setting | Noted | OneLine] = {
-        "server": OneLine({**listener("server", root, remarks), **trusted_proxies(given, root, remarks)}),
-        "internalServer": OneLine(listener("internalServer", root, remarks)),
+        "server": OneLine({**listener("server", root, files, remarks), **trusted_proxies(given, root, remarks)}),
+        "internalServer": OneLine(listener("internalServer", root, files, remarks)),
         "log": log(root, remarks),
     }
     if (page := root.section("listTargets")) is not None and page.flag("enabled"):

@@ -11,6 +11,7 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
+from tornado_proxy.tools.convert.tls import ssl
 from tornado_proxy.tools.convert.values import seconds
 
 _LOOPBACK = "127.0.0.1"
@@ -27,24 +28,13 @@ _LEVELS = {
 }
 
 
-def listener(name: str, root: Section, remarks: Remarks) -> Mapping[str, Setting]:
-    """Where a server listens: on every interface, unless told otherwise."""
+def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
+    """Where a server listens: on every interface, unless told otherwise. Certificates are added to `files`."""
     section = root.section(name)
     if section is None:
         return {"listenAddr": "", "port": _PORTS[name]}
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
-    if _encrypts(section):
-        message = f"there is no TLS here: it listens on {_LOOPBACK} only, in the clear"
-        cure = "put a server that ends TLS in front of it"
-        remarks.add(OptionOutcome.CLOSED, f"{section.path}.ssl", section.place("ssl"), message, cure)
-        address = _LOOPBACK
-    return {"listenAddr": _address(address, section, remarks), "port": port}
-
-
-def _encrypts(section: Section) -> bool:
-    """Whether a server speaks TLS; what else is said of it is of no use here."""
-    ssl = section.section("ssl")
-    return ssl is not None and ssl.flag("enabled")
+    return {"listenAddr": _address(address, section, remarks), "port": port, **ssl(section, files, remarks)}
 
 
 def _address(address: str, section: Section, remarks: Remarks) -> str:
@@ -95,7 +85,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"(server|internalServer)\.cache(\..*)?", "an object's own caching headers are sent, and nothing else"),
     (r"(server|internalServer)\.compress(\..*)?", "answers are not compressed: put that in front"),
     (r"(server|internalServer)\.timeouts\..*", "see `limits` for what bounds a connection"),
-    (r"(server|internalServer)\.ssl\..*", "there is no TLS here: end it in front"),
     (r"targets\.[^.]+\.templates(\..*)?", _PAGES),
     (r"targets\.[^.]+\.actions\.[A-Z]+\.config\.webhooks(\..*)?", _WEBHOOKS),
     (r"targets\.[^.]+\.actions\.GET\.config\.streamedFileHeaders(\..*)?", "answers carry an object's own headers only"),

@@ -1,0 +1,43 @@
+"""Certificates for tests, made with their keys."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.tls import Certificate
+
+
+class Pair(NamedTuple):
+    """A certificate and its key, in PEM."""
+
+    chain: str
+    key: str
+
+    @property
+    def found(self) -> Certificate:
+        """As it is once it was found."""
+        return Certificate(chain=Secret("test", self.chain), key=Secret("test", self.key))
+
+
+@lru_cache
+def pair(*names: str, common_name: str = "test", passphrase: bytes | None = None, serial: int = 1) -> Pair:
+    """A self-signed certificate for names."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, now, now + timedelta(days=2))
+    if names:
+        alternative = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+        builder = builder.add_extension(alternative, critical=False)
+    chain = builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
+    encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+    return Pair(chain.decode(), key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode())

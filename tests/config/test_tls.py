@@ -1,0 +1,127 @@
+import pytest
+from configurations import MINIMAL, complaints, settings
+
+from tornado_proxy.config.secrets import Reference
+from tornado_proxy.config.tls import CIPHER_SUITES, Location, cipher_suite, document_url, file_reference, tls_version
+from tornado_proxy.config.values import InvalidValue
+
+
+@pytest.mark.parametrize("text", ["1.2", "TLSv1.2", "TLS 1.2", "tls-1_2", "TLS_1-2", "tls1.2", "TLs 1-2"])
+def test_a_version_has_the_forms_that_s3_proxy_reads(text):
+    """Each is the same version."""
+    assert tls_version(text) == "TLSv1.2"
+
+
+@pytest.mark.parametrize("text", ["", "5.0", "1.4", "TLS", "TLSv12", "1.2 ", "SSLv3", "TLS--1.2"])
+def test_anything_else_is_no_version(text):
+    """It is refused."""
+    with pytest.raises(InvalidValue, match="is not a version of TLS"):
+        tls_version(text)
+
+
+def test_cipher_suites_have_the_names_of_go():
+    """Insecure ones are unknown, as there."""
+    assert cipher_suite("TLS_AES_128_GCM_SHA256") == "TLS_AES_128_GCM_SHA256"
+    assert all(map(cipher_suite, CIPHER_SUITES))
+    with pytest.raises(InvalidValue, match="cannot be `TLS_RSA_WITH_RC4_128_SHA`"):
+        cipher_suite("TLS_RSA_WITH_RC4_128_SHA")
+
+
+@pytest.mark.parametrize(
+    ("text", "location"),
+    [
+        ("certs/a.pem", Location("file", path="certs/a.pem")),
+        ("/tmp/a#?b.pem", Location("file", path="/tmp/a#?b.pem")),
+        ("file:///tmp/a%23b.pem", Location("file", path="/tmp/a#b.pem")),
+        ("http://a.test:80/b?c", Location("http", "a.test:80", "/b", "c")),
+        ("HTTPS://a.test/b", Location("https", "a.test", "/b")),
+        ("s3://bucket/a/b.pem", Location("s3", "bucket", "a/b.pem")),
+        ("arn:aws:s3:::bucket/a/b.pem", Location("s3", "bucket", "a/b.pem")),
+        (
+            "arn:aws:ssm:eu-central-1:123456789012:parameter/a/b",
+            Location(
+                "ssm",
+                path="arn:aws:ssm:eu-central-1:123456789012:parameter/a/b",
+                region="eu-central-1",
+                account="123456789012",
+            ),
+        ),
+        (
+            "arn:aws:secretsmanager:eu-central-1:1:secret:a:b",
+            Location(
+                "secretsmanager",
+                path="arn:aws:secretsmanager:eu-central-1:1:secret:a:b",
+                region="eu-central-1",
+                account="1",
+            ),
+        ),
+    ],
+)
+def test_a_document_stands_in_a_file_or_far_away(text, location):
+    """Each kind of place is read into its parts."""
+    assert (Location.of(text), document_url(text)) == (location, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ftp://ftp.example.com", "has an unsupported scheme, `ftp`"),
+        (":r&qwer+asdf", "is not a URL"),
+        ("http://a:b/c", "is not a URL"),
+        ("http://[::1/c", "is not a URL"),
+        ("", "is empty"),
+        ("a\nb", "contains a control character"),
+        ("arn:aws:s3", "is not an ARN"),
+        ("arn:aws:iam::123456789012:role/testRole", "is an ARN of `iam`"),
+        ("arn:aws:s3:us-east-7::bucket/privkey.pem", "has a region or an account"),
+        ("arn:aws:s3::123456789012:bucket/privkey.pem", "has a region or an account"),
+        ("arn:aws:s3:::bucket", "names no object"),
+        ("s3://bucket", "names no object"),
+        ("s3:///key", "names no object"),
+        ("arn:aws:ssm::123456789012:parameter/certificate", "lacks a region or an account"),
+        ("arn:aws:ssm:eu-central-1::parameter/certificate", "lacks a region or an account"),
+        ("arn:aws:ssm:eu-central-1:123456789012:document/certificate", "names no secret or parameter"),
+        ("arn:aws:ssm:eu-central-1:123456789012:parameter/", "names no secret or parameter"),
+        ("arn:aws:secretsmanager::123456789012:secret:certificate", "lacks a region or an account"),
+        ("arn:aws:secretsmanager:eu-central-1::secret:certificate", "lacks a region or an account"),
+        ("arn:aws:secretsmanager:eu-central-1:123456789012:parameter/c", "names no secret or parameter"),
+        ("s3://bucket/key?startToken=foo", "has a query"),
+        ("s3://bucket/key#foo", "has a fragment"),
+        ("file:///tmp/filename?query", "has a query"),
+        ("file:///tmp/filename#fragment", "has a fragment"),
+        ("http://example.com/certificate.pem#fragment", "has a fragment"),
+        ("file://elsewhere/tmp/a", "names no file on this machine"),
+        ("file:", "names no file on this machine"),
+        ("http:///path", "names no host"),
+    ],
+)
+def test_a_place_that_holds_no_document_is_refused(text, message):
+    """What is wrong with it is said, before anything is fetched."""
+    with pytest.raises(InvalidValue) as error:
+        document_url(text)
+    assert error.value.message == message
+
+
+def test_only_files_are_read_here():
+    """Anything else is fetched."""
+    assert file_reference(None) is None
+    assert file_reference("s3://bucket/key") is None
+    assert file_reference("file:///tmp/a.pem") == file_reference("/tmp/a.pem") == Reference(path="/tmp/a.pem")
+
+
+def test_a_listener_has_tls():
+    """The options have the names that s3-proxy has; versions stand in one form."""
+    certificate = "{certificateUrl: a.crt, privateKey: {env: SECRET}, certificateUrlConfig: {httpTimeout: 1s}}"
+    text = f"server: {{ssl: {{minTLSVersion: tls-1_3, certificates: [{certificate}]}}}}\n{MINIMAL}"
+    ssl = settings(text).server.ssl
+    assert ssl.enabled
+    assert (ssl.min_version, ssl.max_version) == ("TLSv1.3", "TLSv1.3")
+    (only,) = ssl.all_certificates
+    assert (only.certificate_url, only.certificate_url_config.http_timeout) == ("a.crt", 1)
+    assert only.private_key.reveal() == "secret"
+
+
+def test_a_bad_place_is_an_error_at_its_option():
+    """As every value that an option does not take."""
+    text = f"server: {{ssl: {{certificates: [{{certificateUrl: 'ftp://a', privateKeyUrl: b}}]}}}}\n{MINIMAL}"
+    assert complaints(text) == [("bad-value", "`certificateUrl` has an unsupported scheme, `ftp`")]

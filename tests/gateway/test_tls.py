@@ -1,0 +1,182 @@
+"""TLS contexts, and what a server does with them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import replace
+
+import pytest
+from certificates import Pair, pair
+from serving import serve
+
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.tls import Certificate, Ssl
+from tornado_proxy.gateway import server as server_module
+from tornado_proxy.gateway.server import Opening
+from tornado_proxy.gateway.tls import CertificateUnusable, check_pair, make_context, names_of
+
+A, B = pair("a.test", "*.wild.test"), pair("B.test", common_name="b")
+
+
+def _opening(*pairs: Pair, **options) -> Opening:
+    return Opening(make_context(Ssl(certificates=tuple(each.found for each in pairs), **options)))
+
+
+def _client(**versions) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    for name, value in versions.items():
+        setattr(context, name, value)
+    return context
+
+
+def _shown(client) -> str:
+    return ssl.DER_cert_to_PEM_cert(client.writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+
+
+async def test_requests_are_answered_over_tls():
+    """Several on one connection, bodies of any size, with the scheme known."""
+    content = b"x" * 3_000_000
+    rules = 'rewrite `^/scheme$` -> jinja "/{{ request.scheme }}"'
+    async with serve({"big": content, "https": b"yes"}, rules=rules) as site:
+        site.server.opening = _opening(A)
+        async with site.connect(ssl=_client()) as client:
+            assert (await client.request("GET", "/big")).body == content
+            assert (await client.request("GET", "/scheme")).body == b"yes"
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("a.test", A), ("x.wild.test", A), ("b.test", B), ("x.y.wild.test", A), ("", A)]
+)
+async def test_a_client_gets_the_certificate_of_the_name_that_it_asks_for(asked, shown):
+    """Exactly, or by a wildcard of one label; the first one where none has it."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A, B)
+        async with site.connect(ssl=_client(), server_hostname=asked) as client:
+            assert _shown(client).split() == shown.chain.split()
+            assert (await client.request("GET", "/a")).status == 200
+
+
+async def test_a_renewed_certificate_loses_no_request():
+    """Connections that are open go on; new ones get the new certificate."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect(ssl=_client()) as old:
+            await old.request("GET", "/a")
+            site.server.opening = _opening(B)
+            async with site.connect(ssl=_client()) as new:
+                assert _shown(new).split() == B.chain.split()
+            assert (await old.request("GET", "/a")).body == b"x"
+
+
+@pytest.mark.parametrize(
+    ("options", "version"),
+    [
+        ({"min_version": "TLSv1.3"}, "TLSv1_2"),
+        ({"max_version": "TLSv1.2"}, "TLSv1_3"),
+        ({"cipher_suites": ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",)}, "TLSv1_2"),
+    ],
+)
+async def test_versions_and_cipher_suites_are_obeyed(options, version):
+    """A client that speaks none of them fails at the handshake."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A, **options)
+        only = ssl.TLSVersion[version]
+        context = _client(minimum_version=only, maximum_version=only)
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            async with site.connect(ssl=context):
+                pass
+
+
+async def test_an_old_version_is_spoken_where_it_is_asked_for():
+    """OpenSSL's usual level would refuse it."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A, min_version="TLSv1.1")
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            context = _client(maximum_version=ssl.TLSVersion.TLSv1_1, minimum_version=ssl.TLSVersion.TLSv1_1)
+        context.set_ciphers("DEFAULT@SECLEVEL=0")
+        async with site.connect(ssl=context) as client:
+            assert client.writer.get_extra_info("ssl_object").version() == "TLSv1.1"
+
+
+async def test_plain_http_is_not_spoken_there():
+    """A client that speaks no TLS gets nothing, and others are served on."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect() as plain:
+            await plain.send(b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert not (await plain.reader.read()).startswith(b"HTTP")
+        async with site.connect(ssl=_client()) as client:
+            assert (await client.request("GET", "/a")).status == 200
+
+
+async def test_a_slow_handshake_is_given_up(monkeypatch):
+    """A client that says nothing holds its connection for a bounded time."""
+    monkeypatch.setattr(server_module, "_OPEN_WITHIN", 0.1)
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect() as silent:
+            assert await asyncio.wait_for(silent.is_closed(), 5)
+
+
+async def test_many_slow_handshakes_keep_nobody_out(monkeypatch):
+    """The oldest gives way."""
+    monkeypatch.setattr(server_module, "_MOST_OPENING", 2)
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect() as first, site.connect() as second, site.connect(ssl=_client()) as client:
+            assert await asyncio.wait_for(first.is_closed(), 5)
+            assert (await client.request("GET", "/a")).status == 200
+            assert not second.reader.at_eof()
+
+
+async def test_a_shutdown_waits_for_no_handshake():
+    """A connection without a request is closed at the end of the grace period."""
+    async with serve({}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect() as silent:
+            await asyncio.sleep(0.05)
+            await asyncio.wait_for(site.server.shut_down(0.1), 5)
+            assert await silent.is_closed()
+
+
+async def test_the_end_of_tls_is_the_end_of_a_request():
+    """A client that closes while it waits is gone: TLS has no half-closed connections here."""
+    async with serve({"a": b"x" * 10_000_000}) as site:
+        site.server.opening = _opening(A)
+        async with site.connect(ssl=_client()) as client:
+            await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            await client.reader.read(1000)
+        event = await site.told()
+        assert not event.complete
+
+
+def test_names_are_those_of_the_alternative_names():
+    """Or the common name of an old certificate, in lower case."""
+    assert names_of(A.found) == ("a.test", "*.wild.test")
+    assert names_of(B.found) == ("b.test",)
+    assert names_of(pair(common_name="Old.Test").found) == ("old.test",)
+
+
+EMPTY = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
+
+
+@pytest.mark.parametrize(
+    ("certificate", "message"),
+    [
+        (replace(A.found, key=B.found.key), "the private key does not belong to the certificate"),
+        (replace(A.found, key=A.found.chain), "the private key is not one in PEM"),
+        (replace(A.found, key=Secret("", "")), "the private key is not one in PEM"),
+        (replace(A.found, chain=Secret("", EMPTY)), "the certificate is not one in PEM"),
+        (replace(A.found, chain=A.found.key), "the certificate is not one in PEM"),
+        (Certificate(), "the certificate is not one in PEM"),
+        (pair("a.test", passphrase=b"secret").found, "the private key has a passphrase"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(certificate, message):
+    """The text says what is wrong, without a word of the key."""
+    with pytest.raises(CertificateUnusable) as error:
+        check_pair(certificate)
+    assert str(error.value) == message

@@ -1,0 +1,128 @@
+"""TLS contexts of a listener: its certificates, each chosen by the name that a client asks for (SNI, RFC 6066 3)."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import warnings
+from collections.abc import Iterator, Mapping
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.x509.oid import NameOID
+
+from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
+
+_VERSIONS = dict(
+    zip(
+        VERSIONS,
+        (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3),
+        strict=True,
+    )
+)
+
+# ECDHE and AEAD, for both kinds of keys: what https://ciphersuite.info recommends of what OpenSSL has.
+_RECOMMENDED = tuple(name for name in CIPHER_SUITES.values() if "GCM" in name or "CHACHA" in name)
+
+# OpenSSL refuses TLS 1.0 and 1.1 at its usual level, since they sign with SHA-1.
+_OLD_LEVEL = "@SECLEVEL=0"
+
+
+class CertificateUnusable(Exception):
+    """A certificate or private key that cannot be served; the text says why."""
+
+
+def make_context(settings: Ssl) -> ssl.SSLContext:
+    """The context of a listener; raises `CertificateUnusable`."""
+    contexts = [(names_of(each), _context(settings, each)) for each in settings.all_certificates]
+    (_, first), *others = contexts
+    if others:
+        by_name: dict[str, ssl.SSLContext] = {}
+        for names, context in contexts:
+            for name in names:
+                by_name.setdefault(name, context)
+        first.sni_callback = _Chooser(by_name)
+    return first
+
+
+class _Chooser:
+    """Puts the context in force that has the name which a client asks for; the first one stays where none has."""
+
+    def __init__(self, by_name: Mapping[str, ssl.SSLContext]) -> None:
+        self._by_name = by_name
+
+    def __call__(self, connection: ssl.SSLObject, name: str | None, _first: ssl.SSLContext) -> None:
+        asked = (name or "").lower().removesuffix(".")
+        found = self._by_name.get(asked) or self._by_name.get(f"*.{asked.partition('.')[2]}")
+        if found is not None:
+            connection.context = found
+
+
+def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
+    check_pair(certificate)
+    assert certificate.chain is not None
+    assert certificate.key is not None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of old versions: the configuration's check warns of them
+        context.minimum_version = _VERSIONS[settings.min_version]
+        context.maximum_version = _VERSIONS[settings.max_version]
+    chosen = tuple(CIPHER_SUITES[name] for name in settings.cipher_suites if name in CIPHER_SUITES)
+    if settings.min_version < "TLSv1.2":
+        # No suite with AEAD is older than TLS 1.2.
+        context.set_ciphers(":".join((*(chosen or CIPHER_SUITES.values()), _OLD_LEVEL)))
+    else:
+        context.set_ciphers(":".join(chosen or _RECOMMENDED))
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.set_alpn_protocols(["http/1.1"])
+    # Python reads certificates from files only. This one has no name and no place on a disk.
+    with os.fdopen(os.memfd_create("certificate"), "wb") as file:
+        file.write(f"{certificate.key.reveal()}\n{certificate.chain.reveal()}\n".encode())
+        file.flush()
+        try:
+            context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=_refuse)
+        except ssl.SSLError as error:
+            raise CertificateUnusable(f"OpenSSL refuses the certificate: {error.reason or error}") from None
+    return context
+
+
+def _refuse() -> bytes:
+    """No passphrase, where OpenSSL would ask for one on the terminal."""
+    return b""
+
+
+def check_pair(certificate: Certificate) -> None:
+    """Raises `CertificateUnusable` unless there are a certificate and its key."""
+    key_text = certificate.key.reveal().encode() if certificate.key else b""
+    leaf = _leaf(certificate)
+    try:
+        key = load_pem_private_key(key_text, None)
+    except TypeError:
+        raise CertificateUnusable("the private key has a passphrase") from None
+    except ValueError:
+        raise CertificateUnusable("the private key is not one in PEM") from None
+    form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    if key.public_key().public_bytes(*form) != leaf.public_key().public_bytes(*form):
+        raise CertificateUnusable("the private key does not belong to the certificate")
+
+
+def _leaf(certificate: Certificate) -> x509.Certificate:
+    text = certificate.chain.reveal() if certificate.chain else ""
+    try:
+        return x509.load_pem_x509_certificates(text.encode())[0]
+    except ValueError:
+        raise CertificateUnusable("the certificate is not one in PEM") from None
+
+
+def names_of(certificate: Certificate) -> tuple[str, ...]:
+    """The host names that a certificate has, in lower case; raises `CertificateUnusable`."""
+    return tuple(name.lower() for name in _names(_leaf(certificate)))
+
+
+def _names(leaf: x509.Certificate) -> Iterator[str]:
+    try:
+        extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        yield from extension.value.get_values_for_type(x509.DNSName)
+    except x509.ExtensionNotFound:
+        # What certificates had before RFC 2818 was superseded; s3-proxy looks there too.
+        yield from (str(each.value) for each in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME))

@@ -1,0 +1,186 @@
+"""Finds the certificates and private keys that the configuration names: in files, far away, or made here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
+from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig, file_reference
+from tornado_proxy.gateway.tls import CertificateUnusable, make_context
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
+
+RENEW_AFTER = 3600.0  # seconds after which documents that were fetched are fetched again
+_AT_ONCE = 8  # documents that are fetched at the same time
+_VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
+
+Wanted = tuple[str, UrlConfig]
+Fetch = Callable[[str, UrlConfig], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Documents that were fetched, and when (monotonic seconds)."""
+
+    documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
+    at: float = field(default=0.0, compare=False)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to fetch them again."""
+        return bool(self.documents) and time.monotonic() > self.at + RENEW_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Settings whose certificates have been looked for, with what went wrong."""
+
+    settings: Settings
+    diagnostics: tuple[Diagnostic, ...]
+    fetched: Fetched
+
+
+def find_certificates(settings: Settings, resolve: Resolver, before: Fetched, fetch: Fetch = fetch_document) -> Found:
+    """Looks for the certificates of both listeners.
+
+    A document that cannot be fetched again is the one that was fetched before.
+    """
+    search = _Search(resolve, before, fetch)
+    search.fetch_all(settings)
+    server, internal = settings.server, settings.internal_server
+    settings = replace(
+        settings,
+        server=replace(server, ssl=search.filled(server.ssl)),
+        internal_server=replace(internal, ssl=search.filled(internal.ssl)),
+    )
+    return Found(settings, tuple(search.diagnostics), Fetched(search.fetched, time.monotonic()))
+
+
+class _Search:
+    """One search for the certificates of a configuration."""
+
+    def __init__(self, resolve: Resolver, before: Fetched, fetch: Fetch) -> None:
+        self._resolve = resolve
+        self._before = before
+        self._fetch = fetch
+        self._failures: dict[Wanted, str] = {}
+        self.fetched: dict[Wanted, Secret] = {}
+        self.diagnostics: list[Diagnostic] = []
+
+    def fetch_all(self, settings: Settings) -> None:
+        """Fetches every document that is far away, several at once."""
+        wanted = tuple(dict.fromkeys(_far_away(settings)))
+        if not wanted:
+            return
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="certificates") as threads:
+            list(threads.map(self._fetch_one, wanted))
+
+    def _fetch_one(self, wanted: Wanted) -> None:
+        url, config = wanted
+        try:
+            self.fetched[wanted] = Secret(f"`{url}`", self._fetch(url, config).decode())
+        except (DocumentUnavailable, UnicodeDecodeError) as error:
+            self._failures[wanted] = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
+            if wanted in self._before.documents:
+                self.fetched[wanted] = self._before.documents[wanted]
+
+    def filled(self, ssl: Ssl | None) -> Ssl | None:
+        """The section with what was found for it."""
+        if ssl is None or not ssl.enabled:
+            return ssl
+        certificates = tuple(map(self._filled, ssl.certificates))
+        made = self_signed(ssl.self_signed_hostnames) if ssl.self_signed_hostnames else None
+        return replace(ssl, certificates=certificates, self_signed=made)
+
+    def _filled(self, given: Certificate) -> Certificate:
+        chain = Secret("the configuration file", given.certificate) if given.certificate else None
+        chain = chain or self._document(given.certificate_url, given.certificate_url_config, given)
+        key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given)
+        return replace(given, chain=chain, key=key)
+
+    def _document(self, url: str | None, config: UrlConfig, given: Certificate) -> Secret | None:
+        reference = file_reference(url)
+        if url is None:
+            return None
+        if reference is not None:
+            try:
+                return self._resolve(reference)
+            except SecretMissing as error:
+                self._report(Diagnostic("missing-certificate", error.message, given.span, error.help))
+                return None
+        if reason := self._failures.get((url, config)):
+            is_known = (url, config) in self.fetched
+            message = f"`{url}` cannot be fetched: {reason}"
+            cure = "the one that was fetched before stays in use" if is_known else None
+            severity = Severity.WARNING if is_known else Severity.ERROR
+            self._report(Diagnostic("missing-certificate", message, given.span, cure, (), severity))
+        return self.fetched.get((url, config))
+
+    def _report(self, diagnostic: Diagnostic) -> None:
+        self.diagnostics.append(diagnostic)
+
+
+def _far_away(settings: Settings) -> Iterator[Wanted]:
+    for ssl in (settings.server.ssl, settings.internal_server.ssl):
+        for each in ssl.certificates if ssl and ssl.enabled else ():
+            documents = (
+                (each.certificate_url, each.certificate_url_config),
+                (each.private_key_url, each.private_key_url_config),
+            )
+            yield from ((url, config) for url, config in documents if url and file_reference(url) is None)
+
+
+def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
+    """What cannot be served of the certificates that were found."""
+    for ssl in (settings.server.ssl, settings.internal_server.ssl):
+        if ssl is None or not ssl.enabled:
+            continue
+        for each in ssl.certificates:
+            # What is missing has been reported, and what only the service has is empty here.
+            if each.chain and each.key and each.chain.reveal() and each.key.reveal():
+                try:
+                    make_context(replace(ssl, certificates=(each,), self_signed=None))
+                except CertificateUnusable as error:
+                    yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
+
+
+@lru_cache(maxsize=8)  # the same one over reloads, so that whoever accepted it once need not again
+def self_signed(names: tuple[str, ...]) -> Certificate:
+    """A new self-signed certificate for host names."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    begin = datetime.now(UTC) - timedelta(hours=1)  # for clocks that are late
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + _VALID)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
+        .sign(key, SHA256())
+    )
+    text = certificate.public_bytes(Encoding.PEM).decode()
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return Certificate(chain=Secret("made here", text), key=Secret("made here", secret))
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

@@ -1,0 +1,110 @@
+"""Small documents fetched for the configuration: certificates and keys over HTTP, from S3, Secrets Manager and SSM."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+from boto3.session import Session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tornado_proxy.config.tls import Location, UrlConfig
+
+_LARGEST = 1024 * 1024  # bytes
+_PIECE = 16 * 1024  # bytes
+
+
+class DocumentUnavailable(Exception):
+    """A document that could not be fetched; the text says why."""
+
+
+def fetch_document(url: str, config: UrlConfig) -> bytes:
+    """Returns what stands at a URL or ARN, within `config.http_timeout`; blocks. Raises `DocumentUnavailable`."""
+    location = Location.of(url)
+    try:
+        if location.scheme in ("http", "https"):
+            return _of_http(url, config)
+        with closing(_client(location, config)) as client:
+            return _of_aws(client, location, config)
+    except ClientError as error:
+        raise DocumentUnavailable(f"AWS answers `{error.response['Error'].get('Code')}`") from None
+    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError, ValueError, KeyError) as error:
+        raise DocumentUnavailable(str(error)) from None
+
+
+def _of_http(url: str, config: UrlConfig) -> bytes:
+    deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
+    with urllib3.PoolManager(
+        timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
+    ) as pool:
+        answer = pool.request("GET", url, preload_content=False)
+        with closing(answer):
+            if answer.status != 200:
+                raise DocumentUnavailable(f"the answer is {answer.status}")
+            return _joined(answer, deadline)
+
+
+def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
+    # From here: what boto3 needs to make a client says nothing about the other side.
+    deadline = time.monotonic() + config.http_timeout
+    if location.scheme == "s3":
+        with closing(client.get_object(Bucket=location.host, Key=location.path)["Body"]) as body:
+            return _joined(body, deadline)
+    if location.scheme == "ssm":
+        found = client.get_parameter(Name=location.path, WithDecryption=True)
+        return str(found["Parameter"]["Value"]).encode()
+    secret = client.get_secret_value(SecretId=location.path)
+    return secret.get("SecretBinary") or secret["SecretString"].encode()  # type: ignore[no-any-return] # of boto3
+
+
+def _joined(body: Any, deadline: float) -> bytes:
+    """The bytes of a body; raises `DocumentUnavailable` for one that is too large or too slow."""
+    pieces, size = [], 0
+    while piece := body.read(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > _LARGEST:
+            raise DocumentUnavailable(f"it has more than {_LARGEST} bytes")
+        if time.monotonic() > deadline:
+            raise DocumentUnavailable("it takes too long")
+    return b"".join(pieces)
+
+
+def _client(location: Location, config: UrlConfig) -> Any:
+    keys = config.aws_credentials
+    session = Session(
+        aws_access_key_id=keys.access_key.reveal() if keys else None,
+        aws_secret_access_key=keys.secret_key.reveal() if keys else None,
+        aws_session_token=keys.session_token.reveal() if keys and keys.session_token else None,
+    )
+    endpoint = config.aws_endpoint
+    if endpoint and "://" not in endpoint:
+        endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
+    # The names of services are those of the stubs' overloads; what is asked of each differs.
+    make: Any = session.client
+    return make(
+        location.scheme,
+        region_name=config.aws_region or location.region or None,
+        endpoint_url=endpoint,
+        use_ssl=not config.aws_disable_ssl,
+        config=Config(
+            connect_timeout=config.http_timeout,
+            read_timeout=config.http_timeout,
+            retries={"total_max_attempts": 1},
+            s3={"addressing_style": "path"} if endpoint and _is_address(endpoint) else {},
+        ),
+    )
+
+
+def _is_address(endpoint: str) -> bool:
+    """Whether the endpoint's host is an IP address, which no bucket's name can stand in front of."""
+    try:
+        ip_address(urlsplit(endpoint).hostname or "")
+    except ValueError:
+        return False
+    return True
