@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tornado_proxy.config.actions import Actions
@@ -58,21 +58,21 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
 
     What `actions` allow to be uploaded is not trusted to run in a browser.
     """
-    digest = content_digest(info.checksums, info.etag)
-    described = "Content-Digest" if part is None else "Repr-Digest"
     return _sendable(
-        ("Content-Type", info.content_type or DEFAULT_TYPE),
-        ("Content-Length", str(info.size if part is None else part.length)),
-        ("Content-Range", part.to_header() if part else None),
-        ("Content-Encoding", info.content_encoding),
-        ("Content-Language", info.content_language),
-        ("Content-Disposition", _disposition(info, actions)),
-        ("Content-Security-Policy", actions.get.content_security_policy),
-        ("X-Content-Type-Options", "nosniff"),
-        # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
-        (described, digest),
-        ("Accept-Ranges", "bytes"),
-        *_validators(info),
+        (
+            ("Content-Type", info.content_type or DEFAULT_TYPE),
+            ("Content-Length", str(info.size if part is None else part.length)),
+            ("Content-Range", part.to_header() if part else None),
+            ("Content-Encoding", info.content_encoding),
+            ("Content-Language", info.content_language),
+            ("Content-Disposition", _disposition(info, actions)),
+            ("Content-Security-Policy", actions.get.content_security_policy),
+            ("X-Content-Type-Options", "nosniff"),
+            # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
+            ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
+            ("Accept-Ranges", "bytes"),
+            *_validators(info),
+        )
     )
 
 
@@ -93,20 +93,26 @@ def is_active(content_type: str) -> bool:
 
 def unchanged_headers(info: ObjectInfo | None) -> Headers:
     """Returns the headers of a 304: those by which a client keeps its copy fresh (RFC 9110 15.4.5)."""
-    return _sendable(*_validators(info)) if info else ()
+    return _sendable(_validators(info)) if info else ()
 
 
-def _validators(info: ObjectInfo) -> Iterator[tuple[str, str | None]]:
-    yield "Cache-Control", info.cache_control
-    yield "Expires", info.expires
-    yield "ETag", info.etag
-    yield "Last-Modified", format_date(info.last_modified) if info.last_modified else None
+def _validators(info: ObjectInfo) -> tuple[tuple[str, str | None], ...]:
+    return (
+        ("Cache-Control", info.cache_control),
+        ("Expires", info.expires),
+        ("ETag", info.etag),
+        ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
+    )
 
 
-def _sendable(*headers: tuple[str, str | None]) -> Headers:
+def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
     """Returns the headers that HTTP can carry: S3 keeps what it was given, and some stores keep more than that."""
+    told = tuple([(name, value) for name, value in headers if value])
+    values = "".join([value for _, value in told])
+    if values.isascii() and values.isprintable():
+        return told
     return tuple(
         (name, value if value.isascii() else value.encode().decode("latin-1"))
-        for name, value in headers
-        if value and not _CONTROL.search(value)
+        for name, value in told
+        if not _CONTROL.search(value)
     )

@@ -96,12 +96,20 @@ Steps = Generator[Question, Answer, Decision]
 
 def decide(mounts: Mounts, request: Request) -> Steps:
     """Decides what to do about a request: target, method, access, rewrite, plan."""
-    page = yield from _decide_page(mounts, request)
-    if page.plan:
-        return page
+    # The service's own pages come first, whatever is mounted there.
+    visit = mounts.provider_pages.get(request.path)
+    if visit is not None:
+        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
+    target_list = mounts.target_list(request.host, request.path) if request.method in _READING else None
+    if target_list is not None:
+        found = yield from _check_access(Decision(request, ()), target_list, request.path)
+        return found if found.plan else replace(found, plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
-    if match is None:
-        return Decision(request, _NO_TARGET)
+    return Decision(request, _NO_TARGET) if match is None else (yield from _decide_within(match, request))
+
+
+def _decide_within(match: RouteMatch, request: Request) -> Steps:
+    """Decides about a request that leads to a target."""
     methods = match.site.methods
     if request.method not in methods:
         # Before access, so that nobody signs in for a method that is not enabled.
@@ -117,18 +125,6 @@ def decide(mounts: Mounts, request: Request) -> Steps:
     return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
 
 
-def _decide_page(mounts: Mounts, request: Request) -> Steps:
-    """Decides about a page of the service's own, whatever is mounted there; no plan where it is none of them."""
-    visit = mounts.provider_pages.get(request.path)
-    if visit is not None:
-        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
-    access = mounts.target_list(request.host, request.path) if request.method in _READING else None
-    if access is None:
-        return Decision(request, ())
-    found = yield from _check_access(Decision(request, ()), access, request.path)
-    return found if found.plan else replace(found, plan=(ListTargets(),))
-
-
 def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
     """Decides about an upload once more when its file has a name: path and name need access of their own."""
     name = yield NameFile(found, max_size)
@@ -141,14 +137,15 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
     except BadFileName as error:
         return replace(found, plan=_refused(error))
     # Whoever signed in for the directory of an upload stays signed in for the file.
-    found = yield from _check_access(replace(found, plan=()), match.site.access, path)
+    found = yield from _check_access(found, match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
 
 
 def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
     """Checks who may use a path; the decision has a plan if the request must not go on."""
     guard = access.guard(path, so_far.request.method)
-    found = replace(so_far, checks=(*so_far.checks, AccessCheck(path, guard)))
+    checks = (*so_far.checks, AccessCheck(path, guard))
+    found = Decision(so_far.request, (), so_far.match, checks, so_far.user)
     match guard:
         case Anyone():
             return found

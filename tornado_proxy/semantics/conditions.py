@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import Enum
+from functools import lru_cache
 
 # entity-tag = [ weak ] opaque-tag; an opaque-tag holds no control characters, spaces or quotes.
 _ETAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\U0010ffff]*"'
@@ -37,6 +38,9 @@ _ASCTIME = re.compile(
 _FORMS = (_IMF_FIXDATE, _RFC_850, _ASCTIME)
 
 _LAST_SECOND = 59
+
+# Objects that are asked for often are few, and so are their dates.
+_DATES_KEPT = 1024
 
 
 class ConditionResult(Enum):
@@ -202,6 +206,7 @@ def _full_year(short: int, this_year: int) -> int:
     return year - 100 if year > this_year + 50 else year
 
 
+@lru_cache(_DATES_KEPT)
 def format_date(moment: datetime) -> str:
     """The header's value for a moment with a time zone, as IMF-fixdate."""
     return format_datetime(moment.astimezone(UTC), usegmt=True)

@@ -184,7 +184,9 @@ def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditio
         conditions = replace(conditions, if_match=())
     if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
         part = None
-    return conditions if part else replace(conditions, if_range=None), part
+    if part is None and conditions.if_range is not None:
+        conditions = replace(conditions, if_range=None)
+    return conditions, part
 
 
 def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
