@@ -72,7 +72,7 @@ class Listing:
 
 def timestamp(moment: datetime | None) -> str | None:
     """A moment in the form of RFC 3339, in UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+    return f"{moment.astimezone(UTC).isoformat()[:19]}Z" if moment else None
 
 
 def as_json(listing: Listing) -> dict[str, object]:

@@ -12,12 +12,14 @@ from http.client import responses
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.links import visible
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, timestamp
 from tornado_proxy.semantics.sizes import human_size
+
+_DEAD = '<span class="dead" title="No request can name this entry">'
 
 LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
 UPLOAD_FORMS = (Form.JSON, Form.TEXT)
@@ -149,7 +151,8 @@ def _listing_view(listing: Listing) -> dict[str, object]:
     return {
         "here": here,
         "parents": parents,
-        "rows": [_row(listing, line) for line in listing.lines],
+        # Every text in them is escaped.
+        "rows": Markup("".join([_row(listing, line) for line in listing.lines])),  # noqa: S704
         "totals": _totals(listing),
         "next": listing.next_href,
         "first": listing.first,
@@ -157,25 +160,17 @@ def _listing_view(listing: Listing) -> dict[str, object]:
     }
 
 
-class _Row(NamedTuple):
-    """A line as the template shows it; a tuple, since a page may have a thousand and templates look fields up."""
-
-    name: str
-    href: str | None
-    kind: str
-    bytes: int | None
-    size: str | None
-    timestamp: str | None
-
-    @property
-    def time(self) -> str | None:
-        """The moment without seconds and letters."""
-        return self.timestamp and self.timestamp[:16].replace("T", " ")
-
-
-def _row(listing: Listing, line: Line) -> _Row:
-    size = None if line.size is None else human_size(line.size)
-    return _Row(visible(line.name), listing.href(line), line.kind, line.size, size, timestamp(line.last_modified))
+def _row(listing: Listing, line: Line) -> str:
+    """The row of an entry; made here, since a page may have a thousand and a template takes ten times as long."""
+    href, kind, moment = listing.href(line), line.kind, timestamp(line.last_modified)
+    opening, closing = (f'<a href="{escape(href)}">', "</a>") if href else (_DEAD, "</span>")
+    size = "" if line.size is None else f'<data value="{line.size}">{human_size(line.size)}</data>'
+    time = f'<time datetime="{moment}">{moment[:10]} {moment[11:16]}</time>' if moment else ""
+    return (
+        f'<tr><th scope="row">{opening}<svg class="{kind}" aria-hidden="true"><use href="#{kind}"/></svg>'
+        f"<bdi>{escape(visible(line.name))}</bdi>{closing}</th>"
+        f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
+    )
 
 
 def _totals(listing: Listing) -> str:
