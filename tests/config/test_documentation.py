@@ -32,7 +32,7 @@ _SECRET_OPTIONS = options_of(Reference)
 _NAMES = {bool: "boolean", int: "number", str: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024}
-_PERIODS = {"m": 60, "s": 1}
+_PERIODS = {"m": 60, "s": 1, "ms": 0.001}
 
 
 def _type(kind: OptionType) -> str:

@@ -1,4 +1,4 @@
-"""Requests to the services that sign-in depends on: an OpenID provider, a policy server."""
+"""Requests to other services: an OpenID provider, a policy server, a webhook."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A request: POST where there is a body, else GET."""
+    """A request; without a method it is a POST where there is a body, else a GET. `timeout` is in seconds."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: str | None = field(default=None, repr=False)
+    method: str | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,13 @@ class HttpFetcher:
             )
         request = HTTPRequest(
             wanted.url,
-            method="GET" if wanted.body is None else "POST",
+            method=wanted.method or ("GET" if wanted.body is None else "POST"),
             headers=dict(wanted.headers),
             body=wanted.body,
-            connect_timeout=self._timeout,
-            request_timeout=self._timeout,
+            connect_timeout=wanted.timeout or self._timeout,
+            request_timeout=wanted.timeout or self._timeout,
             follow_redirects=False,
+            allow_nonstandard_methods=True,  # a DELETE with a body
         )
         try:
             answer = await self._client.fetch(request, raise_error=False)

@@ -9,6 +9,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import DAY, Duration, Size
+from tornado_proxy.config.webhooks import Webhook
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
 Template = Annotated[str, Constraint(values.go_template)]
@@ -25,6 +26,8 @@ UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_
 
 _GET_CONFIG = OptionGroup("config", "How GET and HEAD answer.")
 _PUT_CONFIG = OptionGroup("config", "How uploads are stored.")
+_HEAD_CONFIG = OptionGroup("config", "What follows a HEAD.")
+_DELETE_CONFIG = OptionGroup("config", "What follows a DELETE.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,9 @@ class GetAction:
         default="auto",
         group=_GET_CONFIG,
     )
+    webhooks: tuple[Webhook, ...] = option(
+        "What is called after each GET that succeeded.", default=(), group=_GET_CONFIG
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,9 @@ class HeadAction:
     """HEAD; it obeys GET's configuration."""
 
     enabled: bool = option("Whether HEAD is answered, in the way in which GET would be.", default=True)
+    webhooks: tuple[Webhook, ...] = option(
+        "What is called after each HEAD that succeeded.", default=(), group=_HEAD_CONFIG
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,9 @@ class PutAction:
     canned_acl: CannedAcl | None = option(
         "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
     )
+    webhooks: tuple[Webhook, ...] = option(
+        "What is called after each upload that succeeded.", default=(), group=_PUT_CONFIG
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +142,9 @@ class DeleteAction:
     """Removal of files."""
 
     enabled: bool = option("Whether files can be removed.", default=False)
+    webhooks: tuple[Webhook, ...] = option(
+        "What is called after each DELETE that succeeded.", default=(), group=_DELETE_CONFIG
+    )
 
 
 @dataclass(frozen=True, slots=True)

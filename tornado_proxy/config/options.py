@@ -231,5 +231,7 @@ def holds_secrets(section: type[Any]) -> bool:
 
 
 def _leads_to_secrets(kind: OptionType) -> bool:
+    if kind.is_list and kind.item.is_secret:
+        return True
     below, _ = kind.nested
     return below is not None and holds_secrets(below)

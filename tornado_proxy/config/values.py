@@ -238,3 +238,11 @@ def header_pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], .
             raise InvalidValue(f"has `{name}` twice", "cases of names do not count", "duplicate-name")
         seen.add(name.lower())
     return pairs
+
+
+def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Check the values of headers by name: they are sent as they are."""
+    for _, value in pairs:
+        if _CONTROL.search(value):
+            raise InvalidValue("contains a control character")
+    return pairs

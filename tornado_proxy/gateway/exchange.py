@@ -16,7 +16,8 @@ from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
-from tornado_proxy.gateway.upload import Upload, raw_upload, read_form
+from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
+from tornado_proxy.gateway.webhooks import object_used
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
@@ -25,8 +26,11 @@ from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
 from tornado_proxy.semantics.forwarded import origin_behind
-from tornado_proxy.telemetry.events import Event, Failed, Refused, RequestRecord, Served
+from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
+
+# What is done, whether or not its client takes the answer.
+_CHANGING = frozenset({"PUT", "DELETE"})
 
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
 
@@ -40,7 +44,8 @@ class Exchange:
         self._generation = generation
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
-        self._upload: Upload | None = None
+        self._upload: IncomingFile | None = None
+        self._used: ObjectUsed | None = None  # what webhooks are to be told, once the answer was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
@@ -64,6 +69,8 @@ class Exchange:
         if failed is not None:
             self._reply.cut()
             broken = self._refusal(failed).reason
+        if self._used is not None and (failed is None or self._used.method in _CHANGING):
+            self._emit(self._used)
         self._emit(self._event(outcome, broken))
 
     async def _outcome(self) -> Outcome:
@@ -96,7 +103,10 @@ class Exchange:
         context = RequestContext(
             decision.request, decision.match, store, parts.pages, headers, self._upload, decision.user
         )
-        return await perform(decision.plan, context)
+        outcome, attempt = await perform(decision.plan, context)
+        if not isinstance(outcome, Refusal) and outcome.status < 300:
+            self._used = object_used(attempt, context)
+        return outcome
 
     def _target_list(self, request: Request) -> Answer:
         headers, parts = self._incoming.head.headers, self._generation.parts

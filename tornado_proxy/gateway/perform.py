@@ -10,8 +10,7 @@ from typing import Any
 
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole, file_headers, page, unchanged_headers
 from tornado_proxy.gateway.failures import Outcome, refusal_of
-from tornado_proxy.gateway.upload import Upload as UploadedFile
-from tornado_proxy.gateway.upload import content_type
+from tornado_proxy.gateway.upload import IncomingFile, stored_type
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, Upload
@@ -38,7 +37,7 @@ class RequestContext:
     store: Store
     pages: Pages
     headers: Mapping[str, str]  # of the request, names in any case
-    upload: UploadedFile | None = None
+    upload: IncomingFile | None = None
     user: User | None = None
     conditions: Conditions = field(init=False)
     query: Mapping[str, str] = field(init=False)
@@ -48,16 +47,24 @@ class RequestContext:
         # Of several values of one name the first counts.
         object.__setattr__(self, "query", dict(reversed(self.request.query)))
 
+    @property
+    def path_below_mount(self) -> str:
+        """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
+        return self.request.path[len(self.match.mount) :]
 
-async def perform(plan: Plan, context: RequestContext) -> Outcome:
-    """Returns the outcome of the first attempt that finds something; raises `StorageError` and a form's errors."""
+
+async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
+    """Returns the outcome of the first attempt that finds something, and that attempt.
+
+    Raises `StorageError` and what is wrong with an upload.
+    """
     for attempt in plan:
         if isinstance(attempt, Refuse):
-            return refusal_of(attempt)
+            return refusal_of(attempt), attempt
         with suppress(ObjectMissing):
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
             if outcome is not None:
-                return outcome
+                return outcome, attempt
     raise ObjectMissing("no attempt of the plan found anything")
 
 
@@ -123,11 +130,9 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"
-    name = attempt.location.rpartition("/")[2]
-    stored_type = content_type(upload.sent_type, name)
     templates.check_size(upload.announced)
-    properties = templates.render(_put_data(attempt, context, stored_type))
-    write = Write(stored_type, attempt.replace, context.conditions, attempt.max_size, properties)
+    properties = templates.render(_put_data(attempt, context))
+    write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
     said = Upload(attempt.location, upload.size, stored.etag)
@@ -135,14 +140,13 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     return page(201, rendering, (("Location", attempt.location),))
 
 
-def _put_data(attempt: Receive, context: RequestContext, stored_type: str) -> PutData:
+def _put_data(attempt: Receive, context: RequestContext) -> PutData:
     """What the templates of an upload's properties may read."""
     upload, request = context.upload, context.request
     assert upload is not None
-    below = request.path[len(context.match.mount) :]
-    headers = HeaderFields(request.headers)
-    size = upload.announced or 0
-    return PutData(context.user, PutInput(below, upload.file_name, stored_type, size, headers), attempt.key)
+    headers, size = HeaderFields(request.headers), upload.announced or 0
+    told = PutInput(context.path_below_mount, upload.file_name, stored_type(upload), size, headers)
+    return PutData(context.user, told, attempt.key)
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:

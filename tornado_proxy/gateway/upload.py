@@ -23,7 +23,7 @@ _TYPES = MimeTypes()
 _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
-class Upload:
+class IncomingFile:
     """A file whose content is still to come: of a form, or the body itself.
 
     `announced` is its size in bytes as far as it is known before the content, `size` what has arrived of it.
@@ -51,7 +51,9 @@ class Upload:
             raise MalformedForm("the file is not the last part of the form, so its size is known too late")
 
 
-async def read_form(headers: Mapping[str, str], body: AsyncIterator[bytes], limit: int, max_size: int | None) -> Upload:
+async def read_form(
+    headers: Mapping[str, str], body: AsyncIterator[bytes], limit: int, max_size: int | None
+) -> IncomingFile:
     """Reads a form as far as its file; `limit` is for everything but the file, `max_size` for the file, in bytes.
 
     Raises `NotAForm`, `MalformedForm`, and `TooLarge` where no form of the announced length could be small enough.
@@ -63,10 +65,12 @@ async def read_form(headers: Mapping[str, str], body: AsyncIterator[bytes], limi
     form = Form(body, separator, limit)
     part = await form.file()
     size = None if length is None else form.announced(length)
-    return Upload(part.file_name, part.content_type, size, form.content())
+    return IncomingFile(part.file_name, part.content_type, size, form.content())
 
 
-def raw_upload(headers: Mapping[str, str], body: AsyncIterator[bytes], file_name: str, max_size: int | None) -> Upload:
+def raw_upload(
+    headers: Mapping[str, str], body: AsyncIterator[bytes], file_name: str, max_size: int | None
+) -> IncomingFile:
     """The body itself as a file; raises `LengthRequired`, `NotAFile`, `PartialPut`, `TooLarge` before it is read."""
     sent_type = headers.get("Content-Type")
     if sent_type and sent_type.partition(";")[0].strip().lower() == "multipart/form-data":
@@ -81,7 +85,7 @@ def raw_upload(headers: Mapping[str, str], body: AsyncIterator[bytes], file_name
         raise LengthRequired("the upload has neither `Content-Length` nor `Transfer-Encoding`")
     if max_size is not None and (length or 0) > max_size:
         raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
-    return Upload(file_name, sent_type, length, _chunks(body))
+    return IncomingFile(file_name, sent_type, length, _chunks(body))
 
 
 def announced_length(headers: Mapping[str, str]) -> int | None:
@@ -94,6 +98,11 @@ def announced_length(headers: Mapping[str, str]) -> int | None:
 async def _chunks(body: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     async for chunk in body:
         yield chunk
+
+
+def stored_type(file: IncomingFile) -> str:
+    """Returns the type to store a file under."""
+    return content_type(file.sent_type, file.file_name)
 
 
 def content_type(sent: str | None, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import Opening, Server
@@ -24,9 +25,11 @@ from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.webhooks import WebhookCaller
 
 _LOG = logging.getLogger("tornado_proxy")
 
+_WEBHOOKS_WITHIN = 5.0  # seconds in which webhooks that wait may still be called
 _CLOSE_WITHIN = 2.0  # seconds in which calls for requests that were cut off may still end
 
 
@@ -108,6 +111,8 @@ class SingleProcess:
         metrics = RequestMetrics()
         metrics.listen(bus)
         self._registry.register(metrics)
+        self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
+        self._webhooks.listen(bus)
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
@@ -172,6 +177,7 @@ class SingleProcess:
         if the sockets are inherited.
         """
         await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
+        await self._webhooks.close(_WEBHOOKS_WITHIN)
         try:
             async with asyncio.timeout(_CLOSE_WITHIN):
                 await self._generations.close()

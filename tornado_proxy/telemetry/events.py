@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
 
 
@@ -124,13 +125,45 @@ class S3Called:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectUsed:
+    """A request of an action that has webhooks succeeded; `body` is what they are told, fit for JSON."""
+
+    webhooks: tuple[Webhook, ...]
+    target: str
+    method: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookCalled:
+    """A webhook was called, repetitions included; `outcome` is `ok`, `failed` or `dropped`."""
+
+    target: str
+    method: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class InFlight:
     """The number of requests being answered has changed."""
 
     requests: int
 
 
-Event = Served | Refused | Failed | Reloaded | ReloadRefused | ReloadFailed | Restored | Retired | S3Called | InFlight
+Event = (
+    Served
+    | Refused
+    | Failed
+    | Reloaded
+    | ReloadRefused
+    | ReloadFailed
+    | Restored
+    | Retired
+    | S3Called
+    | InFlight
+    | ObjectUsed
+    | WebhookCalled
+)
 
 
 _LOG = logging.getLogger(__name__)

@@ -32,6 +32,7 @@ from tornado_proxy.telemetry.events import (
     Restored,
     S3Called,
     Served,
+    WebhookCalled,
 )
 
 METHODS = frozenset({"GET", "HEAD", "PUT", "DELETE"})
@@ -76,6 +77,7 @@ class RequestMetrics(Collector):
         self._hits: dict[tuple[str, str], int] = {}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
+        self._webhooks: dict[tuple[str, str, str], int] = defaultdict(int)
         self._defects = 0
         self._in_flight = 0
 
@@ -83,6 +85,7 @@ class RequestMetrics(Collector):
         """Counts the events of a bus."""
         bus.add(self._count, Served, Refused)
         bus.add(self._count_call, S3Called)
+        bus.add(self._count_webhook, WebhookCalled)
         bus.add(self._set_in_flight, InFlight)
         bus.add(self._count_defect, Failed)
 
@@ -119,6 +122,9 @@ class RequestMetrics(Collector):
             ("target", "call"),
             self._s3_seconds,
         )
+        yield _counter(
+            "tornado_proxy_webhooks", "Webhooks called, by outcome", ("target", "method", "outcome"), self._webhooks
+        )
         yield GaugeMetricFamily("tornado_proxy_requests_in_flight", "Requests being answered", self._in_flight)
 
     def _count(self, event: Served | Refused) -> None:
@@ -141,6 +147,9 @@ class RequestMetrics(Collector):
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
         self._s3_seconds[event.target, event.call].observe(event.seconds)
+
+    def _count_webhook(self, event: WebhookCalled) -> None:
+        self._webhooks[event.target, event.method, event.outcome] += 1
 
     def _set_in_flight(self, event: InFlight) -> None:
         self._in_flight = event.requests

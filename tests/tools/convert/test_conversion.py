@@ -76,7 +76,6 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("actions: {GET: {enabled: true, config: {webhooks: [{url: 'http://x/'}]}}}", "there are no webhooks yet"),
         ("templates: {notFoundError: {path: x.tpl}}", "pages have their own templates here"),
     ],
 )

@@ -62,7 +62,6 @@ def test_connections_without_a_request_end_when_they_did():
         "server.compress.level",
         "internalServer.timeouts.writeTimeout",
         "targets.site.templates.helpers",
-        "targets.site.actions.DELETE.config.webhooks.url",
         "targets.site.bucket.requestConfig.getHeaders",
         "targets.site.bucket.S3UploadConcurrency",
         "targets.site.resources.provider",

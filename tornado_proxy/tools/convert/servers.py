@@ -74,7 +74,6 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
 
 
 _PAGES = "pages have their own templates here"
-_WEBHOOKS = "there are no webhooks yet"
 
 _REASONS: tuple[tuple[str, str], ...] = (
     (r"templates(\..*)?", _PAGES),
@@ -86,7 +85,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"(server|internalServer)\.compress(\..*)?", "answers are not compressed: put that in front"),
     (r"(server|internalServer)\.timeouts\..*", "see `limits` for what bounds a connection"),
     (r"targets\.[^.]+\.templates(\..*)?", _PAGES),
-    (r"targets\.[^.]+\.actions\.[A-Z]+\.config\.webhooks(\..*)?", _WEBHOOKS),
     (r"targets\.[^.]+\.actions\.GET\.config\.streamedFileHeaders(\..*)?", "answers carry an object's own headers only"),
     (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),

@@ -21,6 +21,7 @@ from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Neve
 from tornado_proxy.tools.convert.sign_in import Providers
 from tornado_proxy.tools.convert.uploads import upload_settings
 from tornado_proxy.tools.convert.values import seconds
+from tornado_proxy.tools.convert.webhooks import webhooks
 
 _PORT = re.compile(r":[0-9]+\Z")
 
@@ -83,10 +84,18 @@ def actions(target: Section, remarks: Remarks) -> Actions:
             _add(done[name], _get(config, remarks))
         if name == "PUT" and action and done[name]["enabled"]:
             _add(done[name], _put(action, config, remarks))
+        if config and (called := webhooks(config, remarks)):
+            done[name]["config"] = {**_configured(done[name]), "webhooks": called}
     if not enabled(done):
         message = "no action is enabled, so every request is answered with 405; s3-proxy refuses to start"
         remarks.add(OptionOutcome.CHANGED, section.path, section.span, message, "enable GET, PUT or DELETE")
     return done
+
+
+def _configured(action: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    found = action.get("config", {})
+    assert isinstance(found, Mapping)
+    return {name: each for name, each in found.items() if not isinstance(each, Noted)}
 
 
 def enabled(done: Actions) -> list[str]:

@@ -1,0 +1,123 @@
+"""Calls webhooks in the background: a bounded queue, repetitions with growing waits, a bounded end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from tornado_proxy.auth.fetching import Fetch, Fetcher
+from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
+
+MOST_QUEUED = 1000
+"""Events that wait for a worker; further ones are dropped, so that a slow receiver never fills the memory."""
+
+WORKERS = 8
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_REPEATED = frozenset({429, 500, 502, 503, 504})
+
+
+class WebhookCaller:
+    """Calls the webhooks of each event, one after another; events are worked on side by side."""
+
+    def __init__(
+        self,
+        fetch: Fetcher,
+        emit: Callable[[Event], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        most_queued: int = MOST_QUEUED,
+    ) -> None:
+        self._fetch = fetch
+        self._emit = emit
+        self._sleep = sleep
+        self._queue: asyncio.Queue[ObjectUsed] = asyncio.Queue(most_queued)
+        self._workers: list[asyncio.Task[None]] = []
+
+    def __repr__(self) -> str:
+        return f"<WebhookCaller, {self._queue.qsize()} events waiting>"
+
+    def listen(self, bus: Bus) -> None:
+        """Calls the webhooks of a bus's events."""
+        bus.add(self.queue, ObjectUsed)
+
+    def queue(self, event: ObjectUsed) -> None:
+        """Queues an event, or drops it where too many wait; returns at once."""
+        if not self._workers:
+            loop = asyncio.get_running_loop()
+            self._workers = [loop.create_task(self._work()) for _ in range(WORKERS)]
+        try:
+            self._queue.put_nowait(event)
+        except asyncio.QueueFull:
+            _LOG.warning("webhooks of target `%s` are not called: %d events wait", event.target, self._queue.qsize())
+            for _ in event.webhooks:
+                self._emit(WebhookCalled(event.target, event.method, "dropped"))
+
+    async def close(self, within: float) -> None:
+        """Gives what is queued a time in seconds, then drops it."""
+        try:
+            async with asyncio.timeout(within):
+                await self._queue.join()
+        except TimeoutError:
+            _LOG.warning("abandoned webhooks that do not end, and %d events that wait", self._queue.qsize())
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            event = await self._queue.get()
+            try:
+                for webhook in event.webhooks:
+                    await self._call(webhook, event)
+            except Exception:  # noqa: BLE001 - the next event must find a worker
+                _LOG.exception("a webhook of target `%s` failed", event.target)
+            finally:
+                self._queue.task_done()
+
+    async def _call(self, webhook: Webhook, event: ObjectUsed) -> None:
+        """Calls a webhook until it succeeds, as often as it may be; emits what became of it."""
+        request, wait = _request(webhook, event), webhook.default_wait_time
+        failure = await self._attempt(request)
+        for _ in range(webhook.retry_count):
+            if failure is None or not failure.may_pass:
+                break
+            # Spread out, so that calls that failed together are not repeated together.
+            await self._sleep(min(wait, webhook.max_wait_time) * random.uniform(0.5, 1))  # noqa: S311 - no secret
+            wait *= 2
+            failure = await self._attempt(request)
+        if failure is not None:
+            _LOG.warning(
+                "a webhook of target `%s` failed: %s %s: %s", event.target, request.method, webhook.url, failure
+            )
+        self._emit(WebhookCalled(event.target, event.method, "ok" if failure is None else "failed"))
+
+    async def _attempt(self, request: Fetch) -> _Failure | None:
+        try:
+            answer = await self._fetch(request)
+        except OSError as error:
+            return _Failure(f"no answer: {error}", may_pass=True)
+        if 200 <= answer.status < 300:
+            return None
+        return _Failure(f"status {answer.status}", may_pass=answer.status in _REPEATED)
+
+
+class _Failure:
+    """Why a call failed, and whether a repetition may succeed."""
+
+    def __init__(self, reason: str, *, may_pass: bool) -> None:
+        self.reason = reason
+        self.may_pass = may_pass
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def _request(webhook: Webhook, event: ObjectUsed) -> Fetch:
+    secret = {name: value.reveal() for name, value in webhook.secret_headers}
+    headers = {**dict(webhook.headers), **secret, "Content-Type": "application/json"}
+    return Fetch(webhook.url, headers, json.dumps(event.body), webhook.method, webhook.timeout)
