@@ -41,6 +41,23 @@ def test_cookies_of_a_sign_in_are_kept_for_the_answer():
     assert reception.cookies == (("Set-Cookie", "a=b"), ("Set-Cookie", "c=d"))
 
 
+@pytest.mark.parametrize(
+    ("cookies", "given", "sent"),
+    [
+        ((), (), (("Cache-Control", "private, no-cache"),)),
+        ((), (("Cache-Control", "public"),), (("Cache-Control", "public"),)),
+        (("a=b",), (("Cache-Control", "public"),), (("Cache-Control", "private, no-cache"), ("Set-Cookie", "a=b"))),
+        (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),
+    ],
+)
+def test_what_one_user_is_sent_stays_out_of_shared_caches(cookies, given, sent):
+    """Unless the object says otherwise; a session is never shared."""
+    reception = _reception(SignIn(ANN, cookies))
+    asyncio.run(reception.authenticate(Authenticate(Decision(Request(), ()), SignedIn("id", None))))
+    assert reception.is_private
+    assert reception.completed(given) == sent
+
+
 def test_a_challenge_becomes_a_refusal():
     """With the header for programs, or the page for browsers."""
     question = Authenticate(Decision(Request(), ()), SignedIn("id", None))

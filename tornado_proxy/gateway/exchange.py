@@ -158,8 +158,8 @@ class Exchange:
                 self._reply.cut()
             else:
                 answer = self._page(outcome) if isinstance(outcome, Refusal) else outcome
-                if self._reception.cookies:
-                    answer = replace(answer, headers=(*answer.headers, *self._reception.cookies))
+                if self._reception.is_private:
+                    answer = replace(answer, headers=self._reception.completed(answer.headers))
                 await self._reply.send(answer)
         except Exception as error:  # noqa: BLE001 - the caller knows whether it can still be answered
             return error

@@ -20,10 +20,14 @@ _LOG = logging.getLogger("tornado_proxy")
 
 
 class Reception:
-    """Answers the questions about the user of one request, and keeps the cookies that its answer must carry."""
+    """Answers the questions about the user of one request, and keeps the cookies that its answer must carry.
+
+    `is_private` says whether the answer is for one user.
+    """
 
     def __init__(self, authenticators: Mapping[str, Authenticator], fetch: Fetcher) -> None:
         self.cookies: Headers = ()
+        self.is_private = False
         self._authenticators = authenticators
         self._fetch = fetch
 
@@ -33,6 +37,7 @@ class Reception:
         found = await self._authenticators[guard.provider].authenticate(question.so_far.request, guard)
         match found:
             case SignIn(user, cookies):
+                self.is_private = True
                 self._keep(cookies)
                 return user
             case Challenge(status, reason, header, location):
@@ -60,5 +65,15 @@ class Reception:
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         return Whole(answer.status, headers)
 
+    def completed(self, headers: Headers) -> Headers:
+        """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise."""
+        if self.cookies and ("Cache-Control", "no-store") not in headers:
+            # Whatever the object says: a cache that kept a session would give it to others.
+            headers = tuple(each for each in headers if each[0] != "Cache-Control")
+        if not any(name == "Cache-Control" for name, _ in headers):
+            headers = (*headers, ("Cache-Control", "private, no-cache"))
+        return (*headers, *self.cookies)
+
     def _keep(self, cookies: tuple[str, ...]) -> None:
+        self.is_private = self.is_private or bool(cookies)
         self.cookies = (*self.cookies, *(("Set-Cookie", each) for each in cookies))

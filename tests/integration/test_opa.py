@@ -1,0 +1,74 @@
+"""Policies decided by Open Policy Agent itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from coroutines import run
+
+from tornado_proxy.auth.fetching import HttpFetcher
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.request import Request
+from tornado_proxy.templates.data import User
+
+pytestmark = pytest.mark.integration
+
+_PROGRAM = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"), "opa", "opa")
+_DOCS = Path(__file__).parents[2] / "docs" / "sign-in.md"
+ANN, BEN = User("ann", "OIDC", groups=("editors",)), User("ben", "OIDC")
+
+
+@pytest.fixture(scope="module")
+def opa(tmp_path_factory):
+    """The address of a policy server with the policy of docs/sign-in.md."""
+    if not _PROGRAM.exists():
+        pytest.skip("there is no `opa`; `tests/integration/install opa` builds it")
+    policy = tmp_path_factory.mktemp("opa") / "files.rego"
+    policy.write_text(_DOCS.read_text(encoding="utf-8").split("```rego\n")[1].split("```")[0])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    command = [_PROGRAM, "run", "--server", "--addr", address, "--disable-telemetry", policy]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    for _ in range(200):
+        try:
+            urllib.request.urlopen(f"http://{address}/health", timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield f"http://{address}/v1/data/files"
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("user", "method", "path", "permitted"),
+    [
+        (ANN, "PUT", "/a.txt", True),
+        (BEN, "GET", "/drafts/a.txt", True),
+        (BEN, "PUT", "/drafts/a.txt", False),
+        (BEN, "GET", "/a.txt", False),
+    ],
+)
+def test_the_documented_policy_decides(opa, user, method, path, permitted):
+    """By groups, method and path."""
+    request = Request(method, "files.example", RequestPath(path))
+    assert run(is_permitted(OpaServer(f"{opa}/allow"), user, request, HttpFetcher())) is permitted
+
+
+def test_a_policy_that_is_not_there_permits_nothing(opa):
+    """OPA answers without a result."""
+    assert run(is_permitted(OpaServer(f"{opa}/nothing"), ANN, Request(), HttpFetcher())) is False
+
+
+def test_a_policy_server_that_is_not_there_does_not_decide():
+    """It is not a no."""
+    with pytest.raises(PolicyUnavailable):
+        run(is_permitted(OpaServer("http://127.0.0.1:1/v1/data/files/allow"), ANN, Request(), HttpFetcher()))
