@@ -13,10 +13,12 @@ from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAc
 from tornado_proxy.config.model import Bucket, Limits, Mount, Resource, Settings, Target
 from tornado_proxy.config.model import Server as ServerSettings
 from tornado_proxy.gateway.application import Gateway
+from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.gateway.server import Server
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.pages.custom import CustomPages, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.mounts import Mounts, Site
@@ -187,13 +189,17 @@ def generation(
     limits: Limits | None = None,
     authenticators: Mapping[str, Any] | None = None,
     server: ServerSettings | None = None,
+    custom: Mapping[str, Recipe] | None = None,
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), doing, tuple(resources))
     mounts = Mounts([Site(target, rule_set(rules), Access(target.resources))])
     settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
-    return Generation(number, Parts(settings, mounts, PAGES, {"site": Shared(store)}, authenticators or {}))
+    own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
+    renderer = PageRenderer(CustomPages(own))
+    shared = {"site": Shared(store)}
+    return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, renderer=renderer))
 
 
 @asynccontextmanager

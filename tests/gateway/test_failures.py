@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy
-from tornado_proxy.gateway.errors import NotAForm
+from tornado_proxy.gateway.errors import NotAForm, PageFailed
 from tornado_proxy.gateway.failures import Refusal, refusal, refusal_of
 from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError
 from tornado_proxy.routing.plan import Refuse
@@ -56,9 +56,9 @@ def _tree(kind):
 
 
 def test_every_row_is_an_error_and_every_error_has_a_row():
-    """The rows are names, each of a class of the four trees; a store's errors have one each, and so have a rewrite's."""
+    """The rows are names, each of a class of the five trees; a store's errors have one each, and so have a rewrite's."""
     of_store, of_rewrite = _tree(errors.StorageError), _tree(RewriteError) - {"RewriteError"}
-    assert set(STATUSES) <= of_store | of_rewrite | _tree(RequestError) | _tree(AuthBusy)
+    assert set(STATUSES) <= of_store | of_rewrite | _tree(RequestError) | _tree(AuthBusy) | _tree(PageFailed)
     assert (of_store - {"Unreachable", "UpstreamError"}) | of_rewrite <= set(STATUSES)
 
 

@@ -111,3 +111,15 @@ def test_a_set_that_could_not_be_kept_is_tried_again(sources, tmp_path, caplog):
     trouble = f"the last good set is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
     assert messages[0] == trouble
     assert messages[1:] in ([], ["the last good set is kept again"])
+
+
+def test_templates_are_kept_too(files, tmp_path):
+    """They come back under their own names."""
+    files.configure(files.configuration.read_text() + "templates: {put: {path: p.tpl}}\n")
+    (files.folder / "p.tpl").write_text("stored")
+    sources = read_sources(files.configuration, ENVIRONMENT)
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(sources)
+    (files.folder / "p.tpl").unlink()
+    again = kept.read(files.configuration, ENVIRONMENT)
+    assert (again.templates, again.rules, again.digest) == (sources.templates, sources.rules, sources.digest)

@@ -150,7 +150,7 @@ def test_a_set_can_be_made_of_texts(files):
     """A configuration's text and rule files that were kept make the set that they were kept from."""
     read = files.read()
     assert read.text is not None
-    assert compile_text(read.text, ENVIRONMENT, read.rules) == read
+    assert compile_text(read.text, ENVIRONMENT, (read.rules, read.templates)) == read
 
 
 def test_other_settings_may_follow_from_a_set(files):
@@ -311,3 +311,25 @@ def test_a_check_without_credentials_checks_the_rest(files):
     # Where systemd has given credentials, they are looked for.
     given = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
     assert not compile_sources(read_to_check(files.configuration, given)).usable
+
+
+def test_templates_belong_to_the_set(files):
+    """They are watched, a change of one changes the digest, and rules may call the helpers in them."""
+    files.configure(files.configuration.read_text() + "templates: {helpers: [h.tpl], put: {path: h.tpl}}\n")
+    (files.folder / "h.tpl").write_text('{{ define "a" }}one{{ end }}')
+    files.write('rewrite `^/a$` -> go `/{{ template "a" . }}`')
+    before = files.read()
+    assert files.folder / "h.tpl" in before.places
+    loaded = compile_sources(before)
+    assert loaded.usable
+    assert loaded.pages.find(None, "put") is not None
+    assert loaded.rule_sets["site"].rewrite("/a").key == "/one"
+    assert str(files.folder / "h.tpl") in loaded.files
+    (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')
+    after = files.read()
+    assert not after.is_as(before)
+    assert compile_sources(after, loaded).rule_sets["site"].rewrite("/a").key == "/two"
+    (files.folder / "h.tpl").write_text("{{ x }}")
+    assert not files.load().usable
+    (files.folder / "h.tpl").unlink()
+    assert "unreadable-file" in [each.code for each in files.load().diagnostics]

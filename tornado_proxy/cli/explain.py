@@ -120,7 +120,7 @@ def _configured(arguments: argparse.Namespace) -> Sequence[Site]:
     if arguments.prefix is not None:
         raise CommandError(ExitStatus.FAILED, "`--prefix` cannot be used with `--config`")
     settings = load_settings(arguments.config)
-    loaded = load_rules(arguments.rules or settings.rules, settings.rule_spans)
+    loaded = load_rules(arguments.rules or settings.rules, settings)
     return configured_sites(settings, loaded, arguments.target)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, progress, show
@@ -13,11 +13,10 @@ from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean, errors
-from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.routing.request import host_name
-from tornado_proxy.rules.compile import unknown_targets
+from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
 from tornado_proxy.rules.keys import host_objection, segment_objection
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import Rewrite, RuleSet
@@ -62,16 +61,24 @@ def default_places() -> list[Path]:
     return [usual if usual.is_dir() else Path()]
 
 
-def load_rules(places: Sequence[Path], named: Mapping[Path, Span] | None = None) -> LoadedRules:
-    """Returns the rules of files and directories; raises `CommandError` where one cannot be read or has an error."""
-    return compiled(read_rule_files(places, named))
+def load_rules(places: Sequence[Path], settings: Settings | None = None) -> LoadedRules:
+    """The rules of files and directories; raises `Ended` where one cannot be read or has a mistake."""
+    named = settings.rule_spans if settings else None
+    return compiled(read_rule_files(places, named), configured_helpers(settings) if settings else no_helpers)
 
 
-def compiled(read: Read) -> LoadedRules:
+def configured_helpers(settings: Settings) -> HelperTexts:
+    """The helper templates that a configuration names for rules."""
+    from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - with a configuration only
+
+    return compile_pages(settings, read_templates(settings)).helpers
+
+
+def compiled(read: Read, helpers: HelperTexts = no_helpers) -> LoadedRules:
     """Compiles files that were read; raises `CommandError` where one could not be read or has an error."""
     if read.diagnostics:
         raise CommandError(ExitStatus.FAILED, diagnostics=read.diagnostics)
-    loaded = compile_rule_files(read.files)
+    loaded = compile_rule_files(read.files, None, helpers)
     raise_errors(loaded.diagnostics)
     return loaded
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tornado_proxy.cli.inputs import configured_helpers
 from tornado_proxy.cli.output import ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
@@ -22,6 +23,7 @@ from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.reporters.text import render_full
 from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
+from tornado_proxy.rules.compile import no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
@@ -163,7 +165,8 @@ class _Job:
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lint some state of the files."""
         with activity(f"linting {counted(len(files), 'file')}"):
-            subject = subject_of(compile_rule_files(files), self.settings, self.mistakes)
+            helpers = configured_helpers(self.settings) if self.settings else no_helpers
+            subject = subject_of(compile_rule_files(files, None, helpers), self.settings, self.mistakes)
             return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
 

@@ -63,7 +63,7 @@ def _tested(arguments: argparse.Namespace) -> TestRun:
         loaded = load_rules(arguments.paths or default_places())
     else:
         settings = load_settings(arguments.config)
-        loaded = load_rules(arguments.paths or settings.rules, settings.rule_spans)
+        loaded = load_rules(arguments.paths or settings.rules, settings)
         known = {each.target.name: each.data for each in configured_sites(settings, loaded)}
     return run_tests(loaded.rule_sets.values(), known, arguments.run)
 

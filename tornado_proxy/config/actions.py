@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
+from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.pages import HeaderTemplates
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import DAY, Duration, Size
 from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.lang.source import Span
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
 Template = Annotated[str, Constraint(values.go_template)]
@@ -61,6 +63,12 @@ class GetAction:
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )
+    streamed_file_headers: HeaderTemplates = option(
+        "Headers of files and their Go templates. A header whose template writes nothing is left as it is.",
+        default=(),
+        group=_GET_CONFIG,
+    )
+    config_span: Span | None = place_of("config")
     content_security_policy: Line | None = option(
         "The Content-Security-Policy of files, such as `sandbox`. Listings and errors have their own.",
         default=None,

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
 from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.pages import TargetTemplates, Templates
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     Authorization,
@@ -166,6 +167,7 @@ class Target:
     resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = option(
         "Who may do it, in order. Without it, everyone may. Where no resource matches, nobody may.", default=()
     )
+    templates: TargetTemplates = option("Pages of the target's own.", default=TargetTemplates())
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +304,7 @@ class Settings:
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
         default=(),
     )
+    templates: Templates = option("Pages of one's own.", default=Templates())
     limits: Limits = option("Bounds on what a client can do.", default=Limits())
     s3: S3Pool = option("The calls to S3 of all targets together.", default=S3Pool())
     log: Log = option("The log.", default=Log())

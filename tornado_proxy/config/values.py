@@ -41,6 +41,10 @@ CREDENTIAL = r"^(?!\.{1,2}$)[A-Za-z0-9_.@:-]+$"
 # What AWS takes (S3 user guide, "Bucket naming rules"); other servers take more.
 _AWS_BUCKET = re.compile(r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _FOUR_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+# RFC 9110 7.6.1, RFC 9112 6, and what is computed from the content.
+_OF_THE_CONNECTION = frozenset(
+    {"connection", "content-length", "content-range", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
 _PORT = re.compile(r":[0-9]+\Z")
 _HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\.?")
 
@@ -192,6 +196,27 @@ def header_name(text: str) -> str:
     if not re.search(HEADER_NAME, text):
         raise InvalidValue(f"cannot be `{text}`", "a name consists of letters, digits, `-` and `_`")
     return text
+
+
+def header_templates(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Check headers and their templates: no name twice in any case, and none by which a message is delimited."""
+    names: set[str] = set()
+    for name, _ in pairs:
+        header_name(name)
+        if name.lower() in _OF_THE_CONNECTION:
+            raise InvalidValue(f"cannot have `{name}`", "that header is set by the server")
+        if name.lower() in names:
+            raise InvalidValue(f"has `{name}` twice", "names are the same in upper and lower case")
+        names.add(name.lower())
+    return pairs
+
+
+def status_template(text: str) -> str:
+    """Check the template of a status: without an action, it is a final status (RFC 9110 15)."""
+    bare = text.strip()
+    if "{{" not in bare and not re.fullmatch("[2-5][0-9]{2}", bare):
+        raise InvalidValue(f"cannot be `{bare}`", "a status from 200 to 599, or a template that writes one")
+    return bare
 
 
 def network(text: str) -> str:

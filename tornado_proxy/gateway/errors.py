@@ -51,3 +51,7 @@ class BodyTimeout(RequestError):
 
 class ClientDisconnected(RequestError):
     """A client that closed the connection, or stopped taking the answer."""
+
+
+class PageFailed(Exception):
+    """A page of one's own that cannot be made; the text is for the log."""

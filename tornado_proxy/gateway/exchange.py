@@ -6,10 +6,12 @@ import time
 from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
-from tornado_proxy.gateway.answer import Answer, page
-from tornado_proxy.gateway.errors import ClientDisconnected
+from tornado_proxy.gateway.answer import Answer, Whole, page
+from tornado_proxy.gateway.custom_pages import customized
+from tornado_proxy.gateway.errors import ClientDisconnected, PageFailed
 from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.incoming import Incoming
@@ -18,6 +20,7 @@ from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
 from tornado_proxy.gateway.webhooks import object_used
+from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
@@ -27,7 +30,7 @@ from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvid
 from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.data import RequestData, User
 
 # What is done, whether or not its client takes the answer.
 _CHANGING = frozenset({"PUT", "DELETE"})
@@ -46,6 +49,7 @@ class Exchange:
         self._decision: Decision | None = None  # as far as it got
         self._upload: IncomingFile | None = None
         self._used: ObjectUsed | None = None  # what webhooks are to be told, once the answer was sent
+        self._status = 0  # of the answer, where one was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
 
@@ -88,7 +92,7 @@ class Exchange:
             if isinstance(only, VisitProvider):
                 return await self._reception.visit(only, decision.request)
             if isinstance(only, ListTargets):
-                return self._target_list(decision.request)
+                return await self._target_list(decision.request)
             assert isinstance(only, Refuse)
             return refusal_of(only)
         if decision.request.method == "DELETE":
@@ -100,20 +104,23 @@ class Exchange:
             name = decision.request.path.rpartition("/")[2]
             self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
         store = self._generation.store(decision.match.site.target.name)
-        context = RequestContext(
-            decision.request, decision.match, store, parts.pages, headers, self._upload, decision.user
-        )
+        asked = decision.request, decision.match, store, parts.pages, headers, self._upload
+        context = RequestContext(*asked, decision.user, parts.renderer)
         outcome, attempt = await perform(decision.plan, context)
         if not isinstance(outcome, Refusal) and outcome.status < 300:
             self._used = object_used(attempt, context)
         return outcome
 
-    def _target_list(self, request: Request) -> Answer:
+    async def _target_list(self, request: Request) -> Answer:
         headers, parts = self._incoming.head.headers, self._generation.parts
         scheme, here = request.scheme, request.authority
         found = tuple(TargetLinks(each.name, target_links(each.mount, scheme, here)) for each in parts.settings.targets)
         form = choose(LISTING_FORMS, headers.get("Accept"), dict(reversed(request.query)).get("format"))
-        return page(200, parts.pages.targets(found, form))
+        targets = {each.target.name: each.data for each in parts.mounts.sites}
+        user = self._decision.user if self._decision else None
+        data = partial(TargetListData, request, user, targets)
+        custom = await parts.renderer.render("target_list", None, None, data)
+        return customized(page(200, parts.pages.targets(found, form)), custom)
 
     async def _decide(self) -> Decision:
         """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
@@ -157,7 +164,8 @@ class Exchange:
             if isinstance(outcome, Refusal) and outcome.status == _CLIENT_CLOSED:
                 self._reply.cut()
             else:
-                answer = self._page(outcome) if isinstance(outcome, Refusal) else outcome
+                answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
+                self._status = answer.status
                 if self._reception.is_private:
                     answer = replace(answer, headers=self._reception.completed(answer.headers))
                 await self._reply.send(answer)
@@ -165,11 +173,29 @@ class Exchange:
             return error
         return None
 
-    def _page(self, refused: Refusal) -> Answer:
+    async def _page(self, refused: Refusal) -> Answer:
+        try:
+            return customized(self._own_page(refused), await self._custom_page(refused))
+        except PageFailed:
+            # The page that failed is in the log; the client gets one that cannot fail.
+            return self._own_page(replace(refused, status=500))
+
+    def _own_page(self, refused: Refusal) -> Whole:
         query = dict(reversed(self._decision.request.query)) if self._decision else {}
         form = choose(FAILURE_FORMS, self._incoming.head.headers.get("Accept"), query.get("format"))
         failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id)
         return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
+
+    async def _custom_page(self, refused: Refusal) -> CustomRendering | None:
+        kind, decision = ERROR_PAGES.get(refused.status), self._decision
+        if kind is None:
+            return None
+        target = decision.match.site.target.name if decision and decision.match else None
+        store = self._generation.store(target) if target else None
+        error = PageError(refused.message(self._incoming.head.method))
+        request, user = (decision.request, decision.user) if decision else (RequestData(), None)
+        data = partial(ErrorData, request, user, error)
+        return await self._generation.parts.renderer.render(kind, target, store, data)
 
     def _refusal(self, error: Exception) -> Refusal:
         refused = refusal(error)
@@ -180,7 +206,7 @@ class Exchange:
     def _event(self, outcome: Outcome, broken: str | None) -> Event:
         counts = self._reply.sent, self._incoming.body.received, time.perf_counter() - self._incoming.started
         if isinstance(outcome, Refusal):
-            return Refused(self._asked(), outcome.status, *counts, outcome.reason)
+            return Refused(self._asked(), self._status or outcome.status, *counts, outcome.reason)
         return Served(self._asked(), outcome.status, *counts, complete=broken is None, reason=broken)
 
     def _asked(self) -> RequestRecord:

@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
+from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies
@@ -65,6 +66,7 @@ class Parts:
     stores: Mapping[str, Shared[Store]] = field(default_factory=dict)
     authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
     fetch: Fetcher = field(default_factory=HttpFetcher)
+    renderer: PageRenderer = field(default_factory=PageRenderer)
     trusted_proxies: TrustedProxies = field(init=False)
 
     def __post_init__(self) -> None:

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.gateway.answer import Answer, Streamed, Whole, file_headers, page, unchanged_headers
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, file_headers, page, unchanged_headers
+from tornado_proxy.gateway.custom_pages import PageRenderer, customized, with_headers
 from tornado_proxy.gateway.failures import Outcome, refusal_of
 from tornado_proxy.gateway.upload import IncomingFile, stored_type
+from tornado_proxy.pages.custom import (
+    FILE_HEADERS,
+    NEVER,
+    CustomRendering,
+    DeleteData,
+    DeletePageData,
+    FolderEntry,
+    FolderListData,
+    PageData,
+    PutPageData,
+    StoredUpload,
+    StreamFile,
+    StreamFileData,
+)
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, Upload
@@ -21,7 +37,7 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing, PreconditionFailed
-from tornado_proxy.storage.store import Store, Write
+from tornado_proxy.storage.store import ObjectInfo, Store, Write
 from tornado_proxy.templates.data import HeaderFields, User
 
 # Query parameters that the next page of a listing keeps.
@@ -39,6 +55,7 @@ class RequestContext:
     headers: Mapping[str, str]  # of the request, names in any case
     upload: IncomingFile | None = None
     user: User | None = None
+    renderer: PageRenderer = field(default_factory=PageRenderer)
     conditions: Conditions = field(init=False)
     query: Mapping[str, str] = field(init=False)
 
@@ -51,6 +68,10 @@ class RequestContext:
     def path_below_mount(self) -> str:
         """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
         return self.request.path[len(self.match.mount) :]
+
+    async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
+        """What a page of the target's own writes, None where there is none; raises `PageFailed`."""
+        return await self.renderer.render(kind, self.match.site.target.name, self.store, data)
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:
@@ -70,16 +91,48 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
 
 async def _serve(attempt: Serve, context: RequestContext) -> Answer:
     actions = context.match.site.target.actions
+    own = actions.get.streamed_file_headers
     try:
         if context.request.method == "HEAD":
             # RFC 9110 14.2: a Range counts for GET only.
-            return Whole(200, file_headers(await context.store.head(attempt.key, context.conditions), actions))
+            info = await context.store.head(attempt.key, context.conditions)
+            headers = file_headers(info, actions)
+            return Whole(200, await _own_headers(context, info, headers) if own else headers)
         part = ByteRange.from_header(context.headers.get("Range"))
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
         return Whole(304, unchanged_headers(unchanged.info))
     sent = opened.content_range
-    return Streamed(206 if sent else 200, file_headers(opened.info, actions, sent), opened)
+    headers = file_headers(opened.info, actions, sent)
+    try:
+        headers = await _own_headers(context, opened.info, headers) if own else headers
+    except BaseException:
+        await opened.close()
+        raise
+    return Streamed(206 if sent else 200, headers, opened)
+
+
+async def _own_headers(context: RequestContext, info: ObjectInfo, headers: Headers) -> Headers:
+    """Returns the headers of a file with those that the target's templates write; an empty one changes nothing."""
+    data = StreamFileData(context.request, context.user, _stream_file(info, dict(headers)))
+    custom = await context.written(FILE_HEADERS, lambda: data)
+    return headers if custom is None else with_headers(headers, tuple(each for each in custom.headers if each[1]))
+
+
+def _stream_file(info: ObjectInfo, headers: Mapping[str, str]) -> StreamFile:
+    return StreamFile(
+        int(headers["Content-Length"]),
+        info.content_type or "",
+        headers.get("Content-Range", ""),
+        info.content_disposition or "",
+        info.content_encoding or "",
+        info.content_language or "",
+        headers.get("Content-Digest", ""),
+        info.cache_control or "",
+        info.expires or "",
+        info.etag or "",
+        info.last_modified or NEVER,
+    )
 
 
 async def _browse(attempt: Browse, context: RequestContext) -> Answer | None:
@@ -94,7 +147,24 @@ async def _browse(attempt: Browse, context: RequestContext) -> Answer | None:
     kept = tuple((name, query[name]) for name in _KEPT if name in query)
     more = () if found.next_token is None else (("after", found.next_token), *kept)
     listing = Listing(context.request.path, context.match.mount, lines, more, first=token is None)
-    return page(200, context.pages.listing(listing, choose(LISTING_FORMS, *_wanted(context))))
+    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
+    # A page of a thousand lines is not made only to be replaced.
+    shown = listing if custom is None or custom.body is None else replace(listing, lines=())
+    return customized(page(200, context.pages.listing(shown, choose(LISTING_FORMS, *_wanted(context)))), custom)
+
+
+def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
+    target = context.match.site.target
+    entries = tuple(_folder_entry(prefix, line, listing) for line in listing.lines)
+    following = listing.next_href or ""
+    return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
+
+
+def _folder_entry(prefix: str, line: Line, listing: Listing) -> FolderEntry:
+    key, path = f"{prefix}{line.name}", listing.href(line) or ""
+    if line.is_directory:
+        return FolderEntry(line.name, path, key, "FOLDER")
+    return FolderEntry(line.name, path, key, "FILE", line.size or 0, line.etag or "", line.last_modified or NEVER)
 
 
 def _limit(query: Mapping[str, str], most: int) -> int:
@@ -137,7 +207,10 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
         stored = await context.store.put(attempt.key, chunks, write)
     said = Upload(attempt.location, upload.size, stored.etag)
     rendering = context.pages.upload(said, choose(UPLOAD_FORMS, *_wanted(context)))
-    return page(201, rendering, (("Location", attempt.location),))
+    meant = dict(properties.metadata), properties.storage_class or ""
+    data = StoredUpload(attempt.key, upload.file_name, stored_type(upload), upload.size, *meant)
+    custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
+    return customized(page(201, rendering, (("Location", attempt.location),)), custom)
 
 
 def _put_data(attempt: Receive, context: RequestContext) -> PutData:
@@ -153,7 +226,9 @@ async def _remove(attempt: Remove, context: RequestContext) -> Answer:
     if context.conditions != UNCONDITIONAL:
         await _check_removal(attempt, context)
     await context.store.remove(attempt.key)
-    return Whole(204)
+    data = DeletePageData(context.request, context.user, DeleteData(attempt.key))
+    custom = await context.written("delete", lambda: data)
+    return customized(Whole(204), custom)
 
 
 async def _check_removal(attempt: Remove, context: RequestContext) -> None:

@@ -79,6 +79,8 @@ STATUSES: Mapping[str, int] = MappingProxyType(
         "StorageError": 502,
         "Busy": 503,
         "TimedOut": 504,
+        # Pages of one's own
+        "PageFailed": 500,
         # The sign-in
         "AuthBusy": 503,
     }

@@ -20,8 +20,10 @@ from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.auth.oidc_provider import Client, Provider
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, S3Pool, Settings, Target
+from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
@@ -65,12 +67,19 @@ class GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
         return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
 
-    def build(self, settings: Settings, rule_sets: Mapping[str, RuleSet], before: Parts | None = None) -> Parts:
+    def build(
+        self,
+        settings: Settings,
+        rule_sets: Mapping[str, RuleSet],
+        before: Parts | None = None,
+        custom: CustomPages | None = None,
+    ) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         stores = self._stores(settings, before)
         mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers, settings.list_targets)
         authenticators = {**basic_authenticators(settings, self.verifier), **self._delegated(settings, before)}
-        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch)
+        renderer = PageRenderer(custom or CustomPages())
+        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer)
 
     def _delegated(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         """The providers that leave sign-in to others; one that did not change keeps what it knows of its issuer."""

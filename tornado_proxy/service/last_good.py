@@ -27,6 +27,7 @@ RETRY = 60.0  # seconds after which a failed copy is tried again
 _SET = "set-"
 _INDEX = "index.json"
 _CONFIGURATION = "configuration.yaml"
+_TEMPLATE = ".tpl"
 _RULES = "rules"
 
 
@@ -63,7 +64,7 @@ class LastGood:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._kept: tuple[SourceFile, Read] | None = None
+        self._kept: tuple[SourceFile, Read, Read] | None = None
         self.trouble = ""  # why the last set could not be kept, or empty
 
     def __repr__(self) -> str:
@@ -71,7 +72,7 @@ class LastGood:
 
     def keep(self, sources: Sources) -> None:
         """Keeps a set in place of the one before; sets `trouble` if it cannot."""
-        if sources.text is None or self._kept == (sources.text, sources.rules):
+        if sources.text is None or self._kept == (sources.text, sources.rules, sources.templates):
             return
         try:
             self._require_ours(sources.text)
@@ -81,7 +82,7 @@ class LastGood:
         except _Taken as taken:
             self.trouble = f"`{self.directory}` {taken}; each configuration needs a directory of its own"
         else:
-            self._kept, self.trouble = (sources.text, sources.rules), ""
+            self._kept, self.trouble = (sources.text, sources.rules, sources.templates), ""
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Sources:
         """The copy of a configuration file's set, with its secrets fetched again; raises `NoLastGood`."""
@@ -89,12 +90,14 @@ class LastGood:
         try:
             original, names = _read_index(folder / _INDEX)
             text = (folder / _CONFIGURATION).read_bytes().decode()
-            rules = [RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in names.items()]
+            files = {kept: RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in names.items()}
         except (OSError, ValueError, RecursionError) as error:
             raise NoLastGood(f"`{folder}` holds no copy: {error}") from error
         if original != _name_of(config):
             raise NoLastGood(f"`{folder}` is a copy of `{original}`")
-        return compile_text(SourceFile(str(config), text), environment, Read(tuple(rules)))
+        rules = Read(tuple(file for kept, file in files.items() if not kept.endswith(_TEMPLATE)))
+        templates = Read(tuple(file for kept, file in files.items() if kept.endswith(_TEMPLATE)))
+        return compile_text(SourceFile(str(config), text), environment, (rules, templates))
 
     def _require_ours(self, text: SourceFile) -> None:
         """Raise `_Taken` where the copy of another configuration is there, which a service may depend on."""
@@ -143,6 +146,7 @@ def _read_index(path: Path) -> tuple[str, Mapping[str, str]]:
 def _write_set(folder: Path, text: SourceFile, sources: Sources) -> None:
     (folder / _RULES).mkdir(mode=0o700)
     names = {f"{number:04}.rules": file for number, file in enumerate(sources.rules.files, start=1)}
+    names |= {f"{number:04}{_TEMPLATE}": file for number, file in enumerate(sources.templates.files, start=1)}
     for kept, file in names.items():
         _write(folder / _RULES / kept, file.data)
     _write(folder / _CONFIGURATION, text.text.encode())

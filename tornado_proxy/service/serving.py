@@ -114,7 +114,9 @@ class SingleProcess:
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
         self._builder = GenerationBuilder.create(settings, bus.emit)
-        self._generations = GenerationHolder(self._builder.build(settings, loaded.rule_sets), bus.emit, number)
+        self._generations = GenerationHolder(
+            self._builder.build(settings, loaded.rule_sets, custom=loaded.pages), bus.emit, number
+        )
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
         self._server = Server(self._gateway.begin, settings.limits, opening_of(settings))
 
@@ -129,7 +131,7 @@ class SingleProcess:
         assert loaded.settings is not None
         before = self._generations.current().parts
         build = self._builder.build
-        parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before)
+        parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before, loaded.pages)
         opening = await asyncio.to_thread(opening_of, loaded.settings)
         self._generations.swap(parts, number)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))

@@ -18,8 +18,10 @@ from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Source, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.pages.custom import CustomPages
+from tornado_proxy.pages.loading import compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
-from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
+from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.certificates import Fetched, find_certificates, unusable_certificates
 
@@ -33,11 +35,12 @@ Answers = Mapping[Reference, Secret | None]
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The configuration compiled (it names the rest), the rule files' bytes, and a digest of both.
+    """The configuration compiled (it names the rest), the bytes of rule files and templates, and a digest of all.
 
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `places` are watched for changes:
-    the configuration file, the places of rules, the files of secrets. `text` is the configuration file's text, which
-    may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to reading.
+    the configuration file, the places of rules and templates, the files of secrets. `text` is the configuration file's
+    text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
+    reading.
     """
 
     configuration: configuration.Loaded
@@ -48,11 +51,17 @@ class Sources:
     secrets: Answers = field(default_factory=dict, repr=False)
     fetched: Fetched = field(default_factory=Fetched, repr=False)
     settled: bool = True
+    templates: Read = field(default_factory=lambda: Read(()))
 
     def is_as(self, other: Sources | None) -> bool:
         """Whether another set has the same files and secrets."""
         mine = self.digest, self.secrets, self.fetched.documents
         return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
+
+    @property
+    def files(self) -> tuple[RuleFile, ...]:
+        """All files but the configuration itself."""
+        return (*self.rules.files, *self.templates.files)
 
     def with_settings(self, settings: Settings) -> Sources:
         """The same set with other settings."""
@@ -66,12 +75,13 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     """
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
-        return _assembled(text, config, read_rule_files(()))
+        return _assembled(text, config, Read(()), Read(()))
     fetched = known.fetched if known else Fetched()
     is_known = known is not None and text == known.text and not fetched.is_due
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
-        rules = _read_rules(known.configuration)
-        return replace(known, rules=rules, digest=_digest(known.configuration, rules))
+        said = known.configuration
+        rules, templates = _read_rules(said), read_templates(said.settings)
+        return replace(known, rules=rules, templates=templates, digest=_digest(said, rules, templates))
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -97,13 +107,14 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
 def compile_text(
     text: SourceFile,
     environment: Mapping[str, str],
-    rules: Read | None,
+    kept: tuple[Read, Read] | None = None,
     resolve: Resolver | None = None,
     fetched: Fetched | None = None,
 ) -> Sources:
-    """The set of a configuration's text and the given rule files (default: those it names); fetches the secrets.
+    """The set of a configuration's text and the files that it names, or the `kept` rule files and templates.
 
-    `fetched` has the certificates of an earlier set, which stay in use where they cannot be fetched again.
+    Fetches the secrets. `fetched` has the certificates of an earlier set, which stay in use where they cannot be
+    fetched again.
     """
     config = Path(text.name)
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
@@ -113,10 +124,9 @@ def compile_text(
         found = find_certificates(said.settings, asked, fetched)
         diagnostics, fetched = (*said.diagnostics, *found.diagnostics), found.fetched
         said = replace(said, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
-    if rules is None:
-        rules = _read_rules(said)
+    rules, templates = kept or (_read_rules(said), read_templates(said.settings))
     files = (file_of(reference, environment, config.parent) for reference in asked.answers)
-    made = _assembled(said, config, rules, asked.answers)
+    made = _assembled(said, config, rules, templates, asked.answers)
     return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched)
 
 
@@ -161,9 +171,9 @@ class SourceReader:
 
 
 def _has_emptied(before: Sources | None, now: Sources) -> bool:
-    """Whether a rule file has become empty."""
-    held = {file.name for file in before.rules.files if file.data} if before else set()
-    return any(not file.data and file.name in held for file in now.rules.files)
+    """Whether a rule file or a template has become empty."""
+    held = {file.name for file in before.files if file.data} if before else set()
+    return any(not file.data and file.name in held for file in now.files)
 
 
 class _RecordingResolver:
@@ -188,8 +198,12 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
         return False
 
 
-def _assembled(said: configuration.Loaded, config: Path, rules: Read, secrets: Answers | None = None) -> Sources:
-    return Sources(said, rules, _digest(said, rules), (config, *_rule_places(said)), secrets=secrets or {})
+def _assembled(
+    said: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
+) -> Sources:
+    places = (config, *_rule_places(said), *(template_places(said.settings) if said.settings else ()))
+    digest = _digest(said, rules, templates)
+    return Sources(said, rules, digest, places, secrets=secrets or {}, templates=templates)
 
 
 def _rule_places(said: configuration.Loaded) -> tuple[Path, ...]:
@@ -200,7 +214,7 @@ def _read_rules(said: configuration.Loaded) -> Read:
     return read_rule_files(_rule_places(said), said.settings.rule_spans if said.settings else None, again=True)
 
 
-def _digest(said: configuration.Loaded, rules: Read) -> str:
+def _digest(said: configuration.Loaded, rules: Read, templates: Read) -> str:
     """SHA-256 over everything that was read or could not be read, each with its role, name and length."""
     digest = hashlib.sha256()
 
@@ -210,10 +224,12 @@ def _digest(said: configuration.Loaded, rules: Read) -> str:
 
     # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
     add("settings", "", repr(said.settings).encode())
-    for diagnostic in (*said.diagnostics, *rules.diagnostics):
+    for diagnostic in (*said.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
         add("rules", file.name, file.data)
+    for file in templates.files:
+        add("templates", file.name, file.data)
     return digest.hexdigest()
 
 
@@ -231,6 +247,7 @@ class CompiledSet:
     places: tuple[Path, ...] = ()
     files: tuple[str, ...] = ()
     rules: LoadedRules | None = field(default=None, repr=False, compare=False)
+    pages: CustomPages = field(default_factory=CustomPages, repr=False, compare=False)
 
     @property
     def usable(self) -> bool:
@@ -246,21 +263,16 @@ def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
 def compile_sources(sources: Sources, before: CompiledSet | None = None) -> CompiledSet:
     """Compiles a set; rule files unchanged since `before` are reused."""
     said = sources.configuration
-    where = (sources.digest, sources.places, tuple(file.name for file in sources.rules.files))
+    where = (sources.digest, sources.places, tuple(file.name for file in sources.files))
     if said.settings is None:
         return CompiledSet(None, {}, said.diagnostics, *where)
-    rules = compile_rule_files(sources.rules.files, before.rules if before else None)
+    pages = compile_pages(said.settings, sources.templates)
+    rules = compile_rule_files(sources.rules.files, before.rules if before else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
     passwords, certificates = doubtful_passwords(said.settings), unusable_certificates(said.settings)
-    diagnostics = (
-        *said.diagnostics,
-        *passwords,
-        *certificates,
-        *sources.rules.diagnostics,
-        *rules.diagnostics,
-        *unknown,
-    )
-    return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules)
+    of_rules = (*sources.rules.diagnostics, *rules.diagnostics, *unknown)
+    diagnostics = (*said.diagnostics, *passwords, *certificates, *pages.diagnostics, *of_rules)
+    return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules, pages.pages)
 
 
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:

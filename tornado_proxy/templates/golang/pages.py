@@ -103,7 +103,10 @@ def value_of(value: Any, budget: RenderBudget) -> Value:
     if maker is not None:
         return maker(value, budget)
     if isinstance(value, RequestData):
-        return Struct(REQUEST, request_facts(value, budget))
+        facts = request_facts(value, budget)
+        # A link needs the port, which hosts are compared without.
+        facts.host = go_string(getattr(value, "authority", "")) or facts.host
+        return Struct(REQUEST, facts)
     if isinstance(value, Mapping):
         return Map({go_string(str(key)): value_of(item, budget) for key, item in value.items()})
     if isinstance(value, BaseException):

@@ -11,7 +11,7 @@ from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.helpers import calls_helpers, leading
+from tornado_proxy.templates.golang.definitions import calls_helpers, leading
 from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions

@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.templates.data import RequestData, User
-from tornado_proxy.templates.golang.helpers import BUILT_IN, built_in, calls_helpers, leading
+from tornado_proxy.templates.golang.definitions import BUILT_IN, built_in, calls_helpers, leading
 from tornado_proxy.templates.golang.pages import compile_page
 
 JSON = RequestData(headers=(("Accept", "application/json"),))

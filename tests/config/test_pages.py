@@ -1,0 +1,47 @@
+import pytest
+from configurations import complaints, settings, target
+
+from tornado_proxy.config.pages import PAGES
+
+TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
+
+
+def test_pages_for_all_targets():
+    """A page has a file, headers and a status; each can be left out."""
+    found = settings(
+        TARGETS + "templates:\n  helpers: [h.tpl]\n  notFoundError: {path: a.tpl, headers: {X-A: b}, status: '410'}\n"
+    ).templates
+    page = found.not_found_error
+    assert (found.helpers, page.path, page.headers, page.status) == (("h.tpl",), "a.tpl", (("X-A", "b"),), "410")
+    assert (found.folder_list, page.path_span.text, found.helpers_span.text) == (None, "path", "helpers")
+
+
+def test_pages_of_a_target_may_lie_in_its_bucket():
+    """Each page and each helper says where it is."""
+    found = target("templates: {helpers: [{path: h, inBucket: true}], put: {path: p, inBucket: true}}").templates
+    assert (found.helpers[0].in_bucket, found.put.in_bucket, found.put.path) == (True, True, "p")
+    found = target("templates: {helpers: [{path: h}], put: {path: p}}").templates
+    assert (found.helpers[0].in_bucket, found.put.in_bucket) == (False, False)
+
+
+def test_all_pages_have_a_name():
+    """The pages are known by their attributes."""
+    assert PAGES[:3] == ("folder_list", "target_list", "not_found_error")
+    assert len(PAGES) == 9
+
+
+@pytest.mark.parametrize(
+    ("page", "code", "message"),
+    [
+        ("{status: '99'}", "bad-value", "`status` cannot be `99`"),
+        ("{status: '600'}", "bad-value", "`status` cannot be `600`"),
+        ("{status: 404}", "wrong-type", "`status` must be a string, but is a number"),
+        ("{headers: {Content-Length: '1'}}", "bad-value", "`headers` cannot have `Content-Length`"),
+        ("{headers: {a: x, A: y}}", "bad-value", "`headers` has `A` twice"),
+        ("{headers: {'a b': x}}", "bad-value", "`headers` cannot be `a b`"),
+        ("{path: ''}", "bad-value", "`path` is empty"),
+    ],
+)
+def test_invalid_pages(page, code, message):
+    """Statuses, headers and paths are checked when they are read."""
+    assert complaints(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]

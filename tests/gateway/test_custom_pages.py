@@ -1,0 +1,205 @@
+"""Pages of one's own over HTTP: what takes the place of what, and what happens where a template fails."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes import Failing
+from serving import part, serve
+
+from tornado_proxy.config.actions import GetAction
+from tornado_proxy.gateway.answer import Whole
+from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized
+from tornado_proxy.gateway.errors import PageFailed
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
+from tornado_proxy.storage.memory import MemoryStore
+
+
+def _page(kind, body, headers=(), status=""):
+    return {kind: Recipe(kind, body, tuple(headers), status)}
+
+
+async def test_the_page_of_an_error():
+    """It has the status of the error, its own headers and the request's data; the sentence is what clients read."""
+    body = "{{ .Error }}: {{ .Request.URL.Path | html }}"
+    async with serve({}, custom=_page("not_found_error", body, [("X-A", "1"), ("Cache-Control", "")])) as site:
+        answer = await site.get("/a%3Cb%3E")
+    assert (answer.status, answer.text) == (404, "There is nothing at this address: /a&lt;b&gt;")
+    assert (answer.headers["x-a"], answer.headers["content-type"]) == ("1", "text/html; charset=utf-8")
+    assert "cache-control" not in answer.headers
+    assert "content-security-policy" not in answer.headers
+
+
+async def test_a_page_may_change_the_status():
+    """The log has the status that was sent."""
+    async with serve({}, custom=_page("not_found_error", "gone", status="410")) as site:
+        answer = await site.get("/a")
+        event = await site.told()
+    assert (answer.status, event.status) == (410, 410)
+
+
+async def test_a_head_has_the_headers_alone():
+    """HEAD is answered as GET would be."""
+    async with serve({}, custom=_page("not_found_error", "gone")) as site:
+        answer = await site.request("HEAD", "/a")
+    assert (answer.status, answer.headers["content-length"], answer.body) == (404, "4", b"")
+
+
+async def test_the_page_of_a_directory():
+    """Entries have encoded links, plain names, keys as in S3; the link to the next page stays."""
+    body = (
+        "{{ range .Entries }}{{ .Type }} {{ .Name }} {{ .Path }} {{ .Key }} {{ .Size }};{{ end }}{{ .Name }}{{ .Next }}"
+    )
+    async with serve({"d/<a>": b"x", "d/e/f": b"x", "d/g": b"x"}, custom=_page("folder_list", body)) as site:
+        answer = await site.get("/d/?limit=2")
+    assert answer.text.startswith("FILE <a> /d/%3Ca%3E d/<a> 1;FOLDER e/ /d/e/ d/e/ 0;site/d/?after=")
+    assert 'rel="next"' in answer.headers["link"]
+
+
+async def test_a_large_directory_is_rendered_beside_the_loop():
+    """The page is the same."""
+    store = {f"{number:03}": b"" for number in range(150)}
+    async with serve(store, custom=_page("folder_list", "{{ len .Entries }}")) as site:
+        assert (await site.get("/")).text == "150"
+
+
+async def test_only_headers_or_status_of_a_page():
+    """The body stays the service's own."""
+    async with serve({"a": b""}, custom=_page("folder_list", None, [("X-A", "b")], "203")) as site:
+        answer = await site.get("/", Accept="application/json")
+    assert (answer.status, answer.headers["x-a"]) == (203, "b")
+    assert b'"entries"' in answer.body
+
+
+async def test_the_answers_to_uploads_and_removals():
+    """They read what was stored or removed; a 204 has no body."""
+    custom = _page("put", "{{ .PutData.Key }} {{ .PutData.ContentSize }} {{ .PutData.Filename }}", status="200")
+    custom |= _page("delete", "{{ .DeleteData.Key }}", [("X-Key", "{{ .DeleteData.Key }}")], "204")
+    async with serve({}, custom=custom) as site:
+        put = await site.upload("/d/", part("file", b"hello", filename="a.txt"))
+        removed = await site.request("DELETE", "/d/a.txt")
+    assert (put.status, put.text, put.headers["location"]) == (200, "d/a.txt 5 a.txt", "/d/a.txt")
+    assert (removed.status, removed.body, removed.headers["x-key"]) == (204, b"", "d/a.txt")
+    assert "content-type" not in removed.headers
+
+
+async def test_headers_of_files():
+    """They take the place of those of the object; an empty one leaves them alone."""
+    headers = (("X-Type", "{{ .StreamFile.ContentType }}"), ("Cache-Control", "no-store"), ("ETag", ""))
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
+        answers = [await site.get("/a"), await site.request("HEAD", "/a")]
+    for answer in answers:
+        assert (answer.headers["x-type"], answer.headers["cache-control"]) == ("binary/octet-stream", "no-store")
+        assert "etag" in answer.headers
+
+
+@pytest.mark.parametrize("body", ["{{ .Nothing }}", "{{ range 100000000 }}{{ end }}"])
+async def test_a_page_that_fails_is_a_500_of_the_services_own(body, caplog):
+    """The client reads nothing of the template; the log has the reason."""
+    async with serve({"a": b""}, custom=_page("folder_list", body)) as site:
+        answer = await site.get("/")
+        event = await site.told()
+    assert (answer.status, event.status) == (500, 500)
+    assert b"Something went wrong" in answer.body
+    assert "the page `folder_list` failed" in caplog.text
+
+
+async def test_an_error_page_that_fails_is_a_500_too(caplog):
+    """It falls back to the service's own page, even where the page of a 500 fails as well."""
+    custom = _page("not_found_error", "{{ .Nothing }}") | _page("internal_server_error", "{{ .Nothing }}")
+    async with serve({}, custom=custom) as site:
+        answer = await site.get("/a")
+    assert (answer.status, b"Something went wrong" in answer.body) == (500, True)
+    assert "the page `not_found_error` failed" in caplog.text
+
+
+async def test_headers_of_files_that_fail_are_a_500():
+    """The object is let go of."""
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
+    async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
+        assert (await site.get("/a")).status == 500
+
+
+async def test_templates_in_a_bucket():
+    """They are read with their helpers, prefix and all; without one, the answer is a 500."""
+    recipe = Recipe("not_found_error", BucketKey("t/nf"), (), "", (BucketKey("t/h"),))
+    store = {"t/nf": b'{{ template "a" }}', "t/h": b'{{ define "a" }}mine{{ end }}'}
+    async with serve(store, custom={"not_found_error": recipe}) as site:
+        assert ((await site.get("/x")).status, (await site.get("/x")).text) == (404, "mine")
+    async with serve({}, custom={"not_found_error": recipe}) as site:
+        assert (await site.get("/x")).status == 500
+
+
+class _Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+class _Counting(MemoryStore):
+    """A store that counts how often an object is opened."""
+
+    opened = 0
+
+    async def open(self, *arguments):
+        self.opened += 1
+        await asyncio.sleep(0)
+        return await super().open(*arguments)
+
+
+RECIPE = Recipe("put", BucketKey("t"))
+
+
+async def test_a_template_is_read_once_for_all_who_wait():
+    """And once more when it is a minute old."""
+    store, clock = _Counting(), _Clock()
+    store.add("t", b"one")
+    pages = BucketPages(clock)
+    await asyncio.gather(*(pages.page("site", RECIPE, store) for _ in range(5)))
+    assert store.opened == 1
+    store.add("t", b"two")
+    assert (await pages.page("site", RECIPE, store)).body.text == "one"
+    clock.now += FRESH
+    assert (await pages.page("site", RECIPE, store)).body.text == "two"
+
+
+async def test_a_page_outlives_a_bucket_that_fails():
+    """What was read before is used until the bucket answers again."""
+    store, clock = MemoryStore(), _Clock()
+    store.add("t", b"one")
+    pages = BucketPages(clock)
+    await pages.page("site", RECIPE, store)
+    clock.now += FRESH
+    assert (await pages.page("site", RECIPE, Failing())).body.text == "one"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{{ x }}", "unknown function `x`"),
+        (b"\xff", "`t` is not UTF-8"),
+        (b"x" * (LARGEST + 1), f"`t` is larger than {LARGEST} bytes"),
+    ],
+)
+async def test_a_template_that_cannot_be_used(content, message):
+    """The failure says what is wrong with it, and is not found anew for each request."""
+    store = _Counting()
+    store.add("t", content)
+    pages = BucketPages(_Clock())
+    for _ in range(2):
+        with pytest.raises(PageFailed, match=message):
+            await pages.page("site", RECIPE, store)
+    assert store.opened == 1
+
+
+def test_an_answer_without_a_page_is_the_services_own():
+    """Nothing is copied."""
+    own = Whole(200, (("A", "b"),), b"x")
+    assert customized(own, None) is own
+    assert customized(own, CustomRendering(b"yy", (("a", "c"),), None)) == Whole(
+        200, (("a", "c"), ("Content-Length", "2")), b"yy"
+    )

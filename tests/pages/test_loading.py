@@ -1,0 +1,112 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from configurations import MINIMAL, settings
+
+from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
+from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
+from tornado_proxy.rules.loading import Read, RuleFile
+from tornado_proxy.templates.data import RequestData
+
+
+def _loaded(text, **files):
+    kept = tuple(RuleFile(f"etc/{name}.tpl", content.encode()) for name, content in files.items())
+    return compile_pages(settings(text), Read(kept))
+
+
+def _told(loaded):
+    return [(each.message, each.place) for each in loaded.diagnostics]
+
+
+TARGET = "targets:\n  site:\n    bucket: {name: my-bucket}\n    templates:\n"
+
+
+def test_the_files_are_those_that_the_configuration_names():
+    """Relative to it, each once, without what lies in buckets."""
+    text = (
+        TARGET
+        + "      put: {path: a.tpl}\n      delete: {path: b.tpl, inBucket: true}\n      helpers: [{path: c.tpl}]\n"
+    )
+    found = settings(text + "templates: {helpers: [h.tpl], put: {path: a.tpl}, delete: {status: '204'}}\n")
+    assert list(template_places(found)) == [Path("etc/h.tpl"), Path("etc/a.tpl"), Path("etc/c.tpl")]
+
+
+def test_files_are_read(tmp_path):
+    """What cannot be read is told at the place that names it; no file may be too large."""
+    found = settings(MINIMAL + "templates: {put: {path: a}, delete: {path: b}, folderList: {path: c}}\n")
+    found = replace(found, directory=tmp_path)
+    (tmp_path / "a").write_bytes(b"x")
+    (tmp_path / "b").write_bytes(b"x" * (LARGEST + 1))
+    read = read_templates(found)
+    assert [file.data for file in read.files] == [b"x"]
+    assert [each.code for each in read.diagnostics] == ["unreadable-file"] * 2
+    assert [each.span.text for each in read.diagnostics] == ["path", "path"]
+    assert read_templates(None) == Read(())
+
+
+def test_pages_are_compiled():
+    """A target's own page, the general one, and what helpers they see."""
+    text = TARGET + "      put: {path: own.tpl}\n      helpers: [{path: h.tpl}]\n"
+    text += "templates: {put: {path: all.tpl, status: '200'}, delete: {path: all.tpl}}\n"
+    loaded = _loaded(
+        text, own="own", all="all{{ if false }}{{ template `h` . }}{{ end }}", h="{{ define `h` }}{{ end }}"
+    )
+    data = PageData(RequestData(), None)
+    assert loaded.pages.find("site", "put").render(data).body == b"own"
+    assert loaded.pages.find("site", "put").render(data).status == 200
+    assert loaded.pages.find("site", "delete").render(data).body == b"all"
+    # For all targets together, there is no such helper.
+    assert [message for message, _ in _told(loaded)] == ["unknown template `h`"]
+
+
+def test_a_mistake_is_told_at_its_place_in_the_template():
+    """In the file of the page or the helper, or where the configuration has the header or the status."""
+    text = MINIMAL + "templates:\n  helpers: [h.tpl]\n  put: {path: a.tpl}\n"
+    assert _told(_loaded(text, a="x\n{{ y }}", h="")) == [("unknown function `y`", "etc/a.tpl:2:4")]
+    found = _told(_loaded(text, a="{{ template `a` }}", h="\n{{ define `a` }}{{ y }}{{ end }}"))
+    assert found == [("unknown function `y`", "etc/h.tpl:2:20")]
+    text = MINIMAL + "templates:\n  put:\n    headers: {A: '{{ y }}'}\n  delete:\n    status: '{{ y }}'\n"
+    assert _told(_loaded(text)) == [
+        ("the header `A`: unknown function `y`", "config.yaml:4:5"),
+        ("the status: unknown function `y`", "config.yaml:6:5"),
+    ]
+
+
+def test_headers_of_files():
+    """They are a page of their own kind; a mistake is told where the action is configured."""
+    text = "targets:\n  site:\n    bucket: {name: my-bucket}\n    actions: {GET: {config: {streamedFileHeaders: {A: '%s'}}}}\n"
+    assert isinstance(_loaded(text % "{{ .StreamFile.ETag }}").pages.find("site", FILE_HEADERS), CustomPage)
+    assert _told(_loaded(text % "{{ y }}")) == [("the header `A`: unknown function `y`", "config.yaml:4:21")]
+
+
+def test_pages_in_a_bucket_wait_for_their_texts():
+    """Their headers are checked at load all the same, if no helper lies in the bucket."""
+    text = TARGET + "      put: {path: p, inBucket: true, headers: {A: '{{ y }}'}}\n"
+    loaded = _loaded(text)
+    assert isinstance(loaded.pages.find("site", "put"), Recipe)
+    assert [message for message, _ in _told(loaded)] == ["the header `A`: unknown function `y`"]
+    assert not _loaded(text + "      helpers: [{path: h, inBucket: true}]\n").diagnostics
+
+
+def test_a_page_whose_file_is_missing_is_left_out():
+    """The diagnostic is that of reading."""
+    assert _loaded(MINIMAL + "templates: {put: {path: a.tpl}}\n").pages.find(None, "put") is None
+
+
+def test_rules_see_the_helpers_in_files():
+    """Those of the target, or else those for all."""
+    text = (
+        TARGET
+        + "      helpers: [{path: own.tpl}, {path: k, inBucket: true}]\n  other: {mount: {path: /o}, bucket: {name: my-bucket}}\n"
+    )
+    loaded = _loaded(text + "templates: {helpers: [all.tpl, gone.tpl]}\n", own="own", all="all")
+    assert [loaded.helpers(name) for name in ("site", "other", "unknown")] == [("own",), ("all",), ("all",)]
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a\0"])
+def test_a_file_is_text(content):
+    """What is no UTF-8 is told."""
+    read = Read((RuleFile("etc/a.tpl", content),))
+    loaded = compile_pages(settings(MINIMAL + "templates: {put: {path: a.tpl}}\n"), read)
+    assert [each.code for each in loaded.diagnostics] == ["not-utf-8"]

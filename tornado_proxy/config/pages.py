@@ -1,0 +1,103 @@
+"""Pages of one's own: sections of the configuration that name templates, their headers and their statuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, ClassVar
+
+from tornado_proxy.config import values
+from tornado_proxy.config.options import Constraint, Mark, option, place_of
+from tornado_proxy.lang.source import Span
+
+TemplatePath = Annotated[str, Constraint(values.line, (("minLength", 1),))]
+HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
+StatusTemplate = Annotated[str, Constraint(values.status_template)]
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """A page: its Go template, and the templates of its headers and its status."""
+
+    shape: ClassVar[str] = "such as `{path: pages/not-found.tpl}`"
+
+    path: TemplatePath | None = option(
+        "The file of the template, relative to the configuration file. Without it, the page is the service's own.",
+        default=None,
+    )
+    headers: HeaderTemplates = option(
+        "Headers and their templates. A header whose template writes nothing is left out.", default=()
+    )
+    status: StatusTemplate = option(
+        "The status, or its template. Without it, the page has the status that it has anyway.", default=""
+    )
+    path_span: Span | None = place_of("path")
+    headers_span: Span | None = place_of("headers")
+    status_span: Span | None = place_of("status")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPageOptions(PageOptions):
+    """A page of a target, whose template may lie in its bucket."""
+
+    in_bucket: bool = option(
+        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HelperOptions:
+    """A file of helper templates of a target."""
+
+    shape: ClassVar[str] = "such as `{path: pages/helpers.tpl}`"
+
+    path: TemplatePath = option("The file, relative to the configuration file.", example="helpers.tpl")
+    in_bucket: bool = option(
+        "Whether `path` is the key of an object in the target's bucket, prefix included.", default=False
+    )
+    path_span: Span | None = place_of("path")
+
+
+_LIST, _MISSING = "The page of a directory.", "The page of a 404."
+_UNAUTHORIZED, _FORBIDDEN = "The page of a 401.", "The page of a 403 or 409."
+_BAD, _FAILED = "The page of a 400, 408, 413, 415 or 431.", "The page of a 500, 502, 503 or 504."
+_PUT, _DELETE = "The answer to an upload.", "The answer to a removal."
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Pages of one's own for all targets."""
+
+    helpers: tuple[TemplatePath, ...] = option(
+        "Files of helper templates, relative to the configuration file, which pages and rules may call.", default=()
+    )
+    folder_list: PageOptions | None = option(_LIST, default=None)
+    target_list: PageOptions | None = option("The page of all targets.", default=None)
+    not_found_error: PageOptions | None = option(_MISSING, default=None)
+    unauthorized_error: PageOptions | None = option(_UNAUTHORIZED, default=None)
+    forbidden_error: PageOptions | None = option(_FORBIDDEN, default=None)
+    bad_request_error: PageOptions | None = option(_BAD, default=None)
+    internal_server_error: PageOptions | None = option(_FAILED, default=None)
+    put: PageOptions | None = option(_PUT, default=None)
+    delete: PageOptions | None = option(_DELETE, default=None)
+    helpers_span: Span | None = place_of("helpers")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTemplates:
+    """Pages of one's own for a target, in place of those for all."""
+
+    helpers: tuple[HelperOptions, ...] = option(
+        "Files of helper templates, in place of those for all targets.", default=()
+    )
+    folder_list: TargetPageOptions | None = option(_LIST, default=None)
+    not_found_error: TargetPageOptions | None = option(_MISSING, default=None)
+    unauthorized_error: TargetPageOptions | None = option(_UNAUTHORIZED, default=None)
+    forbidden_error: TargetPageOptions | None = option(_FORBIDDEN, default=None)
+    bad_request_error: TargetPageOptions | None = option(_BAD, default=None)
+    internal_server_error: TargetPageOptions | None = option(_FAILED, default=None)
+    put: TargetPageOptions | None = option(_PUT, default=None)
+    delete: TargetPageOptions | None = option(_DELETE, default=None)
+
+
+PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))
+"""The pages that a configuration can replace, by their attributes."""

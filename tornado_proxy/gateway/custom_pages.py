@@ -1,0 +1,153 @@
+"""Pages of one's own put in the place of the service's: templates read from buckets, rendered, made into answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from tornado_proxy.gateway.answer import Headers, Whole
+from tornado_proxy.gateway.errors import PageFailed
+from tornado_proxy.pages.custom import (
+    CustomPage,
+    CustomPageMistake,
+    CustomPages,
+    CustomRendering,
+    FolderListData,
+    PageData,
+    Recipe,
+)
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import Store
+from tornado_proxy.templates.errors import RenderError
+
+_LOG = logging.getLogger("tornado_proxy")
+
+LARGEST = 256 * 1024
+"""The most bytes that a template in a bucket may have."""
+
+FRESH = 60.0  # seconds for which what was read from a bucket is used as it is
+FAILED = 5.0  # seconds after which a template that could not be read is tried again
+
+_SMALL = 100  # entries up to which a page is rendered on the event loop
+_BODILESS = (204, 304)
+# Headers that describe the body that is replaced.
+_OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
+
+
+@dataclass(slots=True)
+class _Read:
+    """A page whose templates lie in a bucket: what it was last, why it cannot be made, and when that was found."""
+
+    page: CustomPage | None = None
+    failure: str = ""
+    until: float = 0.0
+    task: asyncio.Task[None] | None = None
+
+
+class BucketPages:
+    """The compiled pages of templates in buckets; each is read once at a time, whoever waits for it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._read: dict[tuple[str, str], _Read] = {}
+
+    async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
+        """The page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
+        # There are no more of them than the configuration names.
+        read = self._read.setdefault((target, recipe.kind), _Read())
+        if self._clock() >= read.until:
+            if read.task is None:
+                read.task = asyncio.get_running_loop().create_task(self._refresh(read, recipe, store))
+            # One whose client leaves takes the page from nobody else.
+            await asyncio.shield(read.task)
+        if read.page is None:
+            raise PageFailed(read.failure)
+        return read.page
+
+    async def _refresh(self, read: _Read, recipe: Recipe, store: Store) -> None:
+        try:
+            texts = {key: await _text(store, key) for key in recipe.keys}
+            read.page = await asyncio.to_thread(recipe.compiled, texts)
+            read.failure = ""
+        except (StorageError, CustomPageMistake, PageFailed) as error:
+            told = str(error) or type(error).__name__
+            read.failure = f"the page `{recipe.kind}` cannot be made of `{'`, `'.join(recipe.keys)}`: {told}"
+            _LOG.error("%s", read.failure)
+        finally:
+            read.until = self._clock() + (FAILED if read.failure else FRESH)
+            read.task = None
+
+
+async def _text(store: Store, key: str) -> str:
+    opened = await store.open(ObjectKey(key), UNCONDITIONAL, None)
+    content = bytearray()
+    try:
+        if opened.info.size > LARGEST:
+            raise PageFailed(f"`{key}` is larger than {LARGEST} bytes")
+        async with aclosing(opened.chunks()) as chunks:  # type: ignore[type-var]  # generators are what stores give
+            async for chunk in chunks:
+                content += chunk
+    finally:
+        await opened.close()
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise PageFailed(f"`{key}` is not UTF-8") from None
+
+
+@dataclass(frozen=True, slots=True)
+class PageRenderer:
+    """Renders the pages of a generation."""
+
+    pages: CustomPages = field(default_factory=CustomPages)
+    in_buckets: BucketPages = field(default_factory=BucketPages)
+
+    async def render(
+        self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
+    ) -> CustomRendering | None:
+        """What a page writes, None where the service's own stands; raises `PageFailed`."""
+        page = self.pages.find(target, kind)
+        if isinstance(page, Recipe):
+            assert target is not None
+            assert store is not None
+            page = await self.in_buckets.page(target, page, store)
+        if page is None:
+            return None
+        values = data()
+        try:
+            if len(values.entries if isinstance(values, FolderListData) else ()) > _SMALL:
+                return await asyncio.to_thread(page.render, values)
+            return page.render(values)
+        except RenderError as error:
+            message = f"the page `{kind}` failed: {error}"
+            _LOG.error("%s", message)
+            raise PageFailed(message) from error
+
+
+def customized(own: Whole, custom: CustomRendering | None) -> Whole:
+    """The service's own answer with what a page of one's own puts in its place."""
+    if custom is None:
+        return own
+    body, status = own.body if custom.body is None else custom.body, custom.status or own.status
+    kept = own.headers if custom.body is None else without(own.headers, _OF_BODY)
+    headers = with_headers(without(kept, {"content-length"}), custom.headers)
+    if status in _BODILESS:
+        return Whole(status, without(headers, _OF_BODY))
+    return Whole(status, (*headers, ("Content-Length", str(len(body)))), body)
+
+
+def with_headers(headers: Headers, others: Headers) -> Headers:
+    """Headers with others in the place of those of the same name; an empty value takes one out."""
+    named = {name.lower() for name, _ in others}
+    return (*without(headers, named), *((name, value) for name, value in others if value))
+
+
+def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
+    """Headers but for those of some names, which are in lower case."""
+    return tuple((name, value) for name, value in headers if name.lower() not in names)

@@ -1,0 +1,258 @@
+"""Pages of one's own: Go templates of a body, of headers and of a status, compiled before they are needed.
+
+What cannot be compiled before a request, since a part of it lies in a bucket, is a `Recipe` until its texts are there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.errors import RenderError, TemplateMistake
+from tornado_proxy.templates.golang.definitions import built_in, calls_helpers
+from tornado_proxy.templates.golang.limits import RenderLimits
+from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
+from tornado_proxy.templates.template import trimmed
+
+CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
+"""The type of a page that does not give its own."""
+
+FILE_HEADERS = "streamed_file_headers"
+"""The kind of page that is nothing but the headers of a file."""
+
+_SMALL = RenderLimits(steps=20_000, text=64 << 10, items=10_000)
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_ERRORS = {
+    "bad_request_error": (400, 408, 413, 415, 431),
+    "unauthorized_error": (401,),
+    "forbidden_error": (403, 409),
+    "not_found_error": (404,),
+    "internal_server_error": (500, 502, 503, 504),
+}
+ERROR_PAGES: Mapping[int, str] = {status: kind for kind, statuses in _ERRORS.items() for status in statuses}
+"""The page of each status of an error; all others have the service's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketKey:
+    """Where a template or a helper lies in the bucket of its target."""
+
+    key: str
+
+
+Part = str | BucketKey
+"""The text of a template, or where it lies."""
+
+
+class CustomPageMistake(Exception):
+    """A part of a page that does not compile; `part` is `path`, a header's name, `status`, or a helper's number."""
+
+    def __init__(self, part: str | int, mistake: TemplateMistake) -> None:
+        super().__init__(str(mistake))
+        self.part = part
+        self.mistake = mistake
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRendering:
+    """What a page has written: None where the service's own body or status stays."""
+
+    body: bytes | None
+    headers: tuple[tuple[str, str], ...]
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CustomPage:
+    """A compiled page."""
+
+    kind: str
+    body: PageTemplate | None
+    headers: tuple[tuple[str, PageTemplate], ...]
+    status: PageTemplate | None
+
+    def render(self, data: PageData) -> CustomRendering:
+        """What the page writes for the data of its kind; raises `RenderError`."""
+        headers = [(name, _header(name, template.render(data, _SMALL))) for name, template in self.headers]
+        body = None if self.body is None else self.body.render(data).lstrip("\n").encode("utf-8", "replace")
+        status = None if self.status is None else _status(self.status.render(data, _SMALL))
+        return CustomRendering(body, tuple(headers), status)
+
+
+def _header(name: str, text: str) -> str:
+    value = trimmed(text)
+    if _CONTROL.search(value):
+        raise RenderError(f"the template of the header `{name}` writes a control character")
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")
+
+
+def _status(text: str) -> int:
+    value = trimmed(text)
+    if not re.fullmatch("[2-5][0-9]{2}", value):
+        raise RenderError(f"the template of the status writes `{value[:40]}`, which is not a status from 200 to 599")
+    return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The templates of a page as they are configured; `headers` are those of a body's type, too."""
+
+    kind: str
+    body: Part | None
+    headers: tuple[tuple[str, str], ...] = ()
+    status: str = ""
+    helpers: tuple[Part, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What has to be read from the bucket first."""
+        return tuple(each.key for each in (*self.helpers, self.body) if isinstance(each, BucketKey))
+
+    def compiled(self, texts: Mapping[str, str] | None = None) -> CustomPage:
+        """The page, with the texts of `keys`; raises `CustomPageMistake`."""
+        found = texts or {}
+        helpers = [found[each.key] if isinstance(each, BucketKey) else each for each in self.helpers]
+        body = found[self.body.key] if isinstance(self.body, BucketKey) else self.body
+        names = {name.lower() for name, _ in self.headers}
+        typed = body is not None and "content-type" not in names
+        headers = ((CONTENT_TYPE,) if typed else ()) + self.headers
+        return CustomPage(
+            self.kind,
+            None if body is None else _compiled("path", body, helpers),
+            tuple((name, _compiled(name, text, helpers)) for name, text in headers),
+            _compiled("status", self.status, helpers) if self.status else None,
+        )
+
+
+def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
+    try:
+        return compile_page(text, (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ())
+    except PageMistake as mistake:
+        raise CustomPageMistake(mistake.helper - 1 if mistake.helper else part, mistake) from mistake
+
+
+@dataclass(frozen=True, slots=True)
+class CustomPages:
+    """All pages of a configuration, by target (None: for all) and kind."""
+
+    pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = field(default_factory=dict)
+
+    def find(self, target: str | None, kind: str) -> CustomPage | Recipe | None:
+        """The page of a target, or else the one for all."""
+        return self.pages.get((target, kind)) or self.pages.get((None, kind))
+
+
+NEVER = datetime(1, 1, 1, tzinfo=UTC)
+"""Go's zero time."""
+
+# What follows is read by templates, under the names that s3-proxy gives it.
+
+
+class PageError(Exception):
+    """What `.Error` is: the sentence that a client reads of an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntry:
+    """An entry of a listing; `path` is a link, percent-encoded, and `type` is `FILE` or `FOLDER`."""
+
+    name: str
+    path: str
+    key: str
+    type: str
+    size: int = 0
+    etag: str = ""
+    last_modified: datetime = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUpload:
+    """A stored upload."""
+
+    key: str
+    filename: str
+    content_type: str
+    content_size: int
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    storage_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteData:
+    """A removed object."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFile:
+    """A file that is sent."""
+
+    content_length: int
+    content_type: str = ""
+    content_range: str = ""
+    content_disposition: str = ""
+    content_encoding: str = ""
+    content_language: str = ""
+    content_digest: str = ""
+    cache_control: str = ""
+    expires: str = ""
+    etag: str = ""
+    last_modified: datetime = NEVER
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PageData:
+    """What every page reads: who asks for what."""
+
+    request: RequestData
+    user: User | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorData(PageData):
+    """What the page of an error reads."""
+
+    error: PageError
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListData(PageData):
+    """What the page of a directory reads; `next` is the link to the next page, or empty."""
+
+    entries: tuple[FolderEntry, ...]
+    bucket_name: str
+    name: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetListData(PageData):
+    """What the page of all targets reads."""
+
+    targets: Mapping[str, TargetData]
+
+
+@dataclass(frozen=True, slots=True)
+class PutPageData(PageData):
+    """What the answer to an upload reads."""
+
+    put_data: StoredUpload
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePageData(PageData):
+    """What the answer to a removal reads."""
+
+    delete_data: DeleteData
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFileData(PageData):
+    """What the headers of a file read."""
+
+    stream_file: StreamFile

@@ -1,0 +1,173 @@
+"""Template files: which a configuration names, what they say, and the pages that are compiled from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tornado_proxy.config.model import Settings, Target
+from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetPageOptions
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.files import decode, read_file
+from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
+from tornado_proxy.rules.compile import HelperTexts
+from tornado_proxy.rules.loading import Read, RuleFile
+
+LARGEST = 1024 * 1024
+"""The most bytes that a template may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPages:
+    """The pages of a configuration, what rules may call, and everything to be said about the template files."""
+
+    pages: CustomPages
+    helpers: HelperTexts
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def template_places(settings: Settings) -> Mapping[Path, Span | None]:
+    """The template files that a configuration names, each with the place that names it first."""
+    named: dict[Path, Span | None] = {}
+    for path, span in _named(settings):
+        named.setdefault(settings.directory / path, span)
+    return named
+
+
+def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
+    general = settings.templates
+    for path in general.helpers:
+        yield path, general.helpers_span
+    for each in (getattr(general, kind) for kind in PAGES):
+        if each is not None and each.path is not None:
+            yield each.path, each.path_span
+    for target in settings.targets:
+        files: list[HelperOptions | TargetPageOptions] = [*target.templates.helpers, *dict(_own(target)).values()]
+        for file in files:
+            if file.path is not None and not file.in_bucket:
+                yield file.path, file.path_span
+
+
+def _own(target: Target) -> Iterator[tuple[str, TargetPageOptions]]:
+    """The pages of a target, by kind."""
+    for kind in PAGES:
+        page = getattr(target.templates, kind, None)
+        if page is not None:
+            yield kind, page
+
+
+def read_templates(settings: Settings | None) -> Read:
+    """The files of templates; blocks."""
+    files: list[RuleFile] = []
+    diagnostics: list[Diagnostic] = []
+    for path, span in (template_places(settings) if settings else {}).items():
+        try:
+            files.append(RuleFile(str(path), read_file(path, LARGEST, regular=True)))
+        except OSError as error:
+            message = f"`{path}` cannot be read: {error.strerror or error}"
+            diagnostics.append(Diagnostic("unreadable-file", message, span))
+    return Read(tuple(files), tuple(diagnostics))
+
+
+def compile_pages(settings: Settings, read: Read) -> LoadedPages:
+    """The pages of a configuration; never raises for what a file says. A page with a mistake is left out."""
+    loader = _Loader(settings, read)
+    for (target, kind), (recipe, page) in loader.recipes():
+        loader.add(target, kind, recipe, page)
+    diagnostics = tuple(dict.fromkeys((*read.diagnostics, *loader.diagnostics)))
+    return LoadedPages(CustomPages(loader.pages), loader.helpers, diagnostics)
+
+
+class _Loader:
+    """One run over the pages of a configuration."""
+
+    def __init__(self, settings: Settings, read: Read) -> None:
+        self._settings = settings
+        self.diagnostics: list[Diagnostic] = []
+        self.pages: dict[tuple[str | None, str], CustomPage | Recipe] = {}
+        self._sources: dict[str, SourceFile] = {}
+        for file in read.files:
+            source, mistake = decode(file.name, file.data)
+            if source is not None:
+                self._sources[file.name] = source
+            elif mistake is not None:
+                self.diagnostics.append(mistake)
+        self._targets = {each.name: each for each in settings.targets}
+
+    def helpers(self, target: str) -> tuple[str, ...]:
+        """The texts that rules of a target may call: those in files, for a bucket is not read when rules are."""
+        named = self._targets.get(target)
+        return tuple(each for each in self._helpers(named) if isinstance(each, str))
+
+    def recipes(self) -> Iterator[tuple[tuple[str | None, str], tuple[Recipe, PageOptions | Target]]]:
+        """What is configured, with the place of it; a page for all targets is one of each that has helpers too."""
+        general = self._settings.templates
+        for kind in PAGES:
+            page: PageOptions | None = getattr(general, kind)
+            if page is not None and (recipe := self._recipe(kind, page, None)):
+                yield (None, kind), (recipe, page)
+        for target in self._settings.targets:
+            own = dict[str, PageOptions](_own(target))
+            inherited = {kind: getattr(general, kind) for kind in PAGES if target.templates.helpers}
+            for kind, page in ({kind: each for kind, each in inherited.items() if each} | own).items():
+                if recipe := self._recipe(kind, page, target):
+                    yield (target.name, kind), (recipe, page)
+            if headers := target.actions.get.streamed_file_headers:
+                recipe = Recipe(FILE_HEADERS, None, headers, "", self._helpers(target))
+                yield (target.name, FILE_HEADERS), (recipe, target)
+
+    def _recipe(self, kind: str, page: PageOptions, target: Target | None) -> Recipe | None:
+        """The recipe of a page; None where its file could not be read, of which a diagnostic tells."""
+        base: PageOptions | None = getattr(self._settings.templates, kind)
+        status = page.status or (base.status if base else "")
+        body = None if page.path is None else self._part(page)
+        if page.path is not None and body is None:
+            return None
+        return Recipe(kind, body, page.headers, status, self._helpers(target))
+
+    def _part(self, file: PageOptions | HelperOptions) -> Part | None:
+        assert file.path is not None
+        if getattr(file, "in_bucket", False):
+            return BucketKey(file.path)
+        source = self._source(file.path)
+        return source.text if source else None
+
+    def _source(self, path: str) -> SourceFile | None:
+        return self._sources.get(str(self._settings.directory / path))
+
+    def _helpers(self, target: Target | None) -> tuple[Part, ...]:
+        if target is not None and target.templates.helpers:
+            parts = [self._part(each) for each in target.templates.helpers]
+            return tuple(each for each in parts if each is not None)
+        sources = (self._source(path) for path in self._settings.templates.helpers)
+        return tuple(each.text for each in sources if each is not None)
+
+    def add(self, target: str | None, kind: str, recipe: Recipe, place: PageOptions | Target) -> None:
+        """Compile a page, if all of it is here; a mistake becomes a diagnostic."""
+        try:
+            if not recipe.keys:
+                self.pages[target, kind] = recipe.compiled()
+                return
+            self.pages[target, kind] = recipe
+            here = replace(recipe, body=None)
+            if not here.keys:
+                here.compiled()
+        except CustomPageMistake as error:
+            self.diagnostics.append(self._diagnostic(error, recipe, place))
+
+    def _diagnostic(self, error: CustomPageMistake, recipe: Recipe, place: PageOptions | Target) -> Diagnostic:
+        mistake, span = error.mistake, None
+        text = recipe.helpers[error.part] if isinstance(error.part, int) else recipe.body
+        source = next((each for each in self._sources.values() if each.text == text), None)
+        message = str(mistake)
+        if error.part == "path" or isinstance(error.part, int):
+            end = mistake.end if mistake.end is not None else mistake.offset + 1
+            span = Span(source, mistake.offset, min(end, len(source.text))) if source else None
+        elif isinstance(place, Target):
+            span, message = place.actions.get.config_span, f"the header `{error.part}`: {mistake}"
+        else:
+            span = place.status_span if error.part == "status" else place.headers_span
+            message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {mistake}"
+        return Diagnostic("bad-template", message, span, mistake.help)
