@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.fixing import edited
-from tornado_proxy.tools.lsp.analysis import Analysis, Demand, analyse
-from tornado_proxy.tools.lsp.workspace import Sources
+from tornado_proxy.tools.lsp.workspace import Analysis, CheckOptions, RuleFileSet, analyse
 
 CURSOR = "‸"
 NAME = "site.rules"
@@ -23,7 +22,7 @@ def pointed(text: str) -> tuple[SourceFile, int]:
 def analysed(text: str, **others: str) -> Analysis:
     """What is known of a file, and of others that are read together with it (`other="…"` is `other.rules`)."""
     more = (SourceFile(f"{name}.rules", other) for name, other in others.items())
-    return analyse(Sources((SourceFile(NAME, text.replace(CURSOR, "")), *more)), Demand())
+    return analyse(RuleFileSet((SourceFile(NAME, text.replace(CURSOR, "")), *more)), CheckOptions())
 
 
 def asked(text: str, **others: str) -> tuple[Analysis, str, int]:

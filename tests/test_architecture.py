@@ -26,7 +26,6 @@ TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
-    "tools/lsp/protocol.py": "tests/tools/lsp/test_connection.py",  # what crosses it goes between processes
     "service/process.py": "tests/end_to_end/test_serve.py",
     "service/supervisor.py": "tests/end_to_end/test_workers.py",
     "service/worker.py": "tests/end_to_end/test_workers.py",

@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the editor leaves; 2 where there is nothing to serve with."""
     try:
-        from tornado_proxy.tools.lsp.connection import serve  # noqa: PLC0415 - pygls is an extra
-        from tornado_proxy.tools.lsp.frames import BadFrame  # noqa: PLC0415 - the same
+        from tornado_proxy.tools.lsp.connection import BadFrame, serve  # noqa: PLC0415 - pygls is an extra
         from tornado_proxy.tools.lsp.handlers import rules_server  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
         cure = "install it with `pip install 'tornado-proxy[lsp]'`"

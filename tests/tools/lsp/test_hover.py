@@ -13,14 +13,14 @@ from tornado_proxy.tools.lsp.hover import hover_at, page
 _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
 
 
-def _told(text: str) -> str | None:
+def _describe(text: str) -> str | None:
     found = hover_at(*asked(text))
     return found.text if found else None
 
 
 def test_a_pattern_is_told_part_by_part():
     """The part under the pointer is in bold, and an example shows what matches."""
-    told = _told(
+    told = _describe(
         site(r'rewrite `^/press/(?P<page>[^/]‸+)\.html$` -> "/archive/$page"', 'test "/press/a.html" -> "/archive/a"')
     )
     assert (
@@ -49,17 +49,17 @@ def test_a_pattern_is_told_part_by_part():
 )
 def test_where_a_pattern_matches_is_told_first(source, reach):
     """Whether it is anchored is what its author forgets."""
-    assert _told(site(f'rewrite `‸{source}` -> "/b"')).startswith(f"Matches {reach}")
+    assert _describe(site(f'rewrite `‸{source}` -> "/b"')).startswith(f"Matches {reach}")
 
 
 def test_an_endless_pattern_is_cut():
     """Nobody reads on."""
-    assert _told(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
+    assert _describe(site(f'rewrite `‸^{"/[a-z]" * 50}$` -> "/b"')).count("\n- ") == 61
 
 
 def test_a_pattern_with_a_mistake_is_not_told():
     """The diagnostic says what is wrong."""
-    assert _told(site('rewrite `^/‸(` -> "/b"')) is None
+    assert _describe(site('rewrite `^/‸(` -> "/b"')) is None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_pattern_with_a_mistake_is_not_told():
 )
 def test_what_a_template_names_is_told(template, told):
     """A group by its definition, a variable by what it holds."""
-    text = _told(
+    text = _describe(
         f"# allow-file: unknown-group, unsafe-insertion, untested-rewrite\n{site(f'rewrite `^/a/(?P<page>[^/]+)$` -> {template}')}"
     )
     assert text == told
@@ -97,7 +97,7 @@ def test_what_a_template_names_is_told(template, told):
 )
 def test_what_a_test_comes_to_is_told(test, told):
     """Which rewrite takes the key, and what becomes of it."""
-    text = _told(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
+    text = _describe(site('rewrite move `^/a$` -> "/b"', 'rewrite `^/u$` -> jinja "/{{ user.username }}"', test))
     assert text.split("\n\n---\n\n")[0] == told
 
 
@@ -112,18 +112,18 @@ def test_what_a_test_comes_to_is_told(test, told):
 )
 def test_what_is_known_of_a_rewrite_and_a_target_is_told(text, told):
     """Its number and its tests, unless a mistake keeps them from being run."""
-    assert _told(text) == told
+    assert _describe(text) == told
 
 
 def test_the_name_of_a_check_in_a_comment_shows_its_manual_page():
     """With the examples."""
-    assert _told(site('rewrite `^/a.b$` -> "/c"  # allow: unescaped-‸dot')) == page(_CHECK)
+    assert _describe(site('rewrite `^/a.b$` -> "/c"  # allow: unescaped-‸dot')) == page(_CHECK)
     assert page(_CHECK).startswith("## unescaped-dot\n\ndoubts, warning\n\n")
 
 
 def test_a_finding_shows_what_the_manual_says_of_it():
     """Below what the place means itself, and without the examples."""
-    told = _told(site('rewrite `^/a‸.b$` -> "/c"', 'test "/a.b" -> "/c"'))
+    told = _describe(site('rewrite `^/a‸.b$` -> "/c"', 'test "/a.b" -> "/c"'))
     meaning, finding = told.split("\n\n---\n\n")
     assert meaning.startswith("Matches the whole key")
     assert finding.startswith("**unescaped-dot**: A `.` that stands for any character")
@@ -135,7 +135,7 @@ def test_a_finding_shows_what_the_manual_says_of_it():
 )
 def test_where_nothing_stands_nothing_is_told(text):
     """Between statements, in comments."""
-    assert "Matches" not in (_told(text) or "")
+    assert "Matches" not in (_describe(text) or "")
 
 
 def test_of_a_file_that_is_not_there_nothing_is_told():

@@ -7,15 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tornado_proxy.lang.source import Span
-from tornado_proxy.tools.lsp.actions import actions, safe_fixes
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.definition import definitions
-from tornado_proxy.tools.lsp.formatting import layout_edits
+from tornado_proxy.tools.lsp.edits import actions, layout_edits, safe_fixes
 from tornado_proxy.tools.lsp.hover import hover_at
-from tornado_proxy.tools.lsp.lenses import lenses
-from tornado_proxy.tools.lsp.positions import Encoding
-from tornado_proxy.tools.lsp.symbols import symbols
-from tornado_proxy.tools.lsp.translation import Translation
+from tornado_proxy.tools.lsp.navigation import definitions, lenses, symbols
+from tornado_proxy.tools.lsp.translation import Encoding, Translation
 
 _PIECES = st.sampled_from(
     [

@@ -1,5 +1,3 @@
-"""What the server knows of its files, as time goes by."""
-
 from __future__ import annotations
 
 import asyncio

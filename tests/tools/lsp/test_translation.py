@@ -1,20 +1,81 @@
-"""Answers as the protocol's types."""
-
 from __future__ import annotations
 
 import pytest
 from editing import NAME, analysed, site
+from hypothesis import given
+from hypothesis import strategies as st
 from lsprotocol import types
 from rule_texts import document
 
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.tools.lsp.completion import Proposal
+from tornado_proxy.tools.lsp.completion import Completion, ItemKind
 from tornado_proxy.tools.lsp.hover import Hover
-from tornado_proxy.tools.lsp.ideas import Kind
-from tornado_proxy.tools.lsp.positions import Encoding
-from tornado_proxy.tools.lsp.symbols import symbols
-from tornado_proxy.tools.lsp.translation import Translation, uri_of
+from tornado_proxy.tools.lsp.navigation import symbols
+from tornado_proxy.tools.lsp.translation import ClientPosition, Encoding, Lines, Translation, uri_of
+
+TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.characters()), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "character"),
+    [(Encoding.UTF8, 9), (Encoding.UTF16, 6), (Encoding.UTF32, 5)],
+    ids=str,
+)
+def test_characters_above_the_basic_plane_take_more_than_one_unit(encoding, character):
+    """`/😀é/` before a place counts by the encoding's code units, in both directions."""
+    lines = Lines('x\n"/😀é/"', encoding)
+    offset = lines.text.index('"', 3)
+    assert lines.position(offset) == (1, character)
+    assert lines.offset(ClientPosition(1, character)) == offset
+
+
+def test_a_place_within_a_character_is_before_it():
+    """A client that points between the two halves of a pair means the character."""
+    assert Lines("a😀b").offset(ClientPosition(0, 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("a\r\nb", (1, 0)),
+        ("a\rb", (1, 0)),
+        ("a\nb", (1, 0)),
+        ("a\u2028b", (0, 2)),
+        ("a\x0cb", (0, 2)),
+        ("a\x85b", (0, 2)),
+    ],
+)
+def test_only_what_the_protocol_calls_a_line_end_ends_a_line(text, position):
+    """CR, LF and both together end a line; Unicode's other separators do not."""
+    assert Lines(text).position(text.index("b")) == position
+
+
+@pytest.mark.parametrize(
+    ("position", "offset"),
+    [((0, 99), 2), ((7, 0), 7), ((1, 99), 7), ((1, 3), 6), ((-1, -1), 0), ((1, -5), 4)],
+    ids=str,
+)
+def test_a_place_beyond_the_text_is_at_its_edge(position, offset):
+    """Beyond a line is the line's end, beyond the text the text's."""
+    assert Lines("ab\r\nc😀d").offset(ClientPosition(*position)) == offset
+
+
+@given(TEXTS, st.sampled_from(Encoding), st.data())
+def test_there_and_back_is_the_same_place(text, encoding, data):
+    """Every offset but one between CR and LF has a position that leads back to it."""
+    lines = Lines(text, encoding)
+    offset = data.draw(st.integers(0, len(text)))
+    back = lines.offset(lines.position(offset))
+    within_line_end = text[offset - 1 : offset + 1] == "\r\n" and offset > 0
+    assert back == (offset - 1 if within_line_end else offset)
+
+
+@given(TEXTS, st.sampled_from(Encoding), st.integers(-2, 50), st.integers(-2, 50))
+def test_wherever_a_client_points_there_is_an_offset(text, encoding, line, character):
+    """No position leads out of the text."""
+    assert 0 <= Lines(text, encoding).offset(ClientPosition(line, character)) <= len(text)
+
 
 _SOURCE = SourceFile("/rules/a b.rules", "x\n😀ab\n")
 _SPAN = Span(_SOURCE, 3, 4)
@@ -63,14 +124,14 @@ def test_an_editor_without_markdown_is_told_so(markdown, kind):
 @pytest.mark.parametrize(("snippets", "text"), [(True, "go ($1)"), (False, "go")])
 def test_an_editor_without_snippets_gets_the_word(snippets, text):
     """Places to fill in would be shown as they are."""
-    proposal = Proposal("go", Kind.KEYWORD, _SPAN, snippet="go ($1)")
+    proposal = Completion("go", ItemKind.KEYWORD, _SPAN, snippet="go ($1)")
     found = Translation(snippets=snippets).completion(proposal, 3)
     assert (found.text_edit.new_text, found.sort_text) == (text, "0003")
 
 
 def test_a_proposal_may_bring_its_manual_page():
     """It is shown beside the list."""
-    found = Translation().completion(Proposal("x", Kind.CHECK, _SPAN, "a phrase", "a page"), 0)
+    found = Translation().completion(Completion("x", ItemKind.CHECK, _SPAN, "a phrase", "a page"), 0)
     assert (found.detail, found.documentation.value) == ("a phrase", "a page")
 
 

@@ -1,15 +1,24 @@
-"""Which rule files are read together."""
-
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
 import pytest
+from editing import NAME, analysed, site
 
 from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lint.check import Selection
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
-from tornado_proxy.tools.lsp.workspace import LARGEST, MOST_FILES, Sources, Workspace, resolved
+from tornado_proxy.tools.lsp.workspace import (
+    LARGEST,
+    MOST_FILES,
+    CheckOptions,
+    RuleFileSet,
+    Workspace,
+    analyse,
+    resolved,
+)
 
 
 @pytest.fixture
@@ -24,7 +33,7 @@ def _write(folder: Path, *names: str) -> None:
         (folder / name).write_text(f"# {name}\n", encoding="utf-8")
 
 
-def _names(sources: Sources, folder: Path) -> list[str]:
+def _names(sources: RuleFileSet, folder: Path) -> list[str]:
     return [os.path.relpath(file.name, folder) for file in sources.files]
 
 
@@ -155,3 +164,62 @@ def test_what_is_no_file_is_not_waited_for(folder):
 def test_a_file_that_is_nowhere_has_no_text(folder):
     """Asked for a file that is neither open nor on disk, it has nothing to show."""
     assert Workspace((folder,)).sources(str(folder / "gone/a.rules")).files == ()
+
+
+_TEXT = site('rewrite a `^/a$` -> "/b"', 'test "/a" -> "/b"')
+
+
+def test_parser_compiler_and_checks_have_their_say():
+    """Findings of all three stand in one list, by file."""
+    analysis = analysed(site('rewrite `^/a(` -> "/b"', 'rewrite `^/c.d$` -> "/e"', "test 7"))
+    codes = {each.code for each in analysis.diagnostics_of(NAME)}
+    assert {"syntax-error", "bad-source", "unescaped-dot"} <= codes
+
+
+def test_files_that_are_read_together_are_judged_together():
+    """A test of one file may reach the rewrite of another."""
+    analysis = analysed(site('rewrite `^/a$` -> "/b"'), other=site('test "/a" -> "/b"'))
+    assert analysis.diagnostics == ()
+
+
+def test_a_rewrite_and_a_test_are_found_by_their_statements():
+    """What statements were compiled to is at hand."""
+    analysis = analysed(_TEXT)
+    rewrite, test = analysis.document(NAME).blocks[0].statements
+    assert analysis.rewrite(rewrite).name == "a"
+    assert analysis.outcome(test).rewrite is analysis.rewrite(rewrite)
+
+
+def test_while_there_are_mistakes_no_test_has_an_outcome():
+    """A rewrite that is missing because of a mistake may be the one that a test needs."""
+    analysis = analysed(_TEXT + "target")
+    assert analysis.outcome(analysis.document(NAME).blocks[0].statements[1]) is None
+
+
+def test_the_same_files_are_not_analysed_again():
+    """The last analysis is kept where nothing has changed."""
+    sources = RuleFileSet((SourceFile(NAME, _TEXT),))
+    first = analyse(sources, CheckOptions())
+    assert analyse(RuleFileSet((SourceFile(NAME, _TEXT),)), CheckOptions(), first) is first
+
+
+def test_other_settings_are_another_question():
+    """What the checks go by counts as well as what they look at."""
+    sources = RuleFileSet((SourceFile(NAME, site('rewrite `^/a$` -> "/b"')),))
+    first = analyse(sources, CheckOptions())
+    second = analyse(sources, CheckOptions(Selection(ignore=frozenset({"untested-rewrite"}))), first)
+    assert (len(first.diagnostics), len(second.diagnostics)) == (1, 0)
+
+
+def test_only_files_that_changed_are_parsed_again():
+    """The trees of the others are kept."""
+    other = SourceFile("other.rules", "target other {}\n")
+    first = analyse(RuleFileSet((SourceFile(NAME, _TEXT), other)), CheckOptions())
+    second = analyse(RuleFileSet((SourceFile(NAME, "# new\n"), other)), CheckOptions(), first)
+    assert second.document("other.rules") is first.document("other.rules")
+    assert second.document(NAME).blocks == ()
+
+
+def test_a_file_that_is_not_there_has_no_document():
+    """Nothing is known of what was not read."""
+    assert analysed(_TEXT).document("other.rules") is None

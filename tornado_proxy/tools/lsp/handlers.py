@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.tools.lsp.actions import actions, safe_fixes
-from tornado_proxy.tools.lsp.analysis import Analysis
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.definition import definitions
-from tornado_proxy.tools.lsp.formatting import layout_edits
+from tornado_proxy.tools.lsp.edits import actions, layout_edits, safe_fixes
 from tornado_proxy.tools.lsp.hover import hover_at
-from tornado_proxy.tools.lsp.lenses import lenses
+from tornado_proxy.tools.lsp.navigation import definitions, lenses, symbols
 from tornado_proxy.tools.lsp.server import RulesServer
-from tornado_proxy.tools.lsp.symbols import symbols
 from tornado_proxy.tools.lsp.translation import SHOW_TEST
+from tornado_proxy.tools.lsp.workspace import Analysis
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings

@@ -15,14 +15,24 @@ from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.model import Rewrite, RewriteError
 from tornado_proxy.rules.testing import TestOutcome
-from tornado_proxy.tools.lsp.analysis import Analysis
-from tornado_proxy.tools.lsp.groups import group_of, tree_of
-from tornado_proxy.tools.lsp.lenses import verdict_on
-from tornado_proxy.tools.lsp.markdown import code, paragraphs, prose
-from tornado_proxy.tools.lsp.references import GroupReference, VariableReference, reference_at
-from tornado_proxy.tools.lsp.spots import RewriteSpot, SourceSpot, Spot, TargetSpot, TemplateSpot, TestSpot, spot_at
+from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
+from tornado_proxy.tools.lsp.navigation import verdict_on
+from tornado_proxy.tools.lsp.nodes import (
+    GroupReference,
+    RewriteNode,
+    SourceNode,
+    SyntaxNode,
+    TargetNode,
+    TemplateNode,
+    TestNode,
+    VariableReference,
+    group_of,
+    node_at,
+    reference_at,
+    tree_of,
+)
 from tornado_proxy.tools.lsp.variables import BY_DIALECT
-from tornado_proxy.tools.lsp.wording import outline, phrase
+from tornado_proxy.tools.lsp.workspace import Analysis
 
 _CHECKS = {check.name: check for check in CHECKS}
 _MOST_PARTS = 60  # of an expression that are told; nobody reads more
@@ -44,8 +54,8 @@ def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
     allowed = _allowed_at(document, offset)
     if allowed is not None:
         return allowed
-    spot = spot_at(document, offset)
-    told = _told(analysis, spot) if spot else None
+    node = node_at(document, offset)
+    told = _describe(analysis, node) if node else None
     findings = paragraphs(_findings(analysis, name, offset))
     if told is None:
         return Hover(findings, Span(document.source, offset, offset)) if findings else None
@@ -78,19 +88,19 @@ def _covers(span: Span, offset: int) -> bool:
     return span.start <= offset <= span.end
 
 
-def _told(analysis: Analysis, spot: Spot) -> Hover | None:
-    match spot:
-        case SourceSpot(_, statement, at):
+def _describe(analysis: Analysis, node: SyntaxNode) -> Hover | None:
+    match node:
+        case SourceNode(_, statement, at):
             return _pattern(analysis.rewrite(statement), statement, at)
-        case TemplateSpot(_, statement, at):
+        case TemplateNode(_, statement, at):
             return _reference(statement, at)
-        case TestSpot(_, statement):
+        case TestNode(_, statement):
             outcome = analysis.outcome(statement)
-            return Hover(_came_to(outcome), statement.span) if outcome else None
-        case RewriteSpot(_, statement):
+            return Hover(_describe_outcome(outcome), statement.span) if outcome else None
+        case RewriteNode(_, statement):
             rewrite = analysis.rewrite(statement)
-            return Hover(_rewrite(analysis, spot, rewrite), statement.span) if rewrite else None
-        case TargetSpot(block):
+            return Hover(_rewrite(analysis, node, rewrite), statement.span) if rewrite else None
+        case TargetNode(block):
             target = analysis.target(block)
             count = len(target.rewrites) if target else 0
             text = f"target {code(block.name.value)}: {count} rewrite{'' if count == 1 else 's'}"
@@ -162,7 +172,7 @@ def _group(statement: RewriteStatement, name: str) -> str:
     return paragraphs((f"group {group.number} of the source, {code(written)}", f"It takes {phrase(group.body)}"))
 
 
-def _came_to(outcome: TestOutcome) -> str:
+def _describe_outcome(outcome: TestOutcome) -> str:
     mark = "✓" if outcome.passed else "✗"
     took = f"{code(outcome.rewrite.label)} takes the key" if outcome.rewrite else "No rewrite matches the key"
     if isinstance(outcome.got, RewriteError):
@@ -170,10 +180,10 @@ def _came_to(outcome: TestOutcome) -> str:
     return f"{mark} {took}, it becomes {code(outcome.got.key)}" if outcome.rewrite else f"{mark} {took}"
 
 
-def _rewrite(analysis: Analysis, spot: RewriteSpot, rewrite: Rewrite) -> str:
+def _rewrite(analysis: Analysis, node: RewriteNode, rewrite: Rewrite) -> str:
     name = f" {code(rewrite.name)}" if rewrite.name else ""
-    text = f"rewrite {rewrite.number} of {code(spot.block.name.value)}{name}"
-    target = analysis.target(spot.block)
+    text = f"rewrite {rewrite.number} of {code(node.block.name.value)}{name}"
+    target = analysis.target(node.block)
     if target is None or not analysis.subject.whole:
         return text
     return f"{text}: {verdict_on([each for each in target.outcomes if each.rewrite is rewrite])}"

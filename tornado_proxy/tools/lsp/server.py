@@ -1,34 +1,62 @@
 """The server's state: what the client has open, and what is known of it; pygls speaks the protocol.
 
-Only the event loop changes the workspace, which is a value; only the thread analyses, so that no analysis waits for
+Only the event loop changes the workspace, which is a value; only one thread analyses, so that no analysis waits for
 half of an edit. A request is answered from the texts as they are when its turn comes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams, JsonRpcInvalidRequest, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.uris import to_fs_path
 
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import SettingsMistake, find_settings
-from tornado_proxy.tools.lsp.analysis import Analysis, Demand, analyse
-from tornado_proxy.tools.lsp.positions import Encoding
-from tornado_proxy.tools.lsp.protocol import RulesProtocol
-from tornado_proxy.tools.lsp.translation import NAME, Translation
-from tornado_proxy.tools.lsp.workspace import LARGEST, Workspace, resolved
+from tornado_proxy.tools.lsp.translation import NAME, Encoding, Translation
+from tornado_proxy.tools.lsp.workspace import LARGEST, Analysis, CheckOptions, Workspace, analyse, resolved
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
+
+
+class RulesProtocol(LanguageServerProtocol):
+    """Pygls's protocol, which also answers what it cannot understand."""
+
+    def handle_body(self, body: bytes) -> None:
+        """Do what a message asks for; one that makes no sense is answered with an error (JSON-RPC 2.0, section 5.1)."""
+        try:
+            fields = json.loads(body)
+        except ValueError:
+            self._refuse(None, JsonRpcParseError())
+            return
+        if not isinstance(fields, dict) or "jsonrpc" not in fields:
+            self._refuse(None, JsonRpcInvalidRequest())
+            return
+        try:
+            message = self.structure_message(fields)
+        except JsonRpcException:
+            # There is nobody to tell about a notification, nor about an answer.
+            if "id" in fields and "method" in fields:
+                self._refuse(fields["id"], JsonRpcInvalidParams())
+            return
+        self.handle_message(message)
+
+    def _refuse(self, identifier: Any, error: JsonRpcException) -> None:
+        known = identifier if isinstance(identifier, (int, str)) else None
+        self._send_data({"jsonrpc": self.VERSION, "id": known, "error": error.to_response_error()})
+
 
 PAUSE = 0.15
 """Seconds without a key press after which findings are looked for; requests do not wait for them."""
@@ -147,17 +175,17 @@ class RulesServer(LanguageServer):
         workspace = self._files
         together = workspace.together_with(name) or name
         sources = workspace.sources(name)
-        analysis = analyse(sources, self._demand(name), self._analyses.get(together))
+        analysis = analyse(sources, self._check_options(name), self._analyses.get(together))
         self._analyses[together] = analysis
         return analysis
 
-    def _demand(self, name: str) -> Demand:
+    def _check_options(self, name: str) -> CheckOptions:
         try:
             found = find_settings(Path(name).parent, CHECKS) if Path(name).is_absolute() else None
         except SettingsMistake as error:
             _log.warning("%s", error)
             found = None
-        return Demand(found.selection, self._settings) if found else Demand(settings=self._settings)
+        return CheckOptions(found.selection, self._settings) if found else CheckOptions(settings=self._settings)
 
     def _publish(self, name: str, done: Future[Analysis]) -> None:
         error = done.exception()

@@ -1,17 +1,20 @@
-"""What can be done about a finding: its fixes, or a comment that allows it."""
+"""Edits that the server offers: fixes of findings, comments that allow them, the canonical layout."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety
+from tornado_proxy.lang.parser import Parsed
+from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document, Statement, TargetBlock
 from tornado_proxy.lint.allowances import Allowance, find_allowances
 from tornado_proxy.lint.checks import CHECKS, unused_allowance
 from tornado_proxy.lint.fixing import apart, applicable
-from tornado_proxy.tools.lsp.analysis import Analysis
+from tornado_proxy.tools.lsp.workspace import Analysis
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {unused_allowance.NAME}
 _LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one way out of several)"}
@@ -87,3 +90,29 @@ def _comment(document: Document, node: Statement | TargetBlock, comment: str) ->
 def _line_end(text: str, offset: int) -> int:
     end = text.find("\n", offset)
     return len(text) if end < 0 else end
+
+
+_MOST_LINES = 2000
+"""Of a longer file all is replaced at once: comparing its lines would take longer than anybody waits."""
+
+
+def layout_edits(parsed: Parsed) -> Sequence[Edit]:
+    """The edits that lay out a file; none where it has a syntax error, since it then has no layout."""
+    source = parsed.document.source
+    if parsed.diagnostics:
+        return ()
+    after = print_document(parsed.document)
+    old, new = source.text.splitlines(keepends=True), after.splitlines(keepends=True)
+    if source.text == after:
+        return ()
+    if max(len(old), len(new)) > _MOST_LINES:
+        return (Edit(Span(source, 0, len(source.text)), after),)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return tuple(
+        Edit(Span(source, starts[first], starts[last]), "".join(new[start:end]))
+        for kind, first, last, start, end in matcher.get_opcodes()
+        if kind != "equal"
+    )

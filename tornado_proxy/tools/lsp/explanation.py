@@ -1,8 +1,9 @@
-"""What an expression means, in words: an outline of its parts, each with its text."""
+"""What an expression means, in words: an outline of its parts, as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -27,7 +28,31 @@ from tornado_proxy.goregex.syntax import (
     UnicodeClass,
 )
 from tornado_proxy.goregex.syntax import Sequence as Concatenation
-from tornado_proxy.tools.lsp.markdown import code
+from tornado_proxy.lang.excerpt import visible
+
+_TICKS = re.compile("`+")
+_LONGEST = 200  # characters of one text that are shown
+
+
+def code(text: str) -> str:
+    """A text as code on one line; a long one is cut."""
+    shown = visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…") or " "
+    longest = max((len(ticks) for ticks in _TICKS.findall(shown)), default=0)
+    fence = "`" * (longest + 1)
+    # A space within the fence is taken off again (CommonMark, 6.1), and keeps ticks and spaces at the ends apart.
+    padding = " " if shown.strip() and (shown[0] in "` " or shown[-1] in "` ") else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def paragraphs(parts: Iterable[str]) -> str:
+    """Parts below one another, those left out that are empty."""
+    return "\n\n".join(part for part in parts if part)
+
+
+def prose(text: str) -> str:
+    """Backticked words of a message as they are, and nothing else of it taken for Markdown."""
+    return re.sub(r"([\\*_<>\[\]#|~])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", visible(text))
+
 
 _ASSERTIONS: Mapping[AssertionKind, str] = {
     AssertionKind.TEXT_START: "the beginning of the key",
@@ -47,7 +72,7 @@ _FLAGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutlineItem:
     """A part of an expression, how deep it lies, and what it means; Markdown."""
 
     extent: Extent
@@ -58,13 +83,13 @@ class Part:
 _Piece = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Alternation
 
 
-def outline(node: Node, depth: int = 0) -> Iterator[Part]:
+def outline(node: Node, depth: int = 0) -> Iterator[OutlineItem]:
     """The parts of an expression in the order of its text; what fits on one line is one part."""
     for piece in _pieces(node):
         if _is_simple(piece):
-            yield Part(piece.extent, depth, _phrase(piece))
+            yield OutlineItem(piece.extent, depth, _phrase(piece))
             continue
-        yield Part(piece.extent, depth, f"{_heading(piece)}:")
+        yield OutlineItem(piece.extent, depth, f"{_heading(piece)}:")
         match piece:
             case (Alternation() as choice) | Group(body=Alternation() as choice):
                 yield from _branches(choice, depth + 1)
@@ -72,12 +97,12 @@ def outline(node: Node, depth: int = 0) -> Iterator[Part]:
                 yield from outline(piece.body, depth + 1)
 
 
-def _branches(alternation: Alternation, depth: int) -> Iterator[Part]:
+def _branches(alternation: Alternation, depth: int) -> Iterator[OutlineItem]:
     for branch in alternation.branches:
         if len(_pieces(branch)) == 1:
             yield from outline(branch, depth)
             continue
-        yield Part(branch.extent, depth, "all of this:" if _pieces(branch) else "nothing")
+        yield OutlineItem(branch.extent, depth, "all of this:" if _pieces(branch) else "nothing")
         yield from outline(branch, depth + 1)
 
 
