@@ -69,3 +69,11 @@ def test_a_mistake_in_properties_of_uploads_is_found(config, message):
     """At load, and not at the first upload."""
     found = complaints_about_target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert any(message in each for _, each in found), found
+
+
+def test_allowed_types_are_media_types():
+    """Types and wildcards, without parameters; an empty list would allow nothing."""
+    put = target("actions: {PUT: {enabled: true, config: {allowedTypes: [Image/*, application/pdf]}}}").actions.put
+    assert put.allowed_types == ("image/*", "application/pdf")
+    for wrong in ("[image]", "['*/*']", "['text/plain; charset=utf-8']", "[]"):
+        assert complaints_about_target(f"actions: {{PUT: {{enabled: true, config: {{allowedTypes: {wrong}}}}}}}")

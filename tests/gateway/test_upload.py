@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 
 import pytest
@@ -522,3 +524,48 @@ async def test_a_raw_upload_is_authorized_before_its_body():
         await client.send(head("PUT", "/a.txt", {"Expect": "100-continue"}, 5))
         status, _ = await client.receive_head()
     assert status == 403
+
+
+GOOD, OTHER = "XUFAKrxLKna5cZ2REBfFkg==", "1B2M2Y8AsgTpgAmY7PhCfg=="
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-MD5": GOOD}, 201),
+        ({"Content-MD5": OTHER}, 400),
+        ({"Content-Digest": f"md5=:{GOOD}:"}, 201),
+        ({"Content-Digest": f"md5=:{OTHER}:"}, 400),
+        ({"Content-MD5": "nonsense!"}, 400),
+    ],
+)
+async def test_a_body_is_checked_against_its_digest(headers, status):
+    """Where it does not match, nothing is stored, and the client learns why."""
+    store = MemoryStore()
+    async with serve(store, actions=RAW) as site:
+        answer = await site.request("PUT", "/a.txt", {**headers, "Accept": "text/plain"}, b"hello")
+    assert (answer.status, len(store.keys())) == (status, int(status == 201))
+    if status == 400:
+        assert "does not match its digest" in answer.text
+
+
+async def test_a_form_is_checked_against_its_digest():
+    """The digest is of the body, which is the form."""
+    right = base64.b64encode(hashlib.sha256(form(A_FILE)).digest()).decode()
+    store = MemoryStore()
+    async with serve(store) as site:
+        wrong = await site.upload("/", A_FILE, Content_MD5=GOOD)
+        assert (wrong.status, store.keys()) == (400, ())
+        assert (await site.upload("/", A_FILE, Content_Digest=f"sha-256=:{right}:")).status == 201
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [("image/png", 201), ("Application/PDF; a=b", 201), ("text/html", 415), ("imagepng", 415), (None, 415)],
+)
+async def test_only_types_that_are_allowed_are_stored(sent, status):
+    """By the whole type, or by its first half."""
+    store = MemoryStore()
+    async with serve(store, actions=_putting(allowed_types=("image/*", "application/pdf"))) as site:
+        answer = await site.upload("/", part("file", b"x", filename="a", content_type=sent))
+    assert (answer.status, len(store.keys())) == (status, int(status == 201))

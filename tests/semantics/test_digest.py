@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.semantics.digest import Checksum, content_digest
+from tornado_proxy.semantics.digest import Checksum, ContentCheck, content_digest
 
 ETAG = '"900150983cd24fb0d6963f7d28e17f72"'
 OF_PARTS = '"900150983cd24fb0d6963f7d28e17f72-2"'
@@ -65,3 +65,38 @@ def test_several_checksums_are_one_header():
 def test_no_checksums_are_no_header():
     """An object without checksums has no such header."""
     assert content_digest((), ETAG) is None
+
+
+HELLO_MD5 = "XUFAKrxLKna5cZ2REBfFkg=="
+HELLO_SHA256 = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
+
+
+@pytest.mark.parametrize(
+    ("md5", "digest", "wrong"),
+    [
+        (HELLO_MD5, None, None),
+        (None, f"sha-256=:{HELLO_SHA256}:", None),
+        (HELLO_MD5, f"sha-256=:{HELLO_SHA256}:, md5=:{HELLO_MD5}:", None),
+        (None, f"sha-256=:{HELLO_SHA256[::-1].lstrip('=')}=:", "sha-256"),
+        ("1B2M2Y8AsgTpgAmY7PhCfg==", None, "md5"),
+        (None, "unknown=:AAAA:", None),
+        (None, None, None),
+    ],
+)
+def test_content_is_checked_against_its_digests(md5, digest, wrong):
+    """All that are known must match; others are left out."""
+    check = ContentCheck(md5, digest)
+    for chunk in (b"he", b"llo"):
+        check.update(chunk)
+    assert check.mismatch() == wrong
+    assert bool(check) is (md5 is not None or (digest or "").startswith("sha"))
+
+
+@pytest.mark.parametrize(
+    ("md5", "digest"),
+    [("x", None), ("AAAA", None), (None, "sha-256=abc"), (None, ""), (None, "sha-256=:AAAA:"), (None, "sha-256=:A:")],
+)
+def test_a_digest_that_cannot_be_read_is_refused(md5, digest):
+    """Not base64, of the wrong length, or no dictionary."""
+    with pytest.raises(ValueError, match=r"."):
+        ContentCheck(md5, digest)

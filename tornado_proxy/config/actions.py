@@ -24,6 +24,7 @@ CannedAcl = Literal[
     "bucket-owner-read",
     "bucket-owner-full-control",
 ]
+MediaType = Annotated[str, Constraint(values.media_type)]
 UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
 
 _GET_CONFIG = OptionGroup("config", "How GET and HEAD answer.")
@@ -124,6 +125,11 @@ class PutAction:
     raw_uploads: bool = option(
         "Whether a file can also be sent as the body itself, to a path that does not end in `/`, as `curl -T` does.",
         default=False,
+        group=_PUT_CONFIG,
+    )
+    allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
+        "The types of files that can be uploaded, such as `application/pdf` or `image/*`. Without it, all can.",
+        default=(),
         group=_PUT_CONFIG,
     )
     metadata: Annotated[tuple[tuple[str, Template], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(

@@ -271,3 +271,10 @@ def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], 
         if _CONTROL.search(value):
             raise InvalidValue("contains a control character")
     return pairs
+
+
+def media_type(text: str) -> str:
+    """Check a media type, or a wildcard of one such as `image/*`; return it in lower case."""
+    if not re.fullmatch(r"[A-Za-z0-9!#$&^_.+-]+/(?:\*|[A-Za-z0-9!#$&^_.+-]+)", text):
+        raise InvalidValue(f"cannot be `{text}`", "such as `application/pdf` or `image/*`, without parameters")
+    return text.lower()

@@ -6,6 +6,8 @@ RequestError (routing.errors)
 ├── NotAForm           an upload's body is no multipart form
 ├── NotAFile           the body of an upload to a file path is a form, or is encoded
 ├── PartialPut         a PUT carries a part of a file only
+├── DigestMismatch     a body is not what Content-MD5 or Content-Digest announce
+├── TypeNotAllowed     an upload of a type that the target does not take
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
 ├── FormTooLarge       what a form holds besides its file is more than the limit
 ├── BodyTimeout        no byte of the body came for too long
@@ -35,6 +37,14 @@ class NotAFile(RequestError):
 
 class PartialPut(RequestError):
     """A PUT that carries a part of a file only (RFC 9110 14.5)."""
+
+
+class DigestMismatch(RequestError):
+    """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+
+class TypeNotAllowed(RequestError):
+    """An upload of a type that is not one of the target's `allowedTypes`."""
 
 
 class MalformedForm(RequestError):

@@ -18,7 +18,7 @@ from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.perform import RequestContext, perform
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.gateway.sign_in import Reception
-from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
+from tornado_proxy.gateway.upload import IncomingFile, checked, raw_upload, read_form
 from tornado_proxy.gateway.webhooks import object_used
 from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.forms import choose
@@ -102,7 +102,7 @@ class Exchange:
         parts, headers, first = self._generation.parts, self._incoming.head.headers, decision.plan[0]
         if isinstance(first, Receive) and self._upload is None:
             name = decision.request.path.rpartition("/")[2]
-            self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
+            self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
         store = self._generation.store(decision.match.site.target.name)
         asked = decision.request, decision.match, store, parts.pages, headers, self._upload
         context = RequestContext(*asked, decision.user, parts.renderer)
@@ -153,7 +153,7 @@ class Exchange:
             case NameFile():
                 headers, limits = self._incoming.head.headers, self._generation.parts.settings.limits
                 limit, max_size = limits.max_form_field_size, question.max_size
-                self._upload = await read_form(headers, self._incoming.body, limit, max_size)
+                self._upload = await read_form(headers, checked(headers, self._incoming.body), limit, max_size)
                 return self._upload.file_name
             case _:
                 assert_never(question)

@@ -22,11 +22,12 @@ class Refusal:
     reason: str
     headers: Headers = ()
     is_defect: bool = False  # ours to fix, rather than the client's or the store's
+    told: str | None = None  # to the client, where the status says too little
 
     def message(self, method: str) -> str:
         """Returns what the client reads: the status in a sentence, and nothing of keys, buckets or exceptions."""
         of_upload = _UPLOAD_MESSAGES.get(self.status) if method == "PUT" else None
-        return of_upload or _MESSAGES.get(self.status, "The request could not be answered")
+        return self.told or of_upload or _MESSAGES.get(self.status, "The request could not be answered")
 
 
 Outcome = Answer | Refusal
@@ -66,6 +67,17 @@ _UPLOAD_MESSAGES: Mapping[int, str] = MappingProxyType(
 )
 
 
+_TOLD: Mapping[str, str] = MappingProxyType(
+    {
+        "DigestMismatch": "The upload does not match its digest",
+        "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
+        "PartialPut": "A file is uploaded as a whole",
+        "TypeNotAllowed": "Files of this type are not accepted here",
+    }
+)
+"""What clients read, by the name of the error's class."""
+
+
 def refusal(error: Exception) -> Refusal:
     """Returns the answer to whatever was raised; an error without a status is a defect of ours."""
     status = status_of(error)
@@ -77,7 +89,7 @@ def refusal(error: Exception) -> Refusal:
     headers = _RETRY_AFTER if status == 503 else ()
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
-    return Refusal(status, _reason(error), headers)
+    return Refusal(status, _reason(error), headers, told=_TOLD.get(type(error).__name__))
 
 
 def refusal_of(attempt: Refuse) -> Refusal:

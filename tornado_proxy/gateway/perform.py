@@ -11,6 +11,7 @@ from typing import Any
 
 from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, file_headers, page, unchanged_headers
 from tornado_proxy.gateway.custom_pages import PageRenderer, customized, with_headers
+from tornado_proxy.gateway.errors import TypeNotAllowed
 from tornado_proxy.gateway.failures import Outcome, refusal_of
 from tornado_proxy.gateway.upload import IncomingFile, stored_type
 from tornado_proxy.pages.custom import (
@@ -200,6 +201,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"
+    _check_type(stored_type(upload), context.match.site.target.actions.put.allowed_types)
     templates.check_size(upload.announced)
     properties = templates.render(_put_data(attempt, context))
     write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
@@ -211,6 +213,14 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     data = StoredUpload(attempt.key, upload.file_name, stored_type(upload), upload.size, *meant)
     custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
     return customized(page(201, rendering, (("Location", attempt.location),)), custom)
+
+
+def _check_type(sent: str, allowed: tuple[str, ...]) -> None:
+    """Raises `TypeNotAllowed` for a type that is none of those allowed, if there are any."""
+    essence = sent.partition(";")[0].strip().lower()
+    wildcard = f"{essence.partition('/')[0]}/*"
+    if allowed and essence not in allowed and wildcard not in allowed:
+        raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
 
 
 def _put_data(attempt: Receive, context: RequestContext) -> PutData:

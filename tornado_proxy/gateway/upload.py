@@ -8,9 +8,10 @@ from contextlib import aclosing
 from mimetypes import MimeTypes
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
-from tornado_proxy.gateway.errors import MalformedForm, NotAFile, PartialPut
+from tornado_proxy.gateway.errors import DigestMismatch, MalformedForm, NotAFile, PartialPut
 from tornado_proxy.gateway.form import Form, boundary
 from tornado_proxy.routing.errors import LengthRequired
+from tornado_proxy.semantics.digest import ContentCheck
 from tornado_proxy.storage.errors import TooLarge
 
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
@@ -86,6 +87,24 @@ def raw_upload(
     if max_size is not None and (length or 0) > max_size:
         raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
     return IncomingFile(file_name, sent_type, length, _chunks(body))
+
+
+def checked(headers: Mapping[str, str], body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The body, whose end raises `DigestMismatch` where a digest among the headers is another than its own."""
+    try:
+        check = ContentCheck(headers.get("Content-Md5"), headers.get("Content-Digest"))
+    except ValueError as error:
+        raise DigestMismatch(f"the digest cannot be read: {error}") from None
+    return _checked(body, check) if check else body
+
+
+async def _checked(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIterator[bytes]:
+    async for chunk in body:
+        check.update(chunk)
+        yield chunk
+    wrong = check.mismatch()
+    if wrong is not None:
+        raise DigestMismatch(f"the body does not match its `{wrong}` digest")
 
 
 def announced_length(headers: Mapping[str, str]) -> int | None:

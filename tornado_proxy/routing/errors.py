@@ -60,6 +60,7 @@ STATUSES: Mapping[str, int] = MappingProxyType(
         "FormTooLarge": 413,
         "NotAForm": 415,
         "NotAFile": 415,
+        "TypeNotAllowed": 415,
         "HeadTooLarge": 431,
         "PropertyFailed": 500,
         "ClientDisconnected": 499,  # nobody sees it; operators know it from nginx

@@ -1,7 +1,8 @@
-"""Content-Digest (RFC 9530) from the checksums that S3 keeps."""
+"""Content-Digest (RFC 9530): made of the checksums that S3 keeps, and checked where a client sends it."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from base64 import b64decode
 from collections.abc import Iterator
@@ -57,3 +58,46 @@ def _is_digest(value: str, length: int) -> bool:
         return len(b64decode(value, validate=True)) == length
     except ValueError:
         return False
+
+
+_CHECKED = {"md5": "md5", "sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}
+_MEMBER = re.compile(r"[ \t]*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):[ \t]*")
+
+
+class ContentCheck:
+    """A check of content against what Content-MD5 (RFC 1864) and Content-Digest (RFC 9530) announce of it."""
+
+    def __init__(self, content_md5: str | None, content_digest: str | None) -> None:
+        """Raises ValueError for a header that breaks its grammar; algorithms that are not known are left out."""
+        announced = [("md5", content_md5.strip())] if content_md5 is not None else []
+        announced += _announced(content_digest) if content_digest is not None else []
+        self._expected = [
+            (name, hashlib.new(_CHECKED[name], usedforsecurity=False), b64decode(value, validate=True))
+            for name, value in announced
+            if name in _CHECKED
+        ]
+        for name, made, value in self._expected:
+            if len(value) != made.digest_size:
+                raise ValueError(f"`{name}` has {made.digest_size} bytes, not {len(value)}")
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self._expected)
+
+    def update(self, chunk: bytes) -> None:
+        """Adds a piece of the content."""
+        for _, made, _ in self._expected:
+            made.update(chunk)
+
+    def mismatch(self) -> str | None:
+        """Returns the first algorithm whose digest of the content is another than was announced."""
+        return next((name for name, made, value in self._expected if made.digest() != value), None)
+
+
+def _announced(header: str) -> Iterator[tuple[str, str]]:
+    """The members of a dictionary of byte sequences (RFC 9651 3.2); raises ValueError for anything else."""
+    for member in header.split(","):
+        found = _MEMBER.fullmatch(member)
+        if not found:
+            raise ValueError("the header is no dictionary of byte sequences")
+        yield found[1], found[2]
