@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import pytest
 from configurations import MINIMAL, report
 
+from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
-from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.secrets import Secret, unresolved
+from tornado_proxy.lang.source import SourceFile
 
 OIDC = "authProviders: {oidc: {id: {issuerUrl: https://id.example, clientID: me, clientSecret: {env: SECRET}}}}\n"
 HEADER = "authProviders: {header: {proxy: {usernameHeader: X-User, emailHeader: X-Email}}}\n"
@@ -69,3 +73,16 @@ def _resource(demand):
 def test_a_mistake_is_told(text, message):
     """Each is shown at its place."""
     assert message in report(text)
+
+
+def test_a_policy_server_may_be_asked_about_users_with_passwords():
+    """It stands beside their credentials."""
+    demand = (
+        "provider: staff, basic: {credentials: [{user: ann, password: {env: PW}}],"
+        " authorizationOPAServer: {url: 'http://127.0.0.1:8181/v1/data/allow', tags: {a: b}}}"
+    )
+    text = "authProviders: {basic: {staff: {realm: R}}}\n" + _resource(demand)
+    loaded = compile_configuration(SourceFile("config.yaml", text), Path(), unresolved)
+    assert loaded.diagnostics == ()
+    server = loaded.settings.targets[0].resources[0].opa
+    assert (server.url, server.tags) == ("http://127.0.0.1:8181/v1/data/allow", (("a", "b"),))

@@ -21,6 +21,7 @@ authProviders:
   oidc:
     id: {{issuerUrl: "{issuer}", clientID: {client}, clientSecret: {{value: {secret}}}}}
     other: {{issuerUrl: "{issuer}", clientID: other, clientSecret: {{value: {secret}}}, cookieName: other}}
+  basic: {{staff: {{realm: Staff}}}}
   header:
     front: {{usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups}}
 targets:
@@ -37,6 +38,11 @@ targets:
         provider: id
         oidc: {{authorizationAccesses: [{{email: mallory@example.org, forbidden: true}}, {{group: editors}}]}}
       - {{path: /policy/**, provider: id, oidc: {{authorizationOPAServer: {{url: "{issuer}/policy", tags: {{a: b}}}}}}}}
+      - path: /password/**
+        provider: staff
+        basic:
+          credentials: [{{user: ann, password: {{value: right}}}}]
+          authorizationOPAServer: {{url: "{issuer}/policy"}}
       - {{path: /headers/**, provider: front, header: {{authorizationAccesses: [{{group: editors}}]}}}}
       - {{path: /other/**, provider: other}}
       - {{path: /**, methods: [GET, PUT, DELETE], provider: id}}
@@ -51,7 +57,15 @@ def issuer():
 
 
 def _start(folder, issuer, bucket, trusted):
-    for key in ("a.txt", "deep/b c.txt", "editors/a.txt", "policy/a.txt", "headers/a.txt", "other/a.txt"):
+    for key in (
+        "a.txt",
+        "deep/b c.txt",
+        "editors/a.txt",
+        "policy/a.txt",
+        "headers/a.txt",
+        "other/a.txt",
+        "password/a.txt",
+    ):
         bucket.put(key, key.encode())
     text = CONFIGURATION.format(issuer=issuer.url, client=CLIENT, secret=CLIENT_SECRET, bucket=bucket, trusted=trusted)
     return start_proxy(folder, text)
@@ -145,6 +159,16 @@ def test_a_policy_decides(proxy, issuer, permits, status):
     assert (asked["user"]["preferred_username"], asked["user"]["groups"]) == ("ann", ["editors"])
     assert (asked["request"]["path"], asked["request"]["parsed_path"]) == ("/policy/a.txt?x=1", ["policy", "a.txt"])
     assert asked["tags"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(("permits", "status"), [(True, 200), (False, 403)])
+def test_a_policy_decides_about_users_with_passwords(proxy, issuer, permits, status):
+    """Whom the password lets in is asked about, nobody else."""
+    issuer.permits = permits
+    assert proxy.request("GET", "/password/a.txt", user="ann:wrong").status == 401
+    assert issuer.inputs == []
+    assert proxy.request("GET", "/password/a.txt", user="ann:right").status == status
+    assert issuer.inputs[0]["user"] == {"username": "ann", "email": "", "groups": []}
 
 
 HEADERS = {"X-User": "ann", "X-Email": "ann@example.org", "X-Groups": "editors, staff"}

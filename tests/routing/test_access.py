@@ -1,7 +1,7 @@
 import pytest
 
 from tornado_proxy.config.model import BasicUser, Resource
-from tornado_proxy.config.providers import AccessRule
+from tornado_proxy.config.providers import AccessRule, OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
@@ -109,6 +109,13 @@ NO_ONE_OF = AccessRule(email="@example.org$", regexp=True, forbidden=True)
 def test_the_first_rule_that_matches_decides_about_a_user(rules, groups, email, permitted):
     """Whom none matches may not pass, unless there is no rule; an expression is searched for, as in Go."""
     assert SignedIn("id", None, rules).permits(User("ann", "OIDC", email, groups)) is permitted
+
+
+def test_a_policy_server_may_be_asked_about_users_with_passwords():
+    """As about others."""
+    opa = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+    resource = Resource("/**", provider="staff", users=(ANN,), opa=opa)
+    assert Access([resource]).guard(parse_request_path("/a"), "GET") == SignedIn("staff", (ANN,), (), opa)
 
 
 def test_a_listed_user_is_found_by_name():

@@ -22,6 +22,7 @@ from tornado_proxy.config.providers import (
     HeaderProvider,
     Line,
     OidcProvider,
+    OpaServer,
 )
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret
@@ -144,6 +145,12 @@ class Resource:
     )
     users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
         "The users who may.", default=(), name="credentials", group=_RESOURCE_BASIC
+    )
+    opa: OpaServer | None = option(
+        "A policy server that is asked about those users as well.",
+        default=None,
+        name="authorizationOPAServer",
+        group=_RESOURCE_BASIC,
     )
     oidc: Authorization | None = option("Who may pass, if the provider is one of OpenID Connect.", default=None)
     header: Authorization | None = option("Who may pass, if the provider reads headers.", default=None)

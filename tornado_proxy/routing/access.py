@@ -128,7 +128,7 @@ def _guard(resource: Resource) -> Guard:
         return Nobody()
     authorization = resource.authorization
     if authorization is None:
-        return SignedIn(resource.provider, resource.users or None)
+        return SignedIn(resource.provider, resource.users or None, (), resource.opa)
     return SignedIn(resource.provider, None, authorization.accesses, authorization.opa)
 
 
