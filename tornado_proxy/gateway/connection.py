@@ -293,7 +293,7 @@ class Connection(asyncio.BufferedProtocol):
         self._remaining = int(dict(headers)["Content-Length"]) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
         self._keep_alive = self._keep_alive and not self._last and not incomplete
-        lines = [f"{_status_line(status)}\r\nDate: {_date(int(time()))}"]
+        lines = [f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
         lines += [f"{name}: {value}" for name, value in headers]
         if not self._keep_alive:
             lines.append("Connection: close")
@@ -303,11 +303,19 @@ class Connection(asyncio.BufferedProtocol):
         if head.count("\n") != len(lines):
             raise ValueError("a header of an answer has several lines")
         self._head_written = True
-        await self._write(head.encode("latin-1") + b"\r\n\r\n", chunk if has_body else b"")
+        await self.write(chunk if has_body else b"", head.encode("latin-1") + b"\r\n\r\n")
 
-    async def write(self, chunk: bytes) -> None:
-        """Write a piece of an answer's body; done when the next may follow."""
-        await self._write(b"", chunk)
+    async def write(self, chunk: bytes, head: bytes = b"") -> None:
+        """Write a piece of an answer's body, behind the head if it is the first; done when the next may follow."""
+        if len(chunk) > self._remaining:
+            raise HTTPOutputError("the body is longer than its Content-Length")
+        self._remaining -= len(chunk)
+        self._send(head + chunk if head else chunk)
+        # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
+        if self._transport is None or self._transport.is_closing():
+            raise self.mistake or ClientDisconnected("the client closed the connection")
+        if self._writable is not None:
+            await self._writable
 
     def finish(self) -> None:
         """End an answer; raises HTTPOutputError where its body is shorter than was announced."""
@@ -325,17 +333,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._loop.call_soon(self._advance)
         else:
             self._end()
-
-    async def _write(self, head: bytes, chunk: bytes) -> None:
-        if len(chunk) > self._remaining:
-            raise HTTPOutputError("the body is longer than its Content-Length")
-        self._remaining -= len(chunk)
-        self._send(head + chunk if head else chunk)
-        # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
-        if self._transport is None or self._transport.is_closing():
-            raise self.mistake or ClientDisconnected("the client closed the connection")
-        if self._writable is not None:
-            await self._writable
 
     def _send(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -393,11 +390,6 @@ class Connection(asyncio.BufferedProtocol):
     def _resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
-
-
-@lru_cache(64)
-def _status_line(status: int) -> str:
-    return f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}"
 
 
 @lru_cache(1)

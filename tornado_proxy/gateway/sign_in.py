@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from tornado_proxy.auth.authenticator import Authenticator, Challenge, SignIn
 from tornado_proxy.auth.fetching import Fetcher
-from tornado_proxy.auth.oidc import OidcAuthenticator
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.gateway.answer import Headers, Whole
 from tornado_proxy.gateway.failures import Outcome, Refusal, refusal_of
@@ -15,6 +15,9 @@ from tornado_proxy.routing.decide import Authenticate, Authorize
 from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import Request
 from tornado_proxy.templates.data import User
+
+if TYPE_CHECKING:
+    from tornado_proxy.auth.oidc import OidcAuthenticator
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -53,8 +56,8 @@ class Reception:
 
     async def visit(self, attempt: VisitProvider, request: Request) -> Outcome:
         """Returns the answer of a page that belongs to a provider."""
-        provider = self._authenticators[attempt.provider]
-        assert isinstance(provider, OidcAuthenticator)
+        # Only providers of this kind have pages.
+        provider = cast("OidcAuthenticator", self._authenticators[attempt.provider])
         if request.method == "POST" and attempt.step != "logout":
             return refusal_of(Refuse(405, "the pages of a login are visited with GET", ("GET",)))
         steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}

@@ -6,12 +6,12 @@ import os
 import ssl
 import warnings
 from collections.abc import Iterator, Mapping
-
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-from cryptography.x509.oid import NameOID
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate as Leaf
 
 _VERSIONS = dict(
     zip(
@@ -93,6 +93,12 @@ def _refuse() -> bytes:
 
 def check_pair(certificate: Certificate) -> None:
     """Raises `CertificateUnusable` unless there are a certificate and its key."""
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - loaded where there is TLS
+        Encoding,
+        PublicFormat,
+        load_pem_private_key,
+    )
+
     key_text = certificate.key.reveal().encode() if certificate.key else b""
     leaf = _leaf(certificate)
     try:
@@ -106,7 +112,9 @@ def check_pair(certificate: Certificate) -> None:
         raise CertificateUnusable("the private key does not belong to the certificate")
 
 
-def _leaf(certificate: Certificate) -> x509.Certificate:
+def _leaf(certificate: Certificate) -> Leaf:
+    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
+
     text = certificate.chain.reveal() if certificate.chain else ""
     try:
         return x509.load_pem_x509_certificates(text.encode())[0]
@@ -119,10 +127,12 @@ def names_of(certificate: Certificate) -> tuple[str, ...]:
     return tuple(name.lower() for name in _names(_leaf(certificate)))
 
 
-def _names(leaf: x509.Certificate) -> Iterator[str]:
+def _names(leaf: Leaf) -> Iterator[str]:
+    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
+
     try:
         extension = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         yield from extension.value.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
         # What certificates had before RFC 2818 was superseded; s3-proxy looks there too.
-        yield from (str(each.value) for each in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME))
+        yield from (str(each.value) for each in leaf.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME))

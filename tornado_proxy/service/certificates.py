@@ -9,12 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
-
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
@@ -22,6 +17,9 @@ from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig, file_reference
 from tornado_proxy.gateway.tls import CertificateUnusable, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
+
+if TYPE_CHECKING:
+    from cryptography.x509 import GeneralName
 
 RENEW_AFTER = 3600.0  # seconds after which documents that were fetched are fetched again
 _AT_ONCE = 8  # documents that are fetched at the same time
@@ -160,8 +158,13 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
 @lru_cache(maxsize=8)  # the same one over reloads, so that whoever accepted it once need not again
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """A new self-signed certificate for host names."""
+    from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat  # noqa: PLC0415
+
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0][:64])])
     begin = datetime.now(UTC) - timedelta(hours=1)  # for clocks that are late
     certificate = (
         x509.CertificateBuilder()
@@ -179,7 +182,9 @@ def self_signed(names: tuple[str, ...]) -> Certificate:
     return Certificate(chain=Secret("made here", text), key=Secret("made here", secret))
 
 
-def _general_name(name: str) -> x509.GeneralName:
+def _general_name(name: str) -> GeneralName:
+    from cryptography import x509  # noqa: PLC0415
+
     try:
         return x509.IPAddress(ip_address(name))
     except ValueError:

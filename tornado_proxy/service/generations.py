@@ -16,8 +16,6 @@ from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.basic import basic_authenticators
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.auth.headers import HeaderAuthenticator
-from tornado_proxy.auth.oidc import OidcAuthenticator
-from tornado_proxy.auth.oidc_provider import Client, Provider
 from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, S3Pool, Settings, Target
 from tornado_proxy.gateway.custom_pages import PageRenderer
@@ -84,6 +82,16 @@ class GenerationBuilder:
     def _delegated(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         """The providers that leave sign-in to others; one that did not change keeps what it knows of its issuer."""
         found: dict[str, Authenticator] = {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
+        if settings.oidc_providers:
+            found |= self._oidc(settings, before)
+        return found
+
+    def _oidc(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
+        # Some 15 MiB of libraries that few configurations need.
+        from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
+        from tornado_proxy.auth.oidc_provider import Client, Provider  # noqa: PLC0415
+
+        found: dict[str, Authenticator] = {}
         for each in settings.oidc_providers:
             known = before.authenticators.get(each.name) if before else None
             if isinstance(known, OidcAuthenticator) and known.settings == each:
