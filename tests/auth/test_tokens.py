@@ -3,7 +3,7 @@ import time
 from base64 import urlsafe_b64encode
 
 import pytest
-from joserfc import jwk, jwt
+from joserfc import jwk, jws, jwt
 
 from tornado_proxy.auth.tokens import (
     TokenError,
@@ -28,6 +28,10 @@ def _token(key=RSA, algorithm="RS256", kid="rsa", **claims):
     named = {"alg": algorithm} | ({"kid": kid} if kid else {})
     merged = {name: value for name, value in (CLAIMS | claims).items() if value is not None}
     return jwt.encode(named, merged, key, algorithms=[algorithm])
+
+
+def _signed(payload):
+    return jws.serialize_compact({"alg": "RS256", "kid": "rsa"}, payload, RSA)
 
 
 def _verify(token, algorithms=("RS256", "ES256")):
@@ -63,6 +67,12 @@ def test_a_token_of_the_issuer_for_this_client_is_accepted(token):
         (_token(exp=None), "has expired"),
         (_token(exp="tomorrow"), "has expired"),
         (_token(exp=True), "has expired"),
+        (_token(exp=10**400), "has expired"),
+        (_signed(b'{"iss": "https://id.example", "aud": "me", "exp": Infinity}'), "has expired"),
+        (_signed(b'{"iss": "https://id.example", "aud": "me", "exp": NaN}'), "has expired"),
+        (_signed(b"[" * 10_000), "cannot be verified"),
+        (f"{urlsafe_b64encode(b'[' * 9_000).decode()}.e30.", "cannot be verified"),
+        (f"{urlsafe_b64encode(b'{}').decode()}.e30.", "cannot be verified"),
         (_token(nbf=NOW + 120), "not valid yet"),
         (_token(iat=NOW + 120), "not valid yet"),
         (_token(STRANGER), "cannot be verified"),

@@ -65,6 +65,13 @@ def test_chunks_are_joined(pieces, cut):
     assert (read, parser.complete, parser.surplus) == (b"".join(pieces), True, False)
 
 
+@pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
+def test_blanks_in_the_line_of_a_chunk_are_refused(line):
+    """RFC 9112 7.1.1 would have them read; what others make of them may be another end of the request."""
+    with pytest.raises(MalformedMessage):
+        _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
+
+
 def test_trailers_are_no_headers():
     """What comes after the body adds nothing to what came before."""
     parser = _parser(CHUNKED)

@@ -1,4 +1,4 @@
-"""Everything that reads what a client sends takes linear time: double the text, at most about double the time."""
+"""Everything that reads what a client or S3 sends takes linear time: double the text, at most about double the time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,22 @@ from itertools import product
 from time import thread_time
 
 import pytest
+from joserfc.jwk import KeySet, RSAKey
 
+import tornado_proxy.auth
 import tornado_proxy.gateway
 import tornado_proxy.routing
 import tornado_proxy.semantics
+import tornado_proxy.storage.s3
+import tornado_proxy.telemetry
+from tornado_proxy.auth.cookies import Sealer, read_cookies
+from tornado_proxy.auth.tokens import Trust
 from tornado_proxy.gateway import form
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
+from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.s3 import answers
+from tornado_proxy.storage.s3.documents import read_listing
 
 LONGEST = 64 * 1024
 SAMPLE = 512  # characters
@@ -48,7 +58,25 @@ CHARACTERS = (
     "é",
     "'",
 )
-PREFIXES = ("", '"', "/", "a/b;a=", "bytes=", "basic ", "http://", "form-data; a=", "multipart/form-data; a=", "utf-8'")
+PREFIXES = (
+    "",
+    '"',
+    "/",
+    "a/b;a=",
+    "bytes=",
+    "basic ",
+    "http://",
+    "form-data; a=",
+    "multipart/form-data; a=",
+    "utf-8'",
+    'for="',
+    "for=",
+    "<a>",
+    "<a b='",
+)
+
+SEALER = Sealer(bytes(16), "tests")
+KEYS = KeySet([RSAKey.generate_key(2048, {"kid": "a"})])
 
 # Parameters beside the text, by their names; a reader that needs another one fails here until it is listed.
 ARGUMENTS = {
@@ -57,10 +85,18 @@ ARGUMENTS = {
     "other": '"a"',
     "method": "GET",
     "name": "a.txt",
+    "keys": KEYS,
+    "trust": Trust("https://id.example", "me"),
+    "now": 1e9,
 }
 
-# Whose text is not the client's: the configuration's, the product's own, or S3's key.
-NOT_OF_CLIENTS = {
+# Whose text is the configuration's, the product's own, or a key, which is short.
+NOT_OF_OTHERS = {
+    "tornado_proxy.auth.oidc_provider.discover",
+    "tornado_proxy.auth.passwords.doubt",
+    "tornado_proxy.auth.passwords.read_password",
+    "tornado_proxy.storage.s3.failures.translated",
+    "tornado_proxy.storage.s3.failures.from_answer",
     "tornado_proxy.semantics.credentials.challenge",
     "tornado_proxy.routing.mounts.host_expression",
     "tornado_proxy.routing.access.path_expression",
@@ -68,7 +104,14 @@ NOT_OF_CLIENTS = {
 
 
 def _modules() -> Iterator[object]:
-    for package in (tornado_proxy.semantics, tornado_proxy.routing, tornado_proxy.gateway):
+    for package in (
+        tornado_proxy.semantics,
+        tornado_proxy.routing,
+        tornado_proxy.gateway,
+        tornado_proxy.auth,
+        tornado_proxy.telemetry,
+        tornado_proxy.storage.s3,
+    ):
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             yield importlib.import_module(found.name)
 
@@ -87,20 +130,56 @@ def _callables(module: object) -> Iterator[tuple[str, Callable[..., object]]]:
 
 def _reads_text(read: Callable[..., object]) -> bool:
     parameters = list(inspect.signature(read).parameters.values())
-    return (
-        bool(parameters) and parameters[0].annotation in {"str", "str | None"} and not inspect.iscoroutinefunction(read)
-    )
+    of_text = {"str", "str | None", "bytes"}
+    return bool(parameters) and parameters[0].annotation in of_text and not inspect.iscoroutinefunction(read)
 
 
 def _of_one_text(read: Callable[..., object]) -> Callable[[str], object]:
     """The reader as a function of its text alone."""
-    others = list(inspect.signature(read).parameters.values())[1:]
+    first, *others = inspect.signature(read).parameters.values()
     given = {each.name: ARGUMENTS[each.name] for each in others if each.default is each.empty}
+    if first.annotation == "bytes":
+        return lambda text: read(text.encode(), **given)
     return lambda text: read(text, **given)
 
 
 def _conditions(name: str) -> Callable[[str], object]:
     return lambda text: Conditions.from_headers({name: text}).decide('"a"', None)
+
+
+def _forwarded(name: str) -> Callable[[str], object]:
+    trusted = TrustedProxies(["127.0.0.0/8"])
+    return lambda text: origin_behind(Origin("127.0.0.1"), ((name, text),), trusted)
+
+
+def _s3_header(name: bytes) -> Callable[[str], object]:
+    return lambda text: answers.object_info({name: text.encode()}, 1)
+
+
+def _s3_range(text: str) -> object:
+    return answers.content_range(206, {b"content-range": text.encode(), b"content-length": b"1"}, ByteRange(0, 1))
+
+
+def _s3_listing(field: str) -> Callable[[str], object]:
+    listing = f"<ListBucketResult><EncodingType>url</EncodingType><Contents><{field}>{{}}</{field}></Contents>"
+    return lambda text: read_listing((listing.format(text.replace("&", "&amp;")) + "</ListBucketResult>").encode())
+
+
+# Readers of header fields, by what they are given.
+HEADER_READERS = {
+    "tornado_proxy.semantics.conditions.Conditions.from_headers": ("If-Match", "If-None-Match", "If-Range"),
+    "tornado_proxy.semantics.forwarded.origin_behind": (
+        "Forwarded",
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "X-Forwarded-Proto",
+    ),
+    "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
+    "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
+    "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
+    "tornado_proxy.storage.s3.signature.sign": (),  # what is sent
+    "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
+}
 
 
 def _form(text: str) -> None:
@@ -118,11 +197,17 @@ READERS = {
         name: _of_one_text(read)
         for module in _modules()
         for name, read in _callables(module)
-        if _reads_text(read) and name not in NOT_OF_CLIENTS
+        if _reads_text(read) and name not in NOT_OF_OTHERS
     },
-    "If-None-Match": _conditions("If-None-Match"),
-    "If-Match": _conditions("If-Match"),
-    "If-Range": _conditions("If-Range"),
+    **{
+        name: _conditions(name) for name in HEADER_READERS["tornado_proxy.semantics.conditions.Conditions.from_headers"]
+    },
+    **{name: _forwarded(name) for name in HEADER_READERS["tornado_proxy.semantics.forwarded.origin_behind"]},
+    "Cookie": lambda text: read_cookies((("Cookie", text),)),
+    "a session": lambda text: SEALER.unseal(text, 0),
+    **{f"S3's {name}": _s3_header(name) for name in HEADER_READERS["tornado_proxy.storage.s3.answers.object_info"]},
+    "S3's content-range": _s3_range,
+    **{f"a listing's {name}": _s3_listing(name) for name in ("Key", "Size", "LastModified")},
     "a form's content": _form,
     "a form's head": _form_head,
 }
@@ -140,6 +225,19 @@ def _time(read: Callable[[str], object], text: str) -> float:
     with suppress(ValueError, Exception):
         read(text)
     return thread_time() - before
+
+
+def test_every_reader_of_headers_is_listed():
+    """Which of the fields it reads cannot be seen from outside."""
+    takes_headers = {
+        name
+        for module in _modules()
+        for name, read in _callables(module)
+        if "headers" in inspect.signature(read).parameters
+        and inspect.signature(read).parameters["headers"].default is inspect.Parameter.empty
+        and not inspect.iscoroutinefunction(read)
+    }
+    assert takes_headers == set(HEADER_READERS)
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)

@@ -207,6 +207,49 @@ def test_a_file_that_stays_empty_is_empty(files):
     assert 0.9 < sum(pauses) < 1.1
 
 
+def _link(files):
+    (files.folder / "rules").rename(files.folder / "revision")
+    (files.folder / "rules").symlink_to("revision")
+
+
+def _unlink(files):
+    (files.folder / "rules").unlink()
+
+
+def _point_elsewhere(files):
+    (files.folder / "next").mkdir()
+    (files.folder / "next" / "site.rules").write_text('target site { rewrite `^/a$` -> "/new" }')
+    (files.folder / "rules").symlink_to("next")
+
+
+def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
+    """Who swaps a link may remove the old one first; the set without it is no edit."""
+    _link(files)
+    edits = iter([None] * 30 + [_point_elsewhere])
+    reader = SourceReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader()
+    _unlink(files)
+    read = reader()
+    assert (read.rules.diagnostics, read.settled) == ((), True)
+    assert b"/new" in read.rules.files[0].data
+
+
+def test_a_directory_that_stays_away_is_said(files):
+    """A second later it is taken as meant; and what is known to be missing is not waited for again."""
+    pauses: list[float] = []
+    reader = SourceReader(files.configuration, ENVIRONMENT, pauses.append)
+    _link(files)
+    reader()
+    _unlink(files)
+    missing = reader()
+    assert ([each.code for each in missing.rules.diagnostics], missing.settled) == (["no-rule-files"], True)
+    assert 0.9 < sum(pauses) < 1.1
+    pauses.clear()
+    _edit_configuration(files)
+    assert reader().settled
+    assert sum(pauses) < 0.1
+
+
 def test_a_set_that_has_not_changed_is_looked_at_once(files):
     """What is as it was the time before needs no second look."""
     pauses: list[float] = []

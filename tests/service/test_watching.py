@@ -226,6 +226,34 @@ def test_a_place_that_cannot_be_looked_at_is_trouble_and_no_defect(tmp_path, pok
     watch.close()
 
 
+class _Vanishing(type(Path())):
+    """A directory that goes away as soon as it has been found, once."""
+
+    found = False
+
+    def is_dir(self) -> bool:
+        """Whether it is there; it is gone after that."""
+        if not (is_there := super().is_dir()) or _Vanishing.found:
+            return is_there
+        _Vanishing.found = True
+        Path(self).rename(self.with_name("old"))
+        return True
+
+    def absolute(self) -> Path:
+        """The path, which is absolute."""
+        return self
+
+
+def test_a_directory_that_vanishes_under_the_look_is_no_trouble(rules, poked):
+    """What is there at the next look counts: here its parent, which shows when it comes back."""
+    watch = Watch(poked.set)
+    watch.look_at([_Vanishing(rules)])
+    assert (_Vanishing.found, watch.trouble) == (True, "")
+    (rules.with_name("old")).rename(rules)
+    assert poked.wait(WITHIN)
+    watch.close()
+
+
 NEVER = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=3600.0)
 SOON = Pace(quiet=0.001, patience=0.01, look=3600.0, look_unwatched=0.001)
 

@@ -26,6 +26,9 @@ _LONGEST_TOKEN = 16 * 1024
 _LEEWAY = 60
 """Seconds by which the clocks of provider and service may differ."""
 
+_END_OF_TIME = 2**53
+"""Seconds since 1970 that a float still counts exactly."""
+
 Claims = Mapping[str, Any]
 
 
@@ -98,7 +101,7 @@ def _verified(token: str, keys: KeySet, algorithms: list[str]) -> object:
             with suppress(JoseError, ValueError):
                 return jwt.decode(token, key, algorithms).claims
         return jwt.decode(token, candidates[-1], algorithms).claims
-    except (JoseError, ValueError, KeyError, TypeError) as error:
+    except (JoseError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise TokenError(f"the token cannot be verified: {error}") from None
 
 
@@ -121,7 +124,8 @@ def _check(claims: Claims, trust: Trust, now: float) -> None:
 
 
 def _is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; NaN and infinity are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _END_OF_TIME
 
 
 def user_of(claims: Claims, group_claim: str) -> User:

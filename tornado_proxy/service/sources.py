@@ -26,8 +26,9 @@ from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.certificates import Fetched, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
-EMPTIED_AFTER = 50  # readings that must agree after a file became empty: an editor may be about to write it
+HALFWAY_AFTER = 50  # readings that must agree after a file became empty, or vanished: it may be about to be written
 MOST_READINGS = 75
+_OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
 Answers = Mapping[Reference, Secret | None]
 """The secret of each reference; None if it was not found."""
@@ -154,7 +155,7 @@ class SourceReader:
         for now in self._readings():
             agreed = agreed + 1 if now.is_as(last) else 0
             last = now
-            if now.is_as(before) or agreed >= (EMPTIED_AFTER if _has_emptied(before, now) else 1):
+            if now.is_as(before) or agreed >= (HALFWAY_AFTER if _may_be_halfway(before, now) else 1):
                 break
         else:
             now = replace(now, settled=False)
@@ -170,10 +171,19 @@ class SourceReader:
             yield known
 
 
-def _has_emptied(before: Sources | None, now: Sources) -> bool:
-    """Whether a rule file or a template has become empty."""
-    held = {file.name for file in before.files if file.data} if before else set()
-    return any(not file.data and file.name in held for file in now.files)
+def _may_be_halfway(before: Sources | None, now: Sources) -> bool:
+    """Whether a file has become empty, or one that could be read cannot be any more: an edit may go on."""
+    if before is None:
+        return False
+    held = {file.name for file in before.files if file.data}
+    emptied = any(not file.data and file.name in held for file in now.files)
+    return emptied or (_is_incomplete(now) and not _is_incomplete(before))
+
+
+def _is_incomplete(read: Sources) -> bool:
+    """Whether a file or directory is missing or cannot be read."""
+    said = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
+    return any(each.code in _OF_MISSING_FILES for each in said)
 
 
 class _RecordingResolver:

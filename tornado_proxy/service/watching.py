@@ -47,6 +47,8 @@ _LIMITS = {
     errno.EMFILE: "`fs.inotify.max_user_instances` is too low",
 }
 
+_MOST_LOOKS = 10  # at places that change while they are looked at
+
 Identity = tuple[int, int]  # device and inode: a directory renamed into place is another one under the same name
 
 
@@ -64,22 +66,31 @@ class Watch(FileSystemEventHandler):
     def look_at(self, places: Iterable[Path]) -> None:
         """Watches around places; call it again after every change, for what was renamed into place."""
         places = [place.absolute() for place in places]
-        try:
-            wanted = dict.fromkeys(directory for place in places for directory in _around(place))
-            roots = [path for path, is_root in wanted if is_root]
-            links = [link for root in roots for link in _links_below(root)]
-            self._ways = frozenset(str(way) for path in (*places, *links) for way in _ways(path))
-            self._roots = tuple(f"{root}/" for root in roots)
-            observer = self._observer = self._observer or Observer()
-            if not observer.is_alive():
-                observer.start()
-            self._disarm(observer, wanted)
-            for directory in wanted:
-                self._arm(observer, *directory)
-        except OSError as error:
-            self.trouble = _LIMITS.get(error.errno or 0, error.strerror or str(error))
-        else:
-            self.trouble = ""
+        for _ in range(_MOST_LOOKS):
+            try:
+                self._look_at(places)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                # A directory or a link went away under the look, as when a link is swapped: what is there now counts.
+                self.trouble = error.strerror or str(error)
+            except OSError as error:
+                self.trouble = _LIMITS.get(error.errno or 0, error.strerror or str(error))
+                return
+            else:
+                self.trouble = ""
+                return
+
+    def _look_at(self, places: list[Path]) -> None:
+        wanted = dict.fromkeys(directory for place in places for directory in _around(place))
+        roots = [path for path, is_root in wanted if is_root]
+        links = [link for root in roots for link in _links_below(root)]
+        self._ways = frozenset(str(way) for path in (*places, *links) for way in _ways(path))
+        self._roots = tuple(f"{root}/" for root in roots)
+        observer = self._observer = self._observer or Observer()
+        if not observer.is_alive():
+            observer.start()
+        self._disarm(observer, wanted)
+        for directory in wanted:
+            self._arm(observer, *directory)
 
     def close(self) -> None:
         """Stops watching."""
@@ -110,11 +121,11 @@ class Watch(FileSystemEventHandler):
                 observer.unschedule(watch)
 
     def _arm(self, observer: BaseObserver, path: Path, recursive: bool) -> None:  # noqa: FBT001 - half of a key
-        identity = _identity(path)
-        if (path, recursive) in self._armed or identity is None:
+        if (path, recursive) in self._armed:
             return
+        found = path.stat()
         watch = observer.schedule(self, str(path), recursive=recursive, event_filter=_CHANGES)
-        self._armed[path, recursive] = (watch, identity)
+        self._armed[path, recursive] = (watch, (found.st_dev, found.st_ino))
 
 
 def _around(place: Path) -> Iterator[tuple[Path, bool]]:

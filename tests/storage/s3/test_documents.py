@@ -68,8 +68,10 @@ def test_dates_are_in_utc_and_whole_seconds(date, moment):
         b"nonsense",
         b"<ListBucketResult>",
         b"<Error><Code>SlowDown</Code></Error>",
-        b"<?xml version='1.0' encoding='klingon'?><ListBucketResult/>",
         b"<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>".encode("utf-16"),
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><ListBucketResult/>".encode("utf-16-le"),
+        b"<?xml version='1.0' encoding='cp037'?>" + "<ListBucketResult/>".encode("cp037"),
         listing("<Contents/>"),
         listing("<Contents><Key>a</Key><Size>many</Size></Contents>"),
         listing("<Contents><Key>a</Key><LastModified>soon</LastModified></Contents>"),
@@ -80,6 +82,18 @@ def test_what_is_no_listing_is_refused(document):
     """A document that is not whole, not a listing, or lists what has no name raises ValueError."""
     with pytest.raises(ValueError, match=r"."):
         read_listing(document)
+
+
+def test_a_size_that_no_object_has_is_left_out():
+    """Nobody could read it on a page."""
+    content = f"<Contents><Key>a</Key><Size>{'9' * 400}</Size></Contents>"
+    assert read_listing(listing(content)).entries == (Entry("a"),)
+
+
+def test_a_small_document_stays_small():
+    """Entities in an encoding in which the document type is not seen at once do not expand."""
+    bomb = f"<!DOCTYPE a [<!ENTITY a '{'x' * 1000}'><!ENTITY b '{'&a;' * 200}'>]><Error><Code>&b;</Code></Error>"
+    assert read_error(bomb.encode("utf-16")) == ErrorDocument()
 
 
 def test_an_error_is_read():

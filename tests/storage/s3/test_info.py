@@ -122,6 +122,7 @@ def test_an_entry_outside_the_prefix_is_an_error():
         page([list_answer(listing("e/a"))], "d/", "", 5)
 
 
-def test_a_senseless_size_is_left_out():
+@pytest.mark.parametrize("size", [-3, 10**400])
+def test_a_senseless_size_is_left_out(size):
     """A negative size is not shown, and the rest of the entry is."""
-    assert list_answer({"Contents": [{"Key": "a", "Size": -3}]}).entries == (Entry("a"),)
+    assert list_answer({"Contents": [{"Key": "a", "Size": size}]}).entries == (Entry("a"),)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote_to_bytes
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from tornado_proxy.storage.s3.info import ListAnswer
+from tornado_proxy.storage.s3.info import ListAnswer, sensible_size
 from tornado_proxy.storage.store import Entry
 
 
@@ -55,7 +55,7 @@ def read_listing(document: bytes) -> ListAnswer:
         entries.append(
             Entry(
                 decode(fields.get(key, "")),
-                None if length is None or length.startswith("-") else int(length),
+                None if length is None else sensible_size(int(length)),
                 None if date is None else _moment(date),
                 fields.get(etag),
             )
@@ -69,13 +69,18 @@ def read_listing(document: bytes) -> ListAnswer:
 
 
 def _root(document: bytes) -> Element:
-    """The root of a document; raises ValueError for what is no XML, and for a document type, which S3 never sends."""
-    # Entities, which can make a small document a large one, are declared in a document type only.
-    if b"<!DOCTYPE" in document:
-        raise ValueError("the document has a document type")
+    """The root of a document; raises ValueError for what is no XML in UTF-8, and for a document type.
+
+    S3 sends neither.
+    """
+    # Entities, which can make a small document a large one, are declared in a document type only. In another encoding
+    # it would not be seen here: text is read as UTF-8 whatever it declares, but for a NUL, which means UTF-16 to expat.
+    text = document.decode()
+    if "<!DOCTYPE" in text or "\0" in text:
+        raise ValueError("the document has a document type, or is not text")
     try:
-        return fromstring(document)  # noqa: S314 - without a document type there is nothing that could expand
-    except (ParseError, LookupError) as error:
+        return fromstring(text)  # noqa: S314 - without a document type there is nothing that could expand
+    except ParseError as error:
         raise ValueError(f"the document is no XML: {error}") from error
 
 

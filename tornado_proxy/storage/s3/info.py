@@ -14,6 +14,7 @@ from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page
 
 _CHECKSUM = "Checksum"
+_LARGEST = 2**63 - 1  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,16 @@ def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> 
     return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))
 
 
+def sensible_size(size: int) -> int | None:
+    """The size of a listed object; None where no object can have it."""
+    return size if 0 <= size <= _LARGEST else None
+
+
 def _entry(listed: Mapping[str, Any]) -> Entry:
     size = listed.get("Size")
     return Entry(
         name=_name(listed, "Key"),
-        size=None if size is None or size < 0 else size,
+        size=None if size is None else sensible_size(size),
         last_modified=_in_seconds(listed.get("LastModified")),
         etag=listed.get("ETag"),
     )
