@@ -1,4 +1,4 @@
-"""Rule files as an editor shows them: `‸` is where the cursor stands, and is no part of the text."""
+"""Rule files as an editor shows them: `‸` is where the cursor stands, and is not part of the text."""
 
 from __future__ import annotations
 

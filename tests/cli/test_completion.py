@@ -58,14 +58,14 @@ def test_values_that_are_one_of_a_few_are_completed(complete):
 
 
 def test_files_are_completed_where_files_are_meant(complete):
-    """As values and as arguments; a space in a name is no end of it."""
+    """As values and as arguments; a space in a name is not an end of it."""
     assert sorted(complete("explain", "--config", "r")) == ["read me.txt", "rules"]
     assert complete("lint", "ru") == ["rules"]
     assert complete("diff", "ru") == ["rules"]
 
 
 def test_nothing_is_offered_where_nothing_is_known(complete):
-    """A name that anybody may choose; a request's path, which is no file's; an unknown command's options."""
+    """A name that anybody may choose; a request's path, which is not a file's; an unknown command's options."""
     assert complete("explain", "--user", "r") == [""]
     assert complete("explain", "r") == [""]
     assert complete("nothing", "--") == [""]
@@ -182,7 +182,7 @@ def test_zsh_is_told_what_everything_does():
 
 
 def test_fish_is_told_what_everything_does():
-    """A value that is no file keeps files from being offered (`-x`)."""
+    """A value that is not a file keeps files from being offered (`-x`)."""
     script = _script("fish")
     start = "complete -c tornado-proxy -n '__fish_seen_subcommand_from cook'"
     assert f"{start} -s h -l help -d 'show [this]: `help`'\n" in script

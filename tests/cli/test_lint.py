@@ -170,7 +170,7 @@ def test_mistakes_of_a_configuration_are_always_told(command):
 def test_a_severity_that_there_is_not(command):
     """The severities are named."""
     done = command("lint", "--fail-level", "x")
-    assert "`x` is no severity: give `error`, `warning` or `info`" in done.err
+    assert "`x` is not a severity: give `error`, `warning` or `info`" in done.err
 
 
 def test_a_mistake_can_be_explained(command):

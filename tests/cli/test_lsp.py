@@ -17,7 +17,7 @@ def _run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def test_it_ends_when_the_editor_is_gone():
-    """Standard input at its end is no mistake."""
+    """Standard input at its end is not a mistake."""
     result = _run("--stdio")
     assert (result.returncode, result.stdout, result.stderr) == (ExitStatus.CLEAN, "", "")
 

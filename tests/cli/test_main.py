@@ -103,7 +103,7 @@ CLOSED = "standard output is closed"
 
 @pytest.mark.parametrize("words", ["--version", "completion bash", "lint --list"])
 def test_a_full_disk_is_told_on_one_line(words):
-    """It is no defect of the tool, and nobody needs to know where it was writing."""
+    """It is not a defect of the tool, and nobody needs to know where it was writing."""
     done = _in_shell(f"{words} >/dev/full")
     name = words.partition(" ")[0]
     assert done.returncode == ExitStatus.FAILED

@@ -140,7 +140,7 @@ def test_copy_keeps_length_and_lines(text):
     assert [i for i, c in enumerate(shown) if c in "\r\n"] == [i for i, c in enumerate(text) if c in "\r\n"]
 
 
-# What could be taken for a part of the tests' own messages is no secret worth looking for.
+# What could be taken for a part of the tests' own messages is not a secret worth looking for.
 _SECRETS = st.text(min_size=12, max_size=24).filter(lambda word: not word.isspace()).map(lambda word: f"{word}hunter2")
 
 _PLACES = [

@@ -80,7 +80,7 @@ def test_value_is_the_secret_itself():
     [("word\n", "word"), ("word\r\n", "word"), ("word\n\n", "word\n"), ("word\r", "word\r"), (" word ", " word ")],
 )
 def test_one_line_end_is_trimmed(content, secret):
-    """The line end that an editor or `echo` leaves is no part of a secret; all else is."""
+    """The line end that an editor or `echo` leaves is not part of a secret; all else is."""
     assert resolver({"WORD": content}, Path())(Reference(env="WORD")).reveal() == secret
 
 

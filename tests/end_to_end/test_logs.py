@@ -150,7 +150,7 @@ def test_an_address_that_is_taken_is_told_in_the_form_of_the_log(tmp_path):
 
 
 def test_the_start_is_logged_at_any_level(tmp_path):
-    """A log for errors only says where the service listens, and nothing else that is no error."""
+    """A log for errors only says where the service listens, and nothing else that is not an error."""
     text = JSON.replace("format: json", "format: json, level: error").format(endpoint="http://127.0.0.1:1")
     lines = _lines_of(tmp_path, text.replace("{value: test}", "{env: ACCESS}"))
     assert [line["message"].split(" http")[0] for line in lines] == ["the admin listener is", "listening on"]

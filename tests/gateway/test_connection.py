@@ -21,7 +21,7 @@ MALFORMED = {
     "no version": "GET /\r\n\r\n",
     "another version": f"GET / HTTP/2.0\r\n{HOST}\r\n",
     "a space too many": f"GET  / HTTP/1.1\r\n{HOST}\r\n",
-    "a method that is no token": f"G(T / HTTP/1.1\r\n{HOST}\r\n",
+    "a method that is not a token": f"G(T / HTTP/1.1\r\n{HOST}\r\n",
     "a control character": f"GET /\x01 HTTP/1.1\r\n{HOST}\r\n",
     "no host": "GET / HTTP/1.1\r\n\r\n",
     "two hosts": f"GET / HTTP/1.1\r\n{HOST}Host: other.test\r\n\r\n",

@@ -49,8 +49,8 @@ def test_the_file_is_found_and_streamed():
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_chunks_may_break_anywhere(size):
     """However the body is cut, the file is the same."""
-    body = _field("note", b"x") + _part(FILE, b"--b is no boundary\r\n--bb\r\n") + _field("more", b"y") + END
-    assert _read(body, size=size) == (FilePart("a.txt", None), b"--b is no boundary\r\n--bb\r\n")
+    body = _field("note", b"x") + _part(FILE, b"--b is not a boundary\r\n--bb\r\n") + _field("more", b"y") + END
+    assert _read(body, size=size) == (FilePart("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
@@ -80,7 +80,7 @@ def test_an_empty_file_is_a_file():
         (b"not a form at all", "the form is broken"),
         (b"--other\r\n", "the form is broken"),
         (b"--b\r\nbad header\r\n\r\n", "the form is broken"),
-        (_part("X-Nothing: 1", b"x") + END, "is no content disposition"),
+        (_part("X-Nothing: 1", b"x") + END, "is not a content disposition"),
         (_part('Content-Disposition: form-data; name="file"; name="x"', b"x") + END, "repeated parameter"),
     ],
 )

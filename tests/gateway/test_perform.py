@@ -99,7 +99,7 @@ async def test_a_range_is_obeyed(wanted, status, content_range, body):
 
 
 async def test_a_part_has_no_content_digest():
-    """A digest of the whole is no digest of a part's content."""
+    """A digest of the whole is not a digest of a part's content."""
     async with serve(_store()) as site:
         answer = await site.get("/a.txt", Range="bytes=1-2")
     assert "content-digest" not in answer.headers
@@ -302,7 +302,7 @@ async def test_a_listing_has_pages():
 
 @pytest.mark.parametrize("after", ["%zz", "x", "%FF", "&limit=abc"])
 async def test_a_broken_token_is_the_first_page(after):
-    """What is no token begins the listing again."""
+    """What is not a token begins the listing again."""
     async with serve({"a": b"", "b": b""}) as site:
         answer = await site.get(f"/?format=text&after={after}")
     assert [line.partition("\t")[0] for line in answer.text.splitlines()] == ["a", "b"]

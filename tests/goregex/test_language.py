@@ -86,7 +86,7 @@ def test_a_guess_is_short_and_looks_like_a_key(text, key):
     "text", [r"/\.", r"/a/\.\./b", r"\n", r"a\nb", r"[\x00-\x1f]+", r"(?:\n|\t)", "/" + "a{1000}" * 2]
 )
 def test_what_is_no_key_is_not_guessed(text):
-    """Where the text that comes to mind is no real key, there is no guess."""
+    """Where the text that comes to mind is not a real key, there is no guess."""
     assert guess(_tree(text)) is None
 
 

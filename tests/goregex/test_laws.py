@@ -75,7 +75,7 @@ def test_an_automaton_finds_what_the_matcher_finds(source, texts):
 @given(st.text(st.sampled_from(r"ab/^$.*+?{}[]()|\dQEpLx1,-:<>P!i" + "é\n"), max_size=12))
 @settings(max_examples=150)
 def test_what_the_matcher_accepts_is_read_alike_or_not_at_all(source):
-    """A text is a tree that means what the matcher means, is unsupported, or is no expression; nothing else happens."""
+    """A text is a tree that means what the matcher means, is unsupported, or is not an expression; nothing else happens."""
     found = language(source)
     try:
         pattern = compile_pattern(source)

@@ -82,7 +82,7 @@ def test_a_parser_of_kept_tables_reads_as_the_one_that_was_built():
 
 
 def test_hooks_are_given_to_the_parser_that_is_made():
-    """What is an object is no part of the tables."""
+    """What is an object is not part of the tables."""
     seen = []
     hooks = {"lexer_callbacks": {"NAME": lambda token: seen.append(str(token)) or token}}
     kept_parser(_keep(hooks), GRAMMAR, OPTIONS, hooks).parse("a one : two")

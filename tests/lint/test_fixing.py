@@ -70,7 +70,7 @@ def test_marks_and_line_ends_stay():
 
 
 def test_what_cannot_be_read_stays():
-    """A file that is no text is left alone, and the others are fixed."""
+    """A file that is not text is left alone, and the others are fixed."""
     files = [RuleFile("a.rules", b"\xff"), *rule_files(site=block("rewrite `^/a$` -> `b`\ntest `/a` -> `/b`"))]
     result = fix_all(files, _look, SAFE)
     assert list(changed(files, result.files)) == [files[1]]

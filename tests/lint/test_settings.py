@@ -74,8 +74,8 @@ def test_a_shared_file_without_the_table_is_passed_over(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[lint", "is no TOML"),
-        ("lint = 1", "`lint` is no table"),
+        ("[lint", "is not TOML"),
+        ("lint = 1", "`lint` is not a table"),
         ("[lint]\nselct = []", "there is no setting `selct`; did you mean `select`?"),
         (
             "[lint]\nzzz = []",
@@ -119,7 +119,7 @@ def test_a_table_that_is_misspelt_is_a_mistake(tmp_path, text, name):
 
 def test_tool_is_no_table(tmp_path):
     """A shared file may be odd further up, too."""
-    with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is no table"):
+    with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is not a table"):
         _settings(tmp_path, 'tool = "tornado-proxy"', "pyproject.toml")
 
 
@@ -133,5 +133,5 @@ def test_a_file_that_cannot_be_read(tmp_path):
 def test_a_file_below_the_current_directory_is_named_as_seen_from_there(tmp_path, monkeypatch):
     """A message is read by somebody who stands somewhere."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SettingsMistake, match=r"^`tornado-proxy\.toml` is no TOML"):
+    with pytest.raises(SettingsMistake, match=r"^`tornado-proxy\.toml` is not TOML"):
         _settings(tmp_path, "[")

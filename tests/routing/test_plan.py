@@ -141,7 +141,7 @@ def test_a_slash_redirect_stays_on_this_host(planned, site, request_line, locati
 
 
 def test_where_nothing_can_lie_below_no_redirect_is_tried(planned, site):
-    """A file whose key has 1024 bytes is no directory: its slash would be the 1025th."""
+    """A file whose key has 1024 bytes is not a directory: its slash would be the 1025th."""
     key = "k" * 1024
     assert planned(site(actions=SLASHES), f"GET /{key}") == (Serve(key), NO_OBJECT)
 

@@ -140,7 +140,7 @@ def test_the_log_never_sees_a_query():
     ],
 )
 def test_the_log_never_sees_user_information(target, shown):
-    """What stands before the host of an address is left out; a path is no address, and may hold an `@`."""
+    """What stands before the host of an address is left out; a path is not an address, and may hold an `@`."""
     assert shown_path(target) == shown
 
 

@@ -38,7 +38,7 @@ def test_what_no_key_may_hold_is_named(text, reason):
 
 
 def test_a_key_may_be_as_long_as_s3_takes_it():
-    """The leading slash is no part of what S3 counts."""
+    """The leading slash is not part of what S3 counts."""
     assert objection("/" + "a" * LONGEST_OBJECT_KEY) is None
     assert objection("/" + "a" * (LONGEST_OBJECT_KEY + 1)) == "is longer than 1024 bytes"
 

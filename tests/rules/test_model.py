@@ -29,7 +29,7 @@ def test_an_error_names_the_rewrite_that_it_happened_in(error):
 
 
 def test_a_refused_result_can_be_shown():
-    """The text that is no key is kept for explanations."""
+    """The text that is not a key is kept for explanations."""
     assert RefusedResult("the result contains a control character", REWRITE, "/a\n").result == "/a\n"
 
 

@@ -190,7 +190,7 @@ def test_another_key_fails():
 
 
 def test_unchanged_means_that_no_rewrite_matched():
-    """A rewrite to the same key is no key left unchanged, but it is the key."""
+    """A rewrite to the same key is not a key left unchanged, but it is the key."""
     assert _outcome('"/else" -> unchanged').passed
     assert not _outcome('"/same" -> unchanged').passed
     assert _outcome('"/same" -> "/same"').passed

@@ -193,7 +193,7 @@ def test_an_ill_formed_list_is_one_member(text):
     ],
 )
 def test_two_entity_tags_are_compared(one, other, strong, weak):
-    """The table of RFC 9110 8.8.3.2; what is no entity tag equals none."""
+    """The table of RFC 9110 8.8.3.2; what is not an entity tag equals none."""
     assert (strong_match(one, other), weak_match(one, other)) == (strong, weak)
 
 

@@ -43,7 +43,7 @@ def test_what_is_no_single_range_is_none(text):
 
 @pytest.mark.parametrize(("first", "last"), [(None, None), (2, 1)])
 def test_an_impossible_range_cannot_be_made(first, last):
-    """A range without ends, or one that ends before it begins, is no value."""
+    """A range without ends, or one that ends before it begins, is not a value."""
     with pytest.raises(ValueError, match="range"):
         ByteRange(first, last)
 

@@ -223,7 +223,7 @@ def _point_elsewhere(files):
 
 
 def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
-    """Who swaps a link may remove the old one first; the set without it is no edit."""
+    """Who swaps a link may remove the old one first; the set without it is not an edit."""
     _link(files)
     edits = iter([None] * 30 + [_point_elsewhere])
     reader = SourceReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))

@@ -55,7 +55,7 @@ sys.exit(end_process(3))
 
 
 def test_a_call_that_hangs_does_not_keep_an_event_loop():
-    """A file system that never answers is no reason to go on for ever."""
+    """A file system that never answers is not a reason to go on for ever."""
     result = subprocess.run([sys.executable, "-c", LOOPING], capture_output=True, text=True, timeout=20, check=False)
     assert (result.returncode, result.stderr) == (3, "")
 

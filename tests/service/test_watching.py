@@ -198,7 +198,7 @@ def test_a_place_that_does_not_exist_yet_is_noticed_when_it_comes(tmp_path, poke
 
 
 def test_a_watch_that_never_looked_can_be_closed(poked):
-    """Closing before the first look is no error."""
+    """Closing before the first look is not an error."""
     Watch(poked.set).close()
 
 

@@ -27,7 +27,7 @@ def test_a_token_needs_no_escape_in_a_query(name):
     ids=ascii,
 )
 def test_a_text_that_is_no_token_is_the_first_page(token):
-    """What no page gave, no key could be or is no text leads to the beginning."""
+    """What no page gave, no key could be or is not text leads to the beginning."""
     assert from_token(token) == ""
 
 

@@ -37,13 +37,13 @@ def test_a_refused_edit_names_every_place(caplog):
     """A bad edit is told with each diagnostic and its place, where it has one."""
     source = SourceFile("site.rules", "target site {\n  rewrte\n}")
     mistakes = (
-        Diagnostic("syntax", "`rewrte` is no statement", Span(source, 16, 22), "did you mean `rewrite`?"),
+        Diagnostic("syntax", "`rewrte` is not a statement", Span(source, 16, 22), "did you mean `rewrite`?"),
         Diagnostic("empty", "no rule file"),
     )
     service_log(ReloadRefused(7, mistakes))
     assert caplog.messages == [
         "an edit was refused: generation 7 stays in force",
-        "site.rules:2:3: error[syntax] `rewrte` is no statement (help: did you mean `rewrite`?)",
+        "site.rules:2:3: error[syntax] `rewrte` is not a statement (help: did you mean `rewrite`?)",
         "error[empty] no rule file",
     ]
 

@@ -308,7 +308,7 @@ def test_programs_are_told_the_parts():
 
 
 def test_of_a_source_that_matches_nothing_is_told():
-    """A match is no miss."""
+    """A match is not a miss."""
     assert near_miss(r"^/a", "/abc") is None
 
 

@@ -159,7 +159,7 @@ def _document(text):
 
 
 def test_targets_are_suites_and_tests_are_cases():
-    """Counts stand on both levels; a case has its place; a target without tests is no suite."""
+    """Counts stand on both levels; a case has its place; a target without tests is not a suite."""
     root = _document('target a { test "/x" -> unchanged\n test "/y" -> "/z" } target b {}')
     assert root.attrib == {"name": "tornado-proxy test", "tests": "2", "failures": "1"}
     (suite,) = root

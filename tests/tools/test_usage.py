@@ -118,7 +118,7 @@ def test_lines_without_a_request_and_uploads_are_told():
 
 
 def test_a_log_without_requests_has_no_shares():
-    """Nothing of nothing is no part."""
+    """Nothing of nothing is not a part."""
     assert "  0    0.0 %  press" in to_text(_report())
 
 

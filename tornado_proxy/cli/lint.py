@@ -7,12 +7,11 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.inputs import configured_helpers
 from tornado_proxy.cli.output import ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
@@ -165,7 +164,11 @@ class _Job:
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lint some state of the files."""
         with activity(f"linting {counted(len(files), 'file')}"):
-            helpers = configured_helpers(self.settings) if self.settings else no_helpers
+            helpers: Callable[[str], tuple[str, ...]] = no_helpers
+            if self.settings is not None:
+                from tornado_proxy.cli.inputs import configured_helpers  # noqa: PLC0415 - for a configuration only
+
+                helpers = configured_helpers(self.settings)
             subject = subject_of(compile_rule_files(files, None, helpers), self.settings, self.mistakes)
             return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
@@ -316,4 +319,4 @@ def _severity(text: str) -> Severity:
     try:
         return Severity(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"`{text}` is no severity: give `error`, `warning` or `info`") from None
+        raise argparse.ArgumentTypeError(f"`{text}` is not a severity: give `error`, `warning` or `info`") from None

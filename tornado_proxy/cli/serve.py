@@ -123,7 +123,7 @@ async def _serve(
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes")
     return int(text)
 
 

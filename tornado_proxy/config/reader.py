@@ -231,7 +231,7 @@ class _DocumentReader:
 
     def _secret(self, kind: OptionType, place: _NamedNode) -> Secret:
         reference: Reference = self._section(Reference, place)
-        assert isinstance(place.node, MappingNode), "else it is no section"
+        assert isinstance(place.node, MappingNode), "else it is not a section"
         if id(place.node) in self.damaged:
             return Secret("", "")
         if len(reference.sources) != 1:

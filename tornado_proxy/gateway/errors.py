@@ -3,7 +3,7 @@
 RequestError (routing.errors)
 ├── MalformedMessage   the head breaks HTTP's grammar: request line, header, Host, framing
 ├── HeadTooLarge       request line and headers are more than the limit
-├── NotAForm           an upload's body is no multipart form
+├── NotAForm           an upload's body is not a multipart form
 ├── NotAFile           the body of an upload to a file path is a form, or is encoded
 ├── PartialPut         a PUT carries a part of a file only
 ├── DigestMismatch     a body is not what Content-MD5 or Content-Digest announce

@@ -29,8 +29,8 @@ class Exhausted(Unproved):
 class OnlyOverlong(Unproved):
     """Every key that answers the question is longer than keys may be.
 
-    Such a key is refused where a client asks for it, but a rewrite may shorten it; so it is no example, and the answer
-    is not that there is no key.
+    Such a key is refused where a client asks for it, but a rewrite may shorten it. So it is not an example, and does
+    not prove that there is no key.
     """
 
     def __init__(self) -> None:

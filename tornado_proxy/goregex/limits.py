@@ -135,7 +135,7 @@ def _joined(kind: _Kind, parts: Sequence[Measure], extra: int) -> Measure:
     return Measure(
         kind,
         sum(part.size for part in parts) + extra,
-        # A part of the same kind is no level of its own.
+        # A part of the same kind is not a level of its own.
         1 + max(part.depth - (part.kind is kind) for part in parts),
         max(part.copies for part in parts),
     )

@@ -28,7 +28,7 @@ MISTAKES = frozenset(
 )
 """What parser and compiler may find wrong with a rule file."""
 
-# What follows the names is the reason: in parentheses, or behind a dash that is no part of a name.
+# What follows the names is the reason: in parentheses, or behind a dash that is not part of a name.
 _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<=\s)-+(?:\s.*)?|[\u2013\u2014].*)?$")
 _NAME = re.compile(r"[^\s,]+")
 

@@ -27,7 +27,7 @@ _CONFIGURATION: Mapping[str, str] = {
     "yaml-syntax": "The text is not YAML.",
     "unsupported-yaml": "YAML that no configuration needs: tags, a second document, broken or excessive aliases.",
     "duplicate-key": "A key is given twice in one mapping.",
-    "bad-key": "A key is no string: quote it.",
+    "bad-key": "A key is not a string: quote it.",
     "unknown-option": "No option is called so, here.",
     "missing-option": "An option is required.",
     "empty-value": "An option, a list or the file has nothing in it.",

@@ -66,20 +66,20 @@ def _parsed(text: str, file: Path) -> Any:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsMistake(file, f" is no TOML: {error}") from error
+        raise SettingsMistake(file, f" is not TOML: {error}") from error
 
 
 def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
     for key in keys:
         if not isinstance(table, dict):
-            raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
+            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
         if key == keys[-1]:
             _refuse_strange(table, key, file)
         if key not in table:
             return {} if file.name == OWN_FILE else None
         table = table[key]
     if not isinstance(table, dict):
-        raise SettingsMistake(file, f": `{'.'.join(keys)}` is no table")
+        raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
     return table
 
 

@@ -29,7 +29,7 @@ def objection(text: str) -> str | None:
 
 
 def path_objection(text: str) -> str | None:
-    """Why a text cannot be a path, as `objection` does; of any length, since the mount is no part of the key."""
+    """Why a text cannot be a path, as `objection` does; of any length, since the mount is not part of the key."""
     if not _ANY.search(text):
         return None
     if re.search(_CONTROL, text):

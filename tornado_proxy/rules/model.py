@@ -1,7 +1,7 @@
 """The compiled form of rule files: rewrites, rule sets and their tests, all frozen, and how a rewrite may fail.
 
 RewriteError
-├── RefusedResult      the result is no key: a dot segment, a control character, too long, empty   → 400
+├── RefusedResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
 ├── UserRequired       the template reads from the user where nobody is signed in                  → 403
 └── TemplateFailed     any other failure of the template                                           → 500
 """

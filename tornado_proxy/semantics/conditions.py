@@ -148,7 +148,7 @@ def _is_later(moment: datetime | None, than: datetime | None) -> bool:
 def parse_etags(text: str) -> tuple[str, ...]:
     """The entity tags of If-Match or If-None-Match, or `("*",)`; empty where the field has no members.
 
-    A field that is ill-formed is kept whole as its one member, which is no entity tag and therefore matches none:
+    A field that is ill-formed is kept whole as its one member, which is not an entity tag and therefore matches none:
     a condition that cannot be understood must not be taken for one that is absent.
     """
     text = text.strip(" \t")

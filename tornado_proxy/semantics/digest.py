@@ -99,5 +99,5 @@ def _announced(header: str) -> Iterator[tuple[str, str]]:
     for member in header.split(","):
         found = _MEMBER.fullmatch(member)
         if not found:
-            raise ValueError("the header is no dictionary of byte sequences")
+            raise ValueError("the header is not a dictionary of byte sequences")
         yield found[1], found[2]

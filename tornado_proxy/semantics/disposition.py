@@ -34,7 +34,7 @@ class Disposition:
         """The value of a header; raises ValueError where it is ill-formed or says a parameter twice (RFC 6266 4.1)."""
         kind = _KIND.match(text)
         if kind is None:
-            raise ValueError(f"`{text}` is no content disposition")
+            raise ValueError(f"`{text}` is not a content disposition")
         parameters = _parameters(text.rstrip("; \t"), kind.end())
         extended = _extended(parameters.get("filename*", ""))
         filename = parameters.get("filename") if extended is None else extended

@@ -29,7 +29,7 @@ class ByteRange:
     last: int | None
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what is no range (RFC 9110 14.1.1)."""
+        """Raise ValueError for what is not a range (RFC 9110 14.1.1)."""
         if self.first is None and self.last is None:
             raise ValueError("a range has a first or a last byte")
         if self.first is not None and self.last is not None and self.last < self.first:
@@ -95,7 +95,7 @@ class ContentRange:
         """The value of a header; raises ValueError."""
         found = _CONTENT_RANGE.fullmatch(text)
         if found is None:
-            raise ValueError(f"`{text}` is no Content-Range of bytes")
+            raise ValueError(f"`{text}` is not a Content-Range of bytes")
         first, last, size = (
             None if number in (None, "*") else _number(number) for number in found.group("first", "last", "size")
         )

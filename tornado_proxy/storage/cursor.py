@@ -23,7 +23,7 @@ def to_token(name: str) -> str:
 
 
 def from_token(token: str | None) -> str:
-    """The name to go on after; empty, which is the first page, for a text that is no token."""
+    """The name to go on after; empty, which is the first page, for a text that is not a token."""
     padded = f"{token or ''}{'=' * (-len(token or '') % 4)}"
     try:
         decoded = urlsafe_b64decode(padded.encode())

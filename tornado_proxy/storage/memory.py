@@ -114,7 +114,7 @@ class MemoryStore:
         return Stored(self.add(key, bytes(body), _info(len(body), write)).etag)
 
     async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is no error, as in S3."""
+        """Remove an object; a missing one is not an error, as in S3."""
         self._objects.pop(key, None)
 
     async def sign(self, key: ObjectKey, expires: int) -> str:

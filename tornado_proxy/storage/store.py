@@ -128,7 +128,7 @@ class Store(Protocol):
         ...
 
     async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is no error, as in S3."""
+        """Remove an object; a missing one is not an error, as in S3."""
         ...
 
     async def sign(self, key: ObjectKey, expires: int) -> str:

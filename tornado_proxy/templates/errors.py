@@ -1,7 +1,7 @@
 """What can be wrong with a template.
 
 TemplateError
-├── TemplateMistake       found at load: the text is no template of its dialect, or names what does not exist
+├── TemplateMistake       found at load: the text is not a template of its dialect, or names what does not exist
 └── RenderError           found at rendering
     ├── MissingUserError  it reads from the user where nobody is signed in
     └── LimitError        it takes more work or makes more text than is allowed

@@ -32,7 +32,7 @@ def test_carets_are_under_what_is_expected():
 
 
 def test_tests_that_come_true_are_left_alone():
-    """A test that passes is no finding."""
+    """A test that passes is not a finding."""
     assert places(NAME, f'{RULES}test "/a" -> "/b"\ntest "/x" -> unchanged\ntest "/dots" -> error') == []
 
 

@@ -67,7 +67,7 @@ def test_methods_that_are_open():
     ],
 )
 def test_templates_that_ask_first(template):
-    """What renders without a user, or fails for another reason, is no finding of this check."""
+    """What renders without a user, or fails for another reason, is not a finding of this check."""
     assert places(NAME, f"rewrite `^/home/(.*)$` -> {template}", _configuration()) == []
 
 

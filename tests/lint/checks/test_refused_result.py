@@ -12,7 +12,7 @@ NAME = "refused-result"
     ],
 )
 def test_results_that_may_be_keys_are_left_alone(template):
-    """What a group or a hole decides is no finding, nor is a result that is a key."""
+    """What a group or a hole decides is not a finding, nor is a result that is a key."""
     assert places(NAME, f"rewrite `^/(.*)$` -> {template}") == []
 
 

@@ -6,7 +6,7 @@ NAME = "unmatchable-source"
 
 @pytest.mark.parametrize("source", ["^/docs/", "docs/", "^.", r"^/\.well-known/", r"^/a\.\.b$"])
 def test_sources_that_keys_have_are_left_alone(source):
-    """What any key can match is no finding."""
+    """What any key can match is not a finding."""
     assert places(NAME, f"rewrite `{source}` -> `/x`") == []
 
 

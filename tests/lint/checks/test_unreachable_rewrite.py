@@ -14,7 +14,7 @@ def test_a_special_case_below_the_general_one():
 
 
 def test_a_special_case_above_the_general_one():
-    """The usual order is no finding."""
+    """The usual order is not a finding."""
     assert places(NAME, f"{SPECIAL}\n{GENERAL}") == []
 
 

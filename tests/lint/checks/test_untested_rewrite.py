@@ -41,7 +41,7 @@ def test_nothing_is_said_where_something_was_left_out():
 
 
 def test_a_test_that_nobody_would_copy_is_not_suggested():
-    """A key of a thousand characters is no example."""
+    """A key of a thousand characters is not an example."""
     (found,) = findings(NAME, "rewrite `^/a{900}$` -> `/b`")
     assert found.help == "say with a `test` what becomes of a key"
 

@@ -7,7 +7,7 @@ NAME = "unused-allowance"
 @pytest.mark.parametrize(
     ("comment", "message", "cure"),
     [
-        ("# allow: unescaped-dot", "this allows `unescaped-dot`, of which nothing is found here", "take it out"),
+        ("# allow: unescaped-dot", "this allows `unescaped-dot`, but it is not found here", "take it out"),
         ("# allow: unescaped-dto", "there is no check `unescaped-dto`", "did you mean `unescaped-dot`?"),
         ("# allow: bad-source", "`bad-source` is a mistake, which cannot be allowed", "take it out, and mend what it is about"),
         ("# allow: nonsense", "there is no check `nonsense`", "`tornado-proxy lint --list` shows all"),

@@ -81,7 +81,7 @@ def test_what_becomes_part_of_the_key(template, found):
     ],
 )
 def test_what_is_only_asked_about_or_harmless(template):
-    """What spans one segment, is compared with what is allowed, or loses its slashes is no insertion."""
+    """What spans one segment, is compared with what is allowed, or loses its slashes is not an insertion."""
     assert _found(template) == []
 
 

@@ -12,7 +12,7 @@ def test_a_suite_for_each_file(report, golden):
 
 
 def test_failures_are_those_that_fail_the_run(report):
-    """Words and exit status agree: what fails no run is no failure."""
+    """Words and exit status agree: what fails no run is not a failure."""
     root = fromstring(render(report))
     assert root.get("failures") == str(len(report.failing))
     assert fromstring(render(replace(report, fail_level=None))).get("failures") == "0"

@@ -46,7 +46,7 @@ def test_checksums_have_their_type():
 
 @pytest.mark.parametrize(("value", "text"), [("é日".encode(), "é日"), ("é".encode("latin-1"), "é"), (b"", "")])
 def test_headers_are_read_as_utf_8_where_they_are(value, text):
-    """What is no UTF-8 is Latin-1, in which every byte has a meaning."""
+    """What is not UTF-8 is Latin-1, in which every byte has a meaning."""
     assert object_info({b"content-disposition": value}, 0).content_disposition == text
 
 
@@ -76,7 +76,7 @@ def test_a_missing_length_is_refused():
 
 
 def test_an_answer_may_be_the_whole():
-    """A 200 is no part, whatever was asked for."""
+    """A 200 is not a part, whatever was asked for."""
     assert content_range(200, {b"content-length": b"10"}, FIRST_FOUR) is None
 
 

@@ -61,7 +61,7 @@ async def test_a_body_that_is_too_short_raises(executor):
 
 @pytest.mark.parametrize("said", [{"ContentLength": 100}, {"ContentLength": None}, {"ContentRange": "nonsense"}])
 def test_what_cannot_be_opened_is_closed(executor, said):
-    """An answer that is no object leaves no connection open."""
+    """An answer that is not an object leaves no connection open."""
     stream = Stream(b"0123")
     with pytest.raises(Exception, match=r"size|bytes read|nonsense"):
         opened(answer(stream, **said), executor)

@@ -30,7 +30,7 @@ def test_an_answer_becomes_an_info():
     [("plain", "plain"), ("é".encode().decode("latin-1"), "é"), ("é", "é"), ("日", "日")],
 )
 def test_a_header_is_the_text_that_was_stored(header, text):
-    """UTF-8 that was read as Latin-1 is read again; what is no UTF-8 stays."""
+    """UTF-8 that was read as Latin-1 is read again; what is not UTF-8 stays."""
     assert object_info({"ContentDisposition": header}, 7).content_disposition == text
 
 
@@ -47,7 +47,7 @@ def test_an_object_without_a_size_is_an_error(size):
 
 
 def test_a_date_out_of_range_is_left_out():
-    """The last day of the year 9999 in a zone behind UTC is no date in UTC."""
+    """The last day of the year 9999 in a zone behind UTC is not a date in UTC."""
     last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
     assert object_info({"LastModified": last}, 7).last_modified is None
 

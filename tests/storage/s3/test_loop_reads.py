@@ -131,7 +131,7 @@ async def test_many_follow_at_one_time():
 
 @pytest.mark.parametrize("region", ["", "us-east-1", "x.evil.example/", "A B"])
 async def test_a_redirect_that_leads_nowhere_is_an_error(region):
-    """No region, the same one, and what is no name of one, are not followed: a name becomes part of a host's."""
+    """No region, the same one, and what is not a name of one, are not followed: a name becomes part of a host's."""
     async with hostile_s3(reply(301, x_amz_bucket_region=region)) as s3, store_at(s3.url) as store:
         with pytest.raises(UpstreamError):
             await store.open("a", ANY)

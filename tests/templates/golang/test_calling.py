@@ -134,7 +134,7 @@ def test_a_literal_that_cannot_be_it_is_refused(parameter, literal, message):
 
 def test_nil_has_no_type_of_its_own():
     """Nothing says what it is the nil of."""
-    with pytest.raises(ExecutionError, match="nil is no value"):
+    with pytest.raises(ExecutionError, match="`nil` cannot stand alone"):
         ideal(NIL)
 
 
@@ -166,7 +166,7 @@ def test_fields_and_methods_are_read_from_structs():
 
 
 def test_keys_and_methods_are_read_from_maps():
-    """A missing key is no value, and a method comes before a key of its name."""
+    """A missing key is not a value, and a method comes before a key of its name."""
     value = Map({b"a": 1, b"Size": 5}, HEADER)
     assert read(value, b"a", budget()) == 1
     assert read(value, b"b", budget()) is INVALID

@@ -79,7 +79,7 @@ def test_groups_are_known_where_they_stand_literally(text, names):
         ),
         (
             "{{.Request.URL.User.Password}}",
-            "the member `Password` is refused: a key is no place for a password",
+            "the member `Password` is refused: a password must not be part of a key",
             20,
             None,
         ),

@@ -25,7 +25,7 @@ MORNING = Moment.of((2020, 2, 9), (0, 4, 5))
     ],
 )
 def test_a_moment_is_written_as_the_reference_time_would_be(layout, text):
-    """What is no part of that time stands for itself."""
+    """What is not part of that time stands for itself."""
     assert format_moment(AFTERNOON, layout) == text
 
 

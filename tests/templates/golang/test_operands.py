@@ -32,7 +32,7 @@ DATA = {"S": "str", "I": 3, "L": [1, None, {"k": "v"}], "M": {"a": 1, "n": None,
     ],
 )
 def test_values_are_found_along_fields_variables_and_pipelines(text, result):
-    """What is missing is no value; what is nil is none either, once a pipeline has it."""
+    """What is missing is not a value; what is nil is none either, once a pipeline has it."""
     assert written(text, DATA) == result
 
 
@@ -42,8 +42,8 @@ def test_values_are_found_along_fields_variables_and_pipelines(text, result):
         ("{{.N.x}}", "`x` is read from nil, in `.N.x`"),
         ("{{range .L}}{{.k}}{{end}}", "a `int` has no field `k`, in `.k`"),
         ("{{.S.x}}", "a `string` has no field `x`, in `.S.x`"),
-        ("{{.S 1}}", "`S` is no method, but has arguments, in `.S 1`"),
-        ("{{1 | .S}}", "`S` is no method, but has arguments, in `1 | .S`"),
+        ("{{.S 1}}", "`S` is not a method, but has arguments, in `.S 1`"),
+        ("{{1 | .S}}", "`S` is not a method, but has arguments, in `1 | .S`"),
         ("{{.S.x 1}}", "a `string` has no field `x`, in `.S.x 1`"),
         ("{{with .M}}{{.m.x.y}}{{end}}", "a `string` has no field `y`, in `.m.x.y`"),
         ("{{hello.x}}", "a `string` has no field `x`, in `hello.x`"),
@@ -75,13 +75,13 @@ def test_what_fails_says_where(text, message):
         ("{{upper}}", "`upper` does not take 0 arguments", "upper"),
         ("a{{1 | upper 2}}", "`upper` does not take 2 arguments", "upper 2"),
         ("{{upper 1}}", "a `string` is expected, not a number", "1"),
-        ("{{$x := 1}}{{$x 2}}", "what is no function takes no arguments", "$x 2"),
-        ("{{1 2}}", "what is no function takes no arguments", "1 2"),
-        ("{{$x := 1}}{{3 | $x}}", "what is no function takes no arguments", "$x"),
-        ("{{nil}}", "nil is no value of its own", "nil"),
+        ("{{$x := 1}}{{$x 2}}", "only a function takes arguments", "$x 2"),
+        ("{{1 2}}", "only a function takes arguments", "1 2"),
+        ("{{$x := 1}}{{3 | $x}}", "only a function takes arguments", "$x"),
+        ("{{nil}}", "`nil` cannot stand alone", "nil"),
         ("{{print 18446744073709551615}}", "`18446744073709551615` overflows an int", "18446744073709551615"),
         ('{{template "nope"}}', "unknown template `nope`", 'template "nope"'),
-        ("{{(.S) 1}}", "what is no function takes no arguments", "(.S) 1"),
+        ("{{(.S) 1}}", "only a function takes arguments", "(.S) 1"),
     ],
 )
 def test_what_is_sure_to_fail_is_known_before(text, message, place):

@@ -129,7 +129,7 @@ def test_the_caller_limits_a_page():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{{ .X }}", "a `object` is no value of a template"),
+        ("{{ .X }}", "a `object` is not a value of a template"),
         ("{{ humanSize .S }}", "a `int64` is expected, not a `string`"),
         ("{{ requestHost .S }}", r"a `\*http.Request` is expected, not a `string`"),
         ('{{ tpl "{{" . }}', "an action is not closed"),

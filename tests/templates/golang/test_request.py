@@ -32,7 +32,7 @@ def _written(text, left):
     ],
 )
 def test_a_request_is_read_as_go_s_server_has_it(text, result):
-    """Its fields are canonical, its host is no field, and what the query spells badly is left out."""
+    """Its fields are canonical, its host is not a field, and what the query spells badly is left out."""
     assert _written(text, budget()) == result
 
 

@@ -209,8 +209,8 @@ def test_slices_are_of_bytes_and_elements(text, result):
         ("{{slice .L 2 1}}", "the indexes of a slice must not fall"),
         ("{{slice .L 3}}", "the index 3 is out of range"),
         ("{{slice .L 0 2 1}}", "the indexes of a slice must not fall"),
-        ("{{call .N}}", "a `<nil>` is no function"),
-        ("{{call .S 1}}", "a `string` is no function"),
+        ("{{call .N}}", "a `<nil>` is not a function"),
+        ("{{call .S 1}}", "a `string` is not a function"),
     ],
 )
 def test_go_s_functions_fail_as_in_go(text, message):

@@ -85,7 +85,7 @@ def test_what_cannot_be_right_is_found_at_load(text, message, offset):
         ('{{ fail "no" }}', RenderError, 'no, in `fail "no"`'),
         ("{{ index .Key 99 }}", RenderError, "the index 99 is out of range, in `index .Key 99`"),
         ("{{ range 1000000 }}{{ end }}", LimitError, "the template takes more than 20000 steps"),
-        ('{{ trunc 1 "é" }}', RenderError, "the template cuts a character in two, and its result is no text"),
+        ('{{ trunc 1 "é" }}', RenderError, "the template cuts a character in two, so its result is not text"),
     ],
 )
 def test_what_fails_for_a_request_says_why(text, error, message):

@@ -94,5 +94,5 @@ def test_case_changes_one_rune_for_one(rune, upper, lower, title):
     ],
 )
 def test_strings_change_case_rune_by_rune(string, upper, lower):
-    """A byte that is no UTF-8 becomes U+FFFD on the way."""
+    """A byte that is not UTF-8 becomes U+FFFD on the way."""
     assert (text.to_upper(string), text.to_lower(string)) == (upper, lower)

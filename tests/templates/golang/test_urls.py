@@ -173,7 +173,7 @@ def test_names_of_fields_have_one_form(name, canonical_name):
 
 
 def test_a_header_collects_repeated_fields():
-    """In order; the host is no field of it."""
+    """In order; the host is not a field of it."""
     fields = header([("x-tenant", "a"), ("Host", "h"), ("X-Tenant", "b")])
     assert (fields, type_name(fields)) == ({b"X-Tenant": [b"a", b"b"]}, "http.Header")
     assert type_name(fields[b"X-Tenant"]) == "[]string"

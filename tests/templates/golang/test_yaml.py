@@ -28,7 +28,7 @@ def test_values_are_written_in_blocks(value, text):
 
 
 def test_a_value_without_a_form_is_empty():
-    """As in Helm, what cannot be written is no error."""
+    """As in Helm, what cannot be written is not an error."""
     assert compile_page("{{ toYaml .V }}").render({"V": float("inf")}) == ""
     assert compile_page("{{ toYaml .User }}").render({"User": User("ann")}) != ""
 

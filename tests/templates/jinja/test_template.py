@@ -65,7 +65,7 @@ NAMES = {"rest": 1, "items": 2}
     ],
 )
 def test_a_mistake_is_found_at_load_where_it_is(text, start, end, message, help):
-    """What can never work is no surprise at rendering."""
+    """What can never work is not a surprise at rendering."""
     with pytest.raises(TemplateMistake) as caught:
         compile_template(text, NAMES, 2)
     assert (str(caught.value), caught.value.offset, caught.value.end) == (message, start, end)
@@ -123,7 +123,7 @@ def test_templates_that_nest_too_deeply_are_refused():
     ],
 )
 def test_groups_that_are_named_by_literals_are_told(text, references):
-    """Each with its place; a name that the template gives another meaning is no group."""
+    """Each with its place; a name that the template gives another meaning is not a group."""
     assert compile_template(text, NAMES, 2).group_references == references
 
 

@@ -50,7 +50,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
     done = made(f"{MINIMAL}surprise: 1\n")
     (remark,) = done.report.of(OptionOutcome.LEFT_OUT)
     assert (remark.subject, remark.where) == ("surprise", "0.yaml:2")
-    assert remark.message == "this is no option of s3-proxy that is known here"
+    assert remark.message == "this is not a known option of s3-proxy"
 
 
 @pytest.mark.parametrize(

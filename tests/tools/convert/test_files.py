@@ -47,7 +47,7 @@ def test_merge_keys_and_anchors_are_followed():
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "~\n", "---\n"])
 def test_an_empty_file_says_nothing(text):
-    """A file of comments is no mistake."""
+    """A file of comments is not a mistake."""
     assert _together(text, "a: 1").text("a") == "1"
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_is_no_configuration_is_refused(text, message):
 
 
 def test_a_directory_is_read_in_the_order_of_names(tmp_path):
-    """Hidden files and directories are no part of it; what is read last counts."""
+    """Hidden files and directories are not part of it; what is read last counts."""
     for name, value in (("b.yaml", "2"), ("a.yml", "1"), (".c.yaml", "3"), ("README", "x")):
         (tmp_path / name).write_text(f"a: {value}")
     (tmp_path / "d.yaml").mkdir()

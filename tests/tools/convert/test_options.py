@@ -85,8 +85,8 @@ def test_a_list_of_texts_may_be_one_text(text, values):
 @pytest.mark.parametrize(
     ("text", "ask", "message"),
     [
-        ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is no boolean that s3-proxy would read"),
-        ("\na: x", lambda root: root.whole("a", 1), "conf.yaml:2: `a` is no whole number"),
+        ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is not a boolean that s3-proxy would read"),
+        ("\na: x", lambda root: root.whole("a", 1), "conf.yaml:2: `a` is not a whole number"),
         ("a: [x]", lambda root: root.text("a"), "`a` is a single value"),
         ("a: {b: c}", lambda root: root.texts("a"), "`a` is a list of texts"),
         ("a: {b: [c]}", lambda root: root.section("a").section("b"), "`a.b` is a mapping"),

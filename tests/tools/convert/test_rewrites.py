@@ -74,6 +74,6 @@ def test_what_is_no_type_is_a_template():
     """As s3-proxy's code has it, whatever its documentation says of a mistyped type."""
     done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
     assert done.messages(OptionOutcome.CHANGED) == [
-        "`regex` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
+        "`regex` is not a type; s3-proxy's code renders what is not `REGEX` as a template, and so does this one"
     ]
     assert "-> go" in done.files["rules/site.rules"]

@@ -74,5 +74,5 @@ def test_what_s3_proxy_has_is_known(path):
 
 @pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
 def test_what_it_has_not_is_unknown(path):
-    """A mistake in the other configuration is no feature that is missing here."""
+    """A mistake in the other configuration is not a feature that is missing here."""
     assert reason(path) == UNKNOWN

@@ -94,9 +94,9 @@ def test_what_is_answered_otherwise_is_said(option, message):
     ("option", "message"),
     [
         ("indexDocument: a/index.html", "`a/index.html` contains a `/`"),
-        ("signedUrlExpiration: 8d", "`8d` is no whole number of seconds up to 7 days"),
-        ("signedUrlExpiration: 169h", "`169h` is no whole number of seconds up to 7 days"),
-        ("signedUrlExpiration: 1.5s", "`1.5s` is no whole number of seconds up to 7 days"),
+        ("signedUrlExpiration: 8d", "`8d` is not a whole number of seconds up to 7 days"),
+        ("signedUrlExpiration: 169h", "`169h` is not a whole number of seconds up to 7 days"),
+        ("signedUrlExpiration: 1.5s", "`1.5s` is not a whole number of seconds up to 7 days"),
     ],
 )
 def test_what_cannot_be_here_is_left_out(option, message):

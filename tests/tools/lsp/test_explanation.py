@@ -105,7 +105,7 @@ def test_what_does_not_fit_on_a_line_has_lines_of_its_own():
 
 
 def test_a_choice_between_longer_parts_is_told_by_branches():
-    """An alternation that is no list of words is one of several."""
+    """An alternation that is not a list of words is one of several."""
     assert _outline("a.|b+") == [
         "one of these:",
         "  all of this:",

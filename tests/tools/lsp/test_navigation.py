@@ -64,7 +64,7 @@ def test_elsewhere_there_is_little_to_go_to(text, defined):
 
 
 def test_targets_hold_their_rewrites():
-    """By their names, or else by their sources; tests are no part of the outline."""
+    """By their names, or else by their sources; tests are not part of the outline."""
     text = 'target site { rewrite move `^/a$` -> "/b" rewrite `^/c$` -> "/d" test "/a" -> "/b" }\ntarget "" {}\n'
     site, nameless = symbols(document(text))
     assert (site.name, site.name_span.text, nameless.name) == ("site", "site", "(no name)")

@@ -2,7 +2,7 @@ r"""A template whose result has no leading slash.
 
 A key begins with `/`; a result that does not gets one. That works, and reads as if the result were put behind
 something, which it is not: the whole key is replaced. That is found of text, and of a group at the beginning that never
-matches a slash first. A result such as `https://example.com/` is no redirect either,
+matches a slash first. A result such as `https://example.com/` is not a redirect either,
 but the key `/https://example.com/`. White space at the beginning of a plain template is part of the key, too.
 
 ### Avoid

@@ -64,7 +64,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _slip(rewrite: Rewrite, slip: Slip) -> Diagnostic:
     written = rewrite.template.text[slip.start : slip.end]
-    message = f"`{written}` is no reference to a group here, but text"
+    message = f"`{written}` is text here, not a reference to a group"
     if not has_group(rewrite.pattern, slip.group):
         return _finding(rewrite, (slip.start, slip.end), message, (_groups_of(rewrite.pattern), ""))
     meant = reference(slip.group, rewrite.dialect)

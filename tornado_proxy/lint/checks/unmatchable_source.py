@@ -2,7 +2,7 @@ r"""A source that no key can match.
 
 A key begins with `/`, has no `.` or `..` as a segment and no control character, and ends where `$` says. A source that
 asks for something else is never found; `^docs/`, without the slash, is the habit of those who know keys without one.
-One between slashes, `/^\/docs/i`, is a habit of other languages, where the slashes are no part of it.
+One between slashes, `/^\/docs/i`, is a habit of other languages, where the slashes are not part of it.
 
 ### Avoid
 

@@ -75,7 +75,7 @@ def _unused(allowance: Allowance) -> Diagnostic:
     elif allowance.covers is None:
         message = f"this allows `{allowance.name}` for nothing: no statement or block is below it"
     else:
-        message = f"this allows `{allowance.name}`, of which nothing is found here"
+        message = f"this allows `{allowance.name}`, but it is not found here"
     written = allowance.comment.span.text  # none where the tree was not read from a file
     fixes = (Fix("take it out", (without(allowance),), Safety.SAFE),) if written else ()
     return Diagnostic(NAME, message, allowance.span, "take it out", severity=SEVERITY, fixes=fixes)

@@ -1,4 +1,4 @@
-"""JUnit's XML, which every CI system shows: a suite a file, a case a finding; what fails no run is no failure."""
+"""JUnit's XML, which every CI system shows: a suite a file, a case a finding; what fails no run is not a failure."""
 
 from __future__ import annotations
 

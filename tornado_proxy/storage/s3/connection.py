@@ -314,7 +314,7 @@ class S3Connection(asyncio.BufferedProtocol):
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if not self._is_complete:
-                self.fail(UpstreamError(f"an answer of S3 is no HTTP: {error.__context__ or error}"))
+                self.fail(UpstreamError(f"an answer of S3 is not HTTP: {error.__context__ or error}"))
             # Otherwise more came than was announced: the answer is whole, and what follows it is not the next one.
             self._is_reusable = False
             return

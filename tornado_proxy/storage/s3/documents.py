@@ -69,7 +69,7 @@ def read_listing(document: bytes) -> ListAnswer:
 
 
 def _root(document: bytes) -> Element:
-    """The root of a document; raises ValueError for what is no XML in UTF-8, and for a document type.
+    """The root of a document; raises ValueError for what is not XML in UTF-8, and for a document type.
 
     S3 sends neither.
     """
@@ -81,7 +81,7 @@ def _root(document: bytes) -> Element:
     try:
         return fromstring(text)  # noqa: S314 - without a document type there is nothing that could expand
     except ParseError as error:
-        raise ValueError(f"the document is no XML: {error}") from error
+        raise ValueError(f"the document is not XML: {error}") from error
 
 
 def _name(element: Element) -> str:

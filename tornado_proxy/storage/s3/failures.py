@@ -14,7 +14,7 @@ from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectionClosedError,
-    ConnectionError,  # noqa: A004 - botocore's own, which is no OSError
+    ConnectionError,  # noqa: A004 - botocore's own, which is not an OSError
     ConnectTimeoutError,
     HTTPClientError,
     IncompleteReadError,

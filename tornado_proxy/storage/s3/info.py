@@ -27,7 +27,7 @@ class ListAnswer:
 
 
 def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
-    """What a GetObject or HeadObject says of an object of a size; raises `UpstreamError` where that is no size."""
+    """What a GetObject or HeadObject says of an object of a size; raises `UpstreamError` where that is not a size."""
     if size is None or size < 0:
         raise UpstreamError(f"S3 gives {'no size' if size is None else f'the size {size}'} for an object")
     return ObjectInfo(
@@ -39,7 +39,7 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
         content_encoding=_text(answer.get("ContentEncoding")),
         content_language=_text(answer.get("ContentLanguage")),
         cache_control=_text(answer.get("CacheControl")),
-        # boto3 parses `Expires` and drops what is no date; this is the text itself.
+        # boto3 parses `Expires` and drops what is not a date; this is the text itself.
         expires=_text(answer.get("ExpiresString")),
         checksums=tuple(_checksums(answer)),
     )

@@ -54,7 +54,7 @@ class Pool:
     async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
         """Send a request without a body, and wait for the beginning of its answer.
 
-        Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is no HTTP. A
+        Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is not HTTP. A
         connection that S3 had closed meanwhile is replaced unseen, by a new one.
         """
         answer = (await self._acquire()).ask(data, is_head_only=is_head_only)

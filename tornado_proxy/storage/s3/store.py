@@ -56,7 +56,7 @@ class S3Store:
         return await self._writer.put(key, chunks, write)
 
     async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is no error, as in S3."""
+        """Remove an object; a missing one is not an error, as in S3."""
         await self._writer.remove(key)
 
     async def sign(self, key: ObjectKey, expires: int) -> str:

@@ -96,7 +96,7 @@ def ideal(literal: Literal) -> Value:
         case StringLiteral() | BoolLiteral():
             return literal.value
         case NilLiteral():
-            raise ExecutionError("nil is no value of its own")
+            raise ExecutionError("`nil` cannot stand alone")
     number = literal.number
     if number.complex is not None:
         return number.complex
@@ -181,7 +181,7 @@ MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:
-    """The field, the key, or the result of the method of that name; what is read from no value is no value."""
+    """The field, the key, or the result of the method of that name; what is read from no value is not a value."""
     if type(receiver) is Struct:
         getter = receiver.type.getters.get(name)
         if getter is not None:

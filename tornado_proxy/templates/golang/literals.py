@@ -29,7 +29,7 @@ _ZERO_DECIMALS = re.compile(r"\.0+\Z")
 
 
 class NumberError(ValueError):
-    """A text that is no number of the kind asked for; `clamped` is what Go returns beside its error."""
+    """A text that is not a number of the kind asked for; `clamped` is what Go returns beside its error."""
 
     def __init__(self, message: str, clamped: int = 0) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ def wrap_int(number: int) -> int:
 
 
 def float_to_int(number: float) -> int:
-    """int64(f) as amd64 does it: what does not fit, or is no number, is the least int."""
+    """int64(f) as amd64 does it: what does not fit, or is not a number, is the least int."""
     if math.isfinite(number) and MIN_INT <= number <= MAX_INT:
         return min(int(number), MAX_INT) if number < 2.0**63 else MIN_INT
     return MIN_INT
@@ -116,7 +116,7 @@ class Number:
 
     @property
     def looks_floating(self) -> bool:
-        """Whether its spelling makes it a float64: it has a point or an exponent, and is no hexadecimal integer."""
+        """Whether its spelling makes it a float64: it has a point or an exponent, and is not a hexadecimal integer."""
         if self.text[0] == "'" or (self.text[:2].lower() == "0x" and "p" not in self.text.lower()):
             return False
         return any(char in self.text for char in ".eEpP")
@@ -207,7 +207,7 @@ def _escaped(rune: str, mark: str, *, ascii_only: bool) -> str:
     if rune in (mark, "\\"):
         return "\\" + rune
     code = ord(rune)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
         return f"\\x{code - 0xDC00:02x}"
     if is_print(rune) and not (ascii_only and code >= 0x80):
         return rune
@@ -259,12 +259,12 @@ def _pieces(inside: str, mark: str) -> list[str | re.Match[str]]:
         escape = _ESCAPE.match(inside, position)
         if escape is not None:
             if escape["quote"] not in (None, mark):
-                raise QuotingError(f"`\\{escape['quote']}` is no escape between {mark}", position + 1)
+                raise QuotingError(f"`\\{escape['quote']}` is not an escape between {mark}", position + 1)
             pieces.append(escape)
             position = escape.end()
             continue
         if inside[position] == "\\":
-            raise QuotingError(f"`{inside[position : position + 2]}` is no escape that Go knows", position + 1)
+            raise QuotingError(f"`{inside[position : position + 2]}` is not an escape in Go", position + 1)
         end = inside.find("\\", position)
         end = len(inside) if end < 0 else end
         pieces.append(inside[position:end])
@@ -285,5 +285,5 @@ def _unescaped(piece: str | re.Match[str], mark: str) -> bytes:
         return bytes((int(piece["octal"], 8),))
     code = int(piece["rune"] or piece["wide"], 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise QuotingError(f"`{piece[0]}` is no character", piece.start() + 1)
+        raise QuotingError(f"`{piece[0]}` is not a character", piece.start() + 1)
     return chr(code).encode()

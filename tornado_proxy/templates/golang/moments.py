@@ -130,7 +130,7 @@ _LIMIT = 1 << 63
 
 
 class DurationError(ValueError):
-    """A text that is no duration."""
+    """A text that is not a duration."""
 
 
 def parse_duration(text: str) -> int:

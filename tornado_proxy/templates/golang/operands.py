@@ -49,7 +49,7 @@ class Operands:
         self.certain: list[CertainFailure] = []
 
     def pipeline(self, pipeline: Pipeline, base: int) -> Evaluate:
-        """The value of the last command, which variables may take; a nil interface is no value from there on.
+        """The value of the last command, which variables may take; a nil interface is not a value from there on.
 
         A failure says which pipeline failed, the innermost that did.
         """
@@ -84,7 +84,7 @@ class Operands:
             case FieldChain() | Chain() | Variable(fields=(_, *_)):
                 return self._chain(operand, command, base, piped=piped)
         if piped or len(command.operands) > 1:
-            evaluate = self.failing("what is no function takes no arguments", command, base)
+            evaluate = self.failing("only a function takes arguments", command, base)
         elif isinstance(operand, _LITERALS):
             evaluate = self._constant(ideal, operand, base)
         else:
@@ -168,7 +168,7 @@ class Operands:
             method = method_of(target, last)
             if method is None:
                 read(target, last, run.budget)
-                raise ExecutionError(f"`{last.decode()}` is no method, but has arguments")
+                raise ExecutionError(f"`{last.decode()}` is not a method, but has arguments")
             count = len(arguments) + piped
             if not method.accepts(count):
                 raise ExecutionError(f"the method `{last.decode()}` does not take {count} arguments")

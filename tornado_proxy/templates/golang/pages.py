@@ -113,7 +113,7 @@ def value_of(value: Any, budget: RenderBudget) -> Value:
         return Struct(ERROR, value)
     if is_dataclass(value) and not isinstance(value, type):
         return Struct(_struct_type(type(value)), (value, budget))
-    raise ExecutionError(f"a `{type(value).__name__}` is no value of a template")
+    raise ExecutionError(f"a `{type(value).__name__}` is not a value of a template")
 
 
 def _as_it_is(value: Any, _budget: RenderBudget) -> Value:

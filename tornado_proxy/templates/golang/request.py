@@ -81,7 +81,7 @@ USERINFO = StructType(
         b"String": function(_userinfo),
         b"Username": function(lambda receiver: b"" if isinstance(receiver, Nil) else receiver.source.name),
     },
-    refused={b"Password": "a key is no place for a password"},
+    refused={b"Password": "a password must not be part of a key"},
 )
 
 

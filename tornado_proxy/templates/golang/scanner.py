@@ -97,7 +97,7 @@ def _action_end(text: str, start: int) -> tuple[int, int, bool]:
 
 
 def _after(text: str, position: int) -> int:
-    """The offset of the first character from a position on that is no white space."""
+    """The offset of the first character from a position on that is not white space."""
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position

@@ -135,7 +135,7 @@ def ge(first: Value, other: Value) -> bool:
 
 
 def deep_equal(budget: RenderBudget, first: Value, other: Value) -> bool:
-    """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is no empty one."""
+    """reflect.DeepEqual: equal in type and, however deep, in content; an unmade list is not an empty one."""
     return _deep_equal(budget, first, other, 0)
 
 
@@ -143,7 +143,7 @@ def _deep_equal(budget: RenderBudget, first: Value, other: Value, depth: int) ->
     budget.spend()
     budget.nest(depth)
     if first is None or other is None:
-        # An absent user is no nil that nobody asked about: asking for its name says so.
+        # An absent user is not the nil that nobody asked about: asking for its name says so.
         return type_name(first) == type_name(other)
     if type_of(first) is not type_of(other):
         return False
@@ -249,7 +249,7 @@ def length(item: Value) -> int:
 
 def call(item: Value, *_arguments: Value) -> Value:
     """Go calls a function that is a value; nothing that a template reads is one."""
-    raise ExecutionError(f"a `{type_name(item)}` is no function")
+    raise ExecutionError(f"a `{type_name(item)}` is not a function")
 
 
 def _print(budget: RenderBudget, *values: Value) -> bytes:

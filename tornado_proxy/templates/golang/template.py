@@ -49,7 +49,7 @@ class GoTemplate:
         try:
             text = written.decode()
         except UnicodeDecodeError:
-            raise RenderError("the template cuts a character in two, and its result is no text") from None
+            raise RenderError("the template cuts a character in two, so its result is not text") from None
         return trimmed(text)
 
 

@@ -10,14 +10,14 @@ import unicodedata
 
 from tornado_proxy.templates.template import GO_SPACES
 
-# What `surrogateescape` makes of a byte that is no UTF-8: Go sees such a byte as one U+FFFD.
+# What `surrogateescape` makes of a byte that is not UTF-8: Go sees such a byte as one U+FFFD.
 _INVALID = re.compile("[\ud800-\udfff]")
 
 _SPACES = frozenset(GO_SPACES)
 
 
 def runes(string: bytes) -> str:
-    """The runes of a Go string; each byte that is no UTF-8 is one U+FFFD."""
+    """The runes of a Go string; each byte that is not UTF-8 is one U+FFFD."""
     try:
         return string.decode()
     except UnicodeDecodeError:

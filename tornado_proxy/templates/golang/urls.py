@@ -31,7 +31,7 @@ _PORT = re.compile(rb"(?::[0-9]*)?")
 
 
 class UrlError(ValueError):
-    """A text that is no URL."""
+    """A text that is not a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +306,6 @@ def collected(type: Type, pairs: Iterable[tuple[bytes, bytes]]) -> Map:
 
 
 def header(pairs: Iterable[tuple[str, str]]) -> Map:
-    """The header of a request; the host is no field of it, as in Go's servers."""
+    """The header of a request; the host is not a field of it, as in Go's servers."""
     encoded = ((canonical(name.encode()), value.encode()) for name, value in pairs)
     return collected(HEADER, ((name, value) for name, value in encoded if name != b"Host"))

@@ -231,4 +231,4 @@ def from_json(value: Any, budget: RenderBudget, depth: int = 0) -> Value:
             return Slice([from_json(item, budget, depth + 1) for item in value])
         case None | bool() | int() | float():
             return value
-    raise ExecutionError(f"a `{type(value).__name__}` is no value of JSON")
+    raise ExecutionError(f"a `{type(value).__name__}` is not a JSON value")

@@ -68,7 +68,7 @@ class Surroundings:
 
 
 def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
-    """A template for this project's keys; raises `NotConvertible`, or `TemplateMistake` where it is no template."""
+    """A template for this project's keys; raises `NotConvertible`, or `TemplateMistake` where it is not a template."""
     pattern = compile_pattern(source.text)
     compile_template(target, pattern.names, pattern.group_count)
     parsed = parse(target, vocabulary())

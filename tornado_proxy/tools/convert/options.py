@@ -143,7 +143,7 @@ class Section:
             return default
         scalar = self._scalar(value, name)
         if scalar.text not in _TRUE | _FALSE:
-            raise _unfit(scalar, f"`{self._path(name)}` is no boolean that s3-proxy would read", "true or false")
+            raise _unfit(scalar, f"`{self._path(name)}` is not a boolean that s3-proxy would read", "true or false")
         return scalar.text in _TRUE
 
     def whole(self, name: str, default: int) -> int:
@@ -155,7 +155,7 @@ class Section:
         try:
             return int(scalar.text)
         except ValueError:
-            raise _unfit(scalar, f"`{self._path(name)}` is no whole number") from None
+            raise _unfit(scalar, f"`{self._path(name)}` is not a whole number") from None
 
     def texts(self, name: str) -> list[PlacedText]:
         """A list of texts."""

@@ -69,7 +69,9 @@ def given_entries(target: Section, remarks: Remarks) -> list[Given]:
 def _given(section: Section, remarks: Remarks) -> Given:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
-        message = f"`{kind}` is no type; what is not `REGEX` is rendered as a template by s3-proxy's code, and here"
+        message = (
+            f"`{kind}` is not a type; s3-proxy's code renders what is not `REGEX` as a template, and so does this one"
+        )
         remarks.add(OptionOutcome.CHANGED, f"{section.path}.targetType", section.place("targetType"), message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
     return Given(section.text("source"), section.text("target"), dialect, section.span)

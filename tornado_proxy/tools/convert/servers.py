@@ -94,7 +94,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS)
 
-UNKNOWN = "this is no option of s3-proxy that is known here"
+UNKNOWN = "this is not a known option of s3-proxy"
 
 
 def reason(path: str) -> str:

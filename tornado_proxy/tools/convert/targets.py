@@ -148,7 +148,7 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
     if duration is not None and 1 <= duration <= 7 * DAY and duration == int(duration):
         settings["signedUrlExpiration"] = int(duration)
         return
-    message = f"`{text}` is no whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"
+    message = f"`{text}` is not a whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"
     remarks.add(
         OptionOutcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message
     )
@@ -222,7 +222,7 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         )
     settings: dict[str, Setting | Noted] = {"mount": where, "bucket": what.settings, "actions": done}
     if kept:
-        note = (f"CLOSED to everyone: {reason}", "Whoever is to use it again must be named here.")
+        note = (f"CLOSED to everyone: {reason}", "Name here who may use it again.")
         settings["resources"] = Noted(kept, note) if reason is not None else kept
     return ConvertedTarget(name, settings, tuple(entries), reason)
 

@@ -92,7 +92,7 @@ def test_an_unmade_dictionary_is_made_by_merging():
     ],
 )
 def test_what_go_panics_at_fails(call, message):
-    """What is no dictionary, or cannot be written to."""
+    """What is not a dictionary, or cannot be written to."""
     assert failure(MAKE + f"{{{{ {call} }}}}").startswith(message)
 
 

@@ -88,7 +88,7 @@ def test_decimals_are_calculated_exactly(call, result):
     ],
 )
 def test_floats_are_compared_and_rounded(call, result):
-    """Minus zero and what is no number have their rules."""
+    """Minus zero and what is not a number have their rules."""
     assert written(f"{{{{ {call} }}}}") == result
 
 
@@ -132,5 +132,5 @@ def test_sequences_are_made(call, result):
     ],
 )
 def test_what_go_panics_at_fails(call, message):
-    """Division by zero, and decimals of what is no number."""
+    """Division by zero, and decimals of what is not a number."""
     assert failure(f"{{{{ {call} }}}}").startswith(message)

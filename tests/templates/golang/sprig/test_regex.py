@@ -36,7 +36,7 @@ def _found(pattern, text, most=-1):
     ],
 )
 def test_matches_follow_one_another(pattern, text, found):
-    """None is empty right after another, and a byte that is no UTF-8 is a character."""
+    """None is empty right after another, and a byte that is not UTF-8 is a character."""
     assert _found(pattern, text) == found
 
 

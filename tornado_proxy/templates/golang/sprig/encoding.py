@@ -150,7 +150,7 @@ class _Writer:
 
 def _escaped(match: re.Match[str]) -> str:
     char = match[0]
-    # A byte that is no UTF-8 is U+FFFD.
+    # A byte that is not UTF-8 is U+FFFD.
     return _ESCAPES.get(char) or ("\ufffd" if char >= "\udc80" else f"\\u{ord(char):04x}")
 
 

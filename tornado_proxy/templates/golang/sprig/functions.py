@@ -37,7 +37,7 @@ _CLOCK = "its result depends on the clock, and a key must be found again"
 _ENVIRONMENT = "it reads the environment of the service"
 _NETWORK = "it asks the network"
 _SLOW = "it is slow on purpose"
-_CIPHER = "a rule is no place for keys and ciphers"
+_CIPHER = "rules do not handle keys and ciphers"
 _TEMPLATE = "it would take data for a template at each request; templates are compiled when the rules are loaded"
 
 REFUSED: Mapping[str, str] = MappingProxyType(

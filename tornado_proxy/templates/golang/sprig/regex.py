@@ -112,7 +112,7 @@ def matches(expression: CompiledRegex, text: bytes, budget: RenderBudget, most: 
 
 
 def _readable(text: bytes) -> tuple[bytes, list[int] | None]:
-    """The text with U+FFFD for each byte that is no UTF-8, as Go reads it, and its offsets in the original."""
+    """The text with U+FFFD for each byte that is not UTF-8, as Go reads it, and its offsets in the original."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -204,7 +204,7 @@ def _must_match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
 
 
 def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
-    """The same, but what is no expression is not found."""
+    """The same, but what is not an expression is not found."""
     try:
         return _must_match(budget, pattern, text)
     except ExecutionError:

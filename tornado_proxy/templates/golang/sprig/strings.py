@@ -108,7 +108,7 @@ def _trim(cut: bytes, text: bytes) -> bytes:
         return text.strip(cut) if cut else text
     chars = runes(cut)
     kept = text.decode("utf-8", "surrogateescape")
-    # Go takes a byte that is no UTF-8 for U+FFFD, and one U+FFFD in `cut` takes it away.
+    # Go takes a byte that is not UTF-8 for U+FFFD, and one U+FFFD in `cut` takes it away.
     if "\ufffd" in chars:
         chars += "".join(map(chr, range(0xDC80, 0xDD00)))
     return (kept.strip(chars) if chars else kept).encode("utf-8", "surrogateescape")

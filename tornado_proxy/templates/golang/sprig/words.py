@@ -110,7 +110,7 @@ def _camelcase(text: bytes) -> bytes:
 
 
 # A letter for each kind of rune, so that words are found in a text of kinds. Two capitals before a small letter part.
-# A connector that is no white space is punctuation as well, after punctuation.
+# A connector that is not white space is punctuation as well, after punctuation.
 _WORD = re.compile("[cs]+|p[cp]*|U+(?=Ua)|Ua+|U+|a+|n+|o+")
 
 
