@@ -99,7 +99,13 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
             ["limits changed: maxHeaderSize, idleTimeout"],
         ),
         ("rules: [rules]", "rules: [rules/site.rules]", ["rules changed: `rules/site.rules`"]),
+        ("{port: 0}", "{port: 0, trustedProxies: [10.0.0.0/8]}", ["server.trustedProxies changed: `10.0.0.0/8`"]),
         ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["authProviders.basic added: `staff`"]),
+        (
+            "rules:",
+            "authProviders: {header: {front: {usernameHeader: X-User, emailHeader: X-Email}}}\nrules:",
+            ["authProviders.header added: `front`"],
+        ),
     ],
 )
 def test_settings_say_what_is_different(tmp_path, old, new, said):

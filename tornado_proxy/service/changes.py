@@ -28,7 +28,8 @@ def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
     if before.settings is None or after.settings is None:
         return
     yield from _target_lines(before, after, before.settings, after.settings)
-    yield from _setting_lines(before.settings, after.settings)
+    if before.settings != after.settings:
+        yield from _setting_lines(before.settings, after.settings)
 
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -53,7 +54,8 @@ def _target_lines(before: CompiledSet, after: CompiledSet, old: Settings, new: S
         rules = after.rule_sets.get(target.name, none)
         if target.name in known:
             had = before.rule_sets.get(target.name, none)
-            for line in (*_within(known[target.name], target), *_rule_lines(had, rules, new.directory)):
+            within = _within(known[target.name], target) if known[target.name] != target else ()
+            for line in (*within, *_rule_lines(had, rules, new.directory)):
                 yield f"target `{target.name}`: {line}"
         else:
             mounts = _listed(_addresses(target), _quoted)
@@ -114,10 +116,13 @@ def _setting_lines(old: Settings, new: Settings) -> Iterator[str]:
     had, has = old.server.grace_period, new.server.grace_period
     if had != has:
         yield f"server.gracePeriod changed from {had:g} s to {has:g} s"
+    if old.server.trusted_proxies != new.server.trusted_proxies:
+        yield f"server.trustedProxies changed: {_listed(new.server.trusted_proxies, _quoted) or 'none'}"
     if old.rules != new.rules:
         yield f"rules changed: {_listed(new.rules, lambda place: _quoted(_relative(str(place), new.directory)))}"
-    providers = (old.basic_providers, new.basic_providers)
-    yield from _difference("authProviders.basic", *providers, lambda each: f"`{each.name}`", lambda each: each.name)
+    for kind in ("basic", "oidc", "header"):
+        had, has = (getattr(settings, f"{kind}_providers") for settings in (old, new))
+        yield from _difference(f"authProviders.{kind}", had, has, lambda each: f"`{each.name}`", lambda each: each.name)
 
 
 def _difference(

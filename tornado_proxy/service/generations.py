@@ -75,18 +75,22 @@ class GenerationBuilder:
         """Builds the parts of a generation; raises `Unbuildable`."""
         stores = self._stores(settings, before)
         mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers, settings.list_targets)
-        authenticators = {**basic_authenticators(settings, self.verifier), **self._delegated(settings, before)}
+        if before and before.settings == settings:
+            authenticators = before.authenticators
+        else:
+            authenticators = self._authenticators(settings, before)
         renderer = PageRenderer(custom or CustomPages())
         return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer)
 
-    def _delegated(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
-        """The providers that leave sign-in to others; one that did not change keeps what it knows of its issuer."""
-        found: dict[str, Authenticator] = {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
+    def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
+        found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}
+        found |= {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
         if settings.oidc_providers:
             found |= self._oidc(settings, before)
         return found
 
     def _oidc(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
+        """One for each provider of OpenID Connect; an unchanged one keeps what it knows of its issuer."""
         # Some 15 MiB of libraries that few configurations need.
         from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
         from tornado_proxy.auth.oidc_provider import Client, Provider  # noqa: PLC0415
