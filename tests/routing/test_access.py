@@ -118,6 +118,12 @@ def test_a_policy_server_may_be_asked_about_users_with_passwords():
     assert Access([resource]).guard(parse_request_path("/a"), "GET") == SignedIn("staff", (ANN,), (), opa)
 
 
+def test_a_user_who_is_not_listed_may_not_pass():
+    """A list bounds who may pass, whoever has signed in."""
+    guard = SignedIn("staff", (ANN,))
+    assert (guard.permits(User("ann")), guard.permits(User("ben"))) == (True, False)
+
+
 def test_a_listed_user_is_found_by_name():
     """A guard knows its users by name; of two of one name the first stands."""
     again = BasicUser("ann", Secret("value", "another"))

@@ -245,6 +245,26 @@ def test_actions_take_part(decided, site):
     assert decided(site(actions=Actions()), "GET /d/").plan[0] == Browse("d/")
 
 
+TOO_LONG = Refuse(400, "the key is longer than 1024 bytes")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_key_that_s3_could_not_hold_is_refused_before_anything_is_matched(decided, site, signed_in, method):
+    """The mount does not count; access and rules, which would have made it short, see no longer key."""
+    found = site(("^/k", "/short"), mount="/m/", resources=signed_in("ann"))
+    longest = decided(found, f"{method} /m/{'k' * 1024}", "ann")
+    assert longest.plan != (TOO_LONG,)
+    longer = decided(found, f"{method} /m/{'k' * 1025}", "ann")
+    assert (longer.plan, longer.checks, longer.data) == ((TOO_LONG,), (), None)
+
+
+def test_the_name_of_an_upload_counts_in_the_key(decided, site):
+    """A file whose name makes the key too long is refused, whatever a rule would make of it."""
+    found = site(("^/d/", "/short"))
+    assert decided(found, "PUT /d/", file_name="k" * 1022).plan == (Receive("short", f"/d/{'k' * 1022}"),)
+    assert decided(found, "PUT /d/", file_name="k" * 1023).plan == (TOO_LONG,)
+
+
 ISOLATED = Actions(get=GetAction(user_isolation=True, user_isolation_admins=("root",)), put=PutAction(enabled=True))
 
 
@@ -261,6 +281,13 @@ def test_an_isolated_user_has_a_directory_that_does_not_show(decided, site, sign
     """Its name stands between prefix and key, and in no location."""
     found = site(bucket=Bucket("b", "www/"), actions=ISOLATED, resources=signed_in("ann"))
     assert decided(found, request_line, "ann", "new.txt").plan[0] == attempt
+
+
+def test_the_directory_of_an_isolated_user_counts_in_the_key(decided, site, signed_in):
+    """What the rules see is bounded with the directory in it."""
+    found = site(("^/ann/", "/ann/short"), actions=ISOLATED, resources=signed_in("ann"))
+    assert decided(found, f"GET /{'k' * 1020}", "ann").plan[0] == Serve("ann/short")
+    assert decided(found, f"GET /{'k' * 1021}", "ann").plan == (TOO_LONG,)
 
 
 def test_an_administrator_sees_the_directories_of_all_users(decided, site, signed_in):

@@ -213,6 +213,16 @@ def test_an_upload_to_a_file_is_refused(planned, uploaded, site, path):
     assert uploaded(site, f"PUT {path}", "a.txt") == refused
 
 
+def test_a_raw_upload_is_received_under_its_path(planned, site):
+    """Where raw uploads are on, PUT to a file's path stores the body there; the bare mount is no file's."""
+    found = site(
+        (r"^/in/(.+)$", "/archive/$1"), mount="/m/", actions=Actions(put=PutAction(enabled=True, raw_uploads=True))
+    )
+    (receive,) = planned(found, "PUT /m/in/a.txt")
+    assert (receive.key, receive.location) == ("archive/a.txt", "/m/in/a.txt")
+    assert planned(found, "PUT /m")[0].status == 400
+
+
 def test_an_upload_is_received_under_its_name(uploaded, site):
     """An upload's key is the directory's with the file's name; its location is the path to ask for it."""
     found = uploaded(site(bucket=FOLDER, mount="/m/"), "PUT /m/dir/", "my file?.txt")

@@ -19,11 +19,14 @@ from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import Key, segment_objection
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, Key, segment_objection
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
 from tornado_proxy.templates.data import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
+# Rules are given no longer key: that a source takes linear time bounds nothing without a bound on the key.
+_LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
+_TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
 _READING = ("GET", "HEAD")
 _VISITING = ("GET", "POST")
 _NOT_VISITING = (Refuse(405, "the pages of a provider are visited with GET or POST", _VISITING),)
@@ -110,6 +113,8 @@ def decide(mounts: Mounts, request: Request) -> Steps:
 
 def _decide_within(match: RouteMatch, request: Request) -> Steps:
     """Decides about a request that leads to a target."""
+    if len(match.key.encode()) > _LONGEST_KEY:
+        return Decision(request, _TOO_LONG, match)
     methods = match.site.methods
     if request.method not in methods:
         # Before access, so that nobody signs in for a method that is not enabled.
@@ -180,7 +185,10 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
         if user is None or segment_objection(user.identifier) is not None:
             return replace(found, plan=_NO_HOME)
         home = _home(site.target.actions.get, user)
-    data = TargetKeyRewriteData(Key(home + key[1:]), user, request, site.data)
+    key = Key(home + key[1:])
+    if len(key.encode()) > _LONGEST_KEY:
+        return replace(found, plan=_TOO_LONG)
+    data = TargetKeyRewriteData(key, user, request, site.data)
     try:
         rewritten = site.rules.apply(data)
     except RewriteError as error:

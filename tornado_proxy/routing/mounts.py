@@ -75,7 +75,8 @@ class Mounts:
         self._target_list = _TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
-        self._patterns = _Patterns(each for each in entries if "*" in each.host)
+        patterned = [each for each in entries if "*" in each.host]
+        self._patterns = _Patterns(patterned) if patterned else None
         by_host: dict[str, list[_Entry]] = {}
         for each in (each for each in entries if "*" not in each.host):
             by_host.setdefault(each.host, []).append(each)
@@ -93,7 +94,7 @@ class Mounts:
         slashed = path if path.endswith("/") else f"{path}/"
         exact = self._by_host.get(host)
         entry = exact.find(slashed) if exact else None
-        entry = entry or self._patterns.find(host, slashed) or self._any_host.find(slashed)
+        entry = entry or (self._patterns and self._patterns.find(host, slashed)) or self._any_host.find(slashed)
         return RouteMatch(entry.site, entry.path, Key(path[len(entry.path) - 1 :] or "/")) if entry else None
 
 
@@ -139,13 +140,13 @@ class _Paths:
 class _Patterns:
     """The mounts of host patterns: one pass over all, in order of precedence."""
 
-    def __init__(self, entries: Iterable[_Entry]) -> None:
+    def __init__(self, entries: Sequence[_Entry]) -> None:
         self._entries = sorted(entries, key=lambda each: -len(each.path))
         expressions = (rf"\A{host_expression(each.host)} {re.escape(each.path)}" for each in self._entries)
         self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
 
     def find(self, host: str, slashed: str) -> _Entry | None:
-        found = self._first_match.find(f"{host} {slashed}") if self._entries else None
+        found = self._first_match.find(f"{host} {slashed}")
         return self._entries[found[0]] if found else None
 
 
