@@ -16,7 +16,7 @@ help:  ## Say what can be made
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[demo,lsp]' --group test --group check
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[demo,lsp,otel]' --group test --group check
 	@touch $@
 
 demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects and the gallery of rules

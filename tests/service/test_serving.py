@@ -8,7 +8,9 @@ import sys
 import pytest
 from serving import part, serve
 
-from tornado_proxy.service.serving import NoEventLoop, run_event_loop
+from tornado_proxy.service.generations import Unbuildable
+from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
+from tornado_proxy.service.sources import SourceReader, compile_sources
 
 
 def _loop(choice: str) -> str:
@@ -49,3 +51,13 @@ def test_both_event_loops_carry_the_gateway(choice):
             assert (await client.request("GET", "/b.txt")).body == b"new"
 
     run_event_loop(main(), choice)
+
+
+def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
+    """The message names the extra, and the help says what to install."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
+    (tmp_path / "config.yaml").write_text(text)
+    loaded = compile_sources(SourceReader(tmp_path / "config.yaml", {})())
+    with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
+        SingleProcess(loaded)

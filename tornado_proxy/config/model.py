@@ -27,6 +27,7 @@ from tornado_proxy.config.providers import (
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.tls import Ssl
+from tornado_proxy.config.tracing import Tracing
 from tornado_proxy.lang.source import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
@@ -315,6 +316,7 @@ class Settings:
     limits: Limits = option("Bounds on what a client can do.", default=Limits())
     s3: S3Pool = option("The calls to S3 of all targets together.", default=S3Pool())
     log: Log = option("The log.", default=Log())
+    tracing: Tracing | None = option("Traces of requests. Without it, there are none.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from
     rule_spans: Mapping[Path, Span] = field(default_factory=dict, repr=False, compare=False)  # where it names the rules
 

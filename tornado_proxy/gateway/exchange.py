@@ -228,4 +228,12 @@ class Exchange:
             key=decision.rewritten.key if decision.rewritten else None,
             rule=decision.rewrite.label if decision.rewrite else None,
             user=decision.user.username if decision.user else None,
+            trace_context=self._trace_context(),
         )
+
+    def _trace_context(self) -> tuple[tuple[str, str], ...]:
+        """The headers by which the request belongs to a trace."""
+        headers = self._incoming.head.headers
+        if "Traceparent" not in headers:
+            return ()
+        return (("traceparent", headers["Traceparent"]), ("tracestate", headers.get("Tracestate", "")))

@@ -34,7 +34,7 @@ def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
 
 def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
     """The settings with the running values of everything that needs a restart, and the names of those that differ."""
-    fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log"}
+    fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
     server, internal = running.server, running.internal_server
     kept = replace(
         settings,
@@ -42,6 +42,7 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
         internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
         s3=running.s3,
         log=running.log,
+        tracing=running.tracing,
     )
     return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
 

@@ -12,11 +12,13 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
+from tornado_proxy.config.tracing import Tracing
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import Opening, Server
 from tornado_proxy.gateway.tls import make_context
+from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder
+from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder, Unbuildable
 from tornado_proxy.service.logs import line_writer
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
@@ -25,6 +27,7 @@ from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -95,6 +98,17 @@ def opening_of(settings: Settings) -> Opening:
     return Opening(tls, TrustedProxies(server.trusted_proxies if server.proxy_protocol else ()))
 
 
+def _tracer(tracing: Tracing | None) -> RequestTracer | None:
+    """What makes traces, if they are configured; raises `Unbuildable` where the extra is not installed."""
+    if tracing is None:
+        return None
+    try:
+        return RequestTracer(tracing)
+    except ImportError:
+        advice = "install `tornado-proxy[otel]`"
+        raise Unbuildable((Diagnostic("missing-extra", "`tracing` needs the extra `otel`", help=advice),)) from None
+
+
 class SingleProcess:
     """Serving in this process; raises `Unbuildable`."""
 
@@ -113,6 +127,9 @@ class SingleProcess:
         self._registry.register(metrics)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
+        self._tracer = _tracer(settings.tracing)
+        if self._tracer is not None:
+            self._tracer.listen(bus)
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._generations = GenerationHolder(
             self._builder.build(settings, loaded.rule_sets, custom=loaded.pages), bus.emit, number
@@ -180,6 +197,8 @@ class SingleProcess:
         """
         await self._server.shut_down(grace, leave_queue=self._inherited if leave_queue is None else leave_queue)
         await self._webhooks.close(_WEBHOOKS_WITHIN)
+        if self._tracer is not None:
+            await asyncio.to_thread(self._tracer.close)
         try:
             async with asyncio.timeout(_CLOSE_WITHIN):
                 await self._generations.close()

@@ -30,6 +30,7 @@ class RequestRecord:
     key: str | None = None
     rule: str | None = None
     user: str | None = None
+    trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("tracing: {enabled: true}", "there is no tracing yet"),
+        ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
         ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
         ("templates: {helpers: [h.tpl]}", "pages have their own templates here"),
         ("server: {cors: {enabled: true}}", "no CORS headers are sent yet"),

@@ -77,7 +77,7 @@ _PAGES = "pages have their own templates here"
 
 _REASONS: tuple[tuple[str, str], ...] = (
     (r"templates(\..*)?", _PAGES),
-    (r"tracing(\..*)?", "there is no tracing yet"),
+    (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
     (r"(server|internalServer)\.cors(\..*)?", "no CORS headers are sent yet"),

@@ -1,0 +1,99 @@
+"""Traces of OpenTelemetry: a span for each request, with those of its rewrite and its calls to S3 below it.
+
+Spans are made of events when a request has ended, so that a request does nothing for them while it runs. The libraries
+are the extra `otel`, and are imported only where tracing is configured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from tornado_proxy.config.tracing import Tracing
+from tornado_proxy.telemetry.events import Bus, Refused, S3Called, Served
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+_NANOSECONDS = 1_000_000_000
+
+# Each request is answered in a task of its own, in whose context its calls to S3 are told.
+_calls: ContextVar[tuple[tuple[S3Called, int], ...]] = ContextVar("calls", default=())
+
+
+class RequestTracer:
+    """Makes spans of events; `close` sends those that wait."""
+
+    def __init__(self, settings: Tracing, exporter: SpanExporter | None = None) -> None:
+        """Raises `ImportError` where the extra `otel` is not installed."""
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - an extra
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio  # noqa: PLC0415
+
+        if exporter is None:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+
+            headers = {name: value.reveal() for name, value in settings.secret_headers}
+            exporter = OTLPSpanExporter(endpoint=settings.endpoint, headers=headers, timeout=10)
+        resource = Resource.create({"service.name": settings.service_name})
+        sampler = ParentBasedTraceIdRatio(settings.sampled_percent / 100)
+        self._provider: TracerProvider = TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("tornado_proxy")
+
+    def listen(self, bus: Bus) -> None:
+        """Makes spans of the events of a bus."""
+        bus.add(self._note, S3Called)
+        bus.add(self._trace, Served, Refused)
+
+    def close(self) -> None:
+        """Sends the spans that wait; may take some seconds."""
+        self._provider.shutdown()
+
+    def _note(self, event: S3Called) -> None:
+        _calls.set((*_calls.get(), (event, time.time_ns())))
+
+    def _trace(self, event: Served | Refused) -> None:
+        from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context  # noqa: PLC0415
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415
+
+        request, calls = event.request, _calls.get()
+        _calls.set(())
+        start = int(request.at * _NANOSECONDS)
+        parent = TraceContextTextMapPropagator().extract(dict(request.trace_context))
+        span = self._tracer.start_span(
+            request.method or "HTTP", parent, SpanKind.SERVER, attributes=_attributes(event), start_time=start
+        )
+        if event.status >= 500:
+            span.set_status(Status(StatusCode.ERROR))
+        within = set_span_in_context(span)
+        if request.rule is not None:
+            rule = {"tornado_proxy.rewrite": request.rule, "tornado_proxy.key": request.key or ""}
+            self._tracer.start_span("rewrite", within, attributes=rule, start_time=start).end(start)
+        for call, end in calls:
+            told = {"tornado_proxy.target": call.target, "tornado_proxy.outcome": call.outcome}
+            began = end - int(call.seconds * _NANOSECONDS)
+            child = self._tracer.start_span(f"s3 {call.call}", within, SpanKind.CLIENT, told, start_time=began)
+            child.end(end)
+        span.end(start + int(event.seconds * _NANOSECONDS))
+
+
+def _attributes(event: Served | Refused) -> Mapping[str, str | int]:
+    """The attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
+    request = event.request
+    told: dict[str, str | int] = {
+        "http.request.method": request.method,
+        "http.response.status_code": event.status,
+        "url.path": request.path,
+        "server.address": request.host,
+        "client.address": request.client,
+        "http.response.body.size": event.sent,
+        "tornado_proxy.request_id": request.request_id,
+    }
+    if request.target is not None:
+        told["tornado_proxy.target"] = request.target
+    return told
