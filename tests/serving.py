@@ -25,7 +25,6 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.storage.memory import MemoryStore
-from tornado_proxy.telemetry.events import Event, InFlight
 
 BOUNDARY = "form-boundary-7c1d"
 PAGES = Pages()
@@ -131,7 +130,6 @@ class Serving:
     server: Server
     force: list[Generation]  # the one in force
     events: list[Any] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)  # of requests being answered, as told
 
     def swap(self, new: Generation) -> Generation:
         """Put a generation in force; the one before is given back."""
@@ -207,20 +205,11 @@ async def serve(store: object, *, name_generation: bool = False, **parts: Any) -
     """A gateway for a store, or for a memory store of keys and bytes; closed with everything that it opened."""
     force = [generation(_store(store), **parts)]
     events: list[Any] = []
-    counts: list[int] = []
-
-    def tell(event: Event) -> None:
-        # Told with every request that comes and goes, beside what becomes of it.
-        if isinstance(event, InFlight):
-            counts.append(event.requests)
-        else:
-            events.append(event)
-
-    gateway = Gateway(lambda: force[0], tell, name_generation=name_generation)
+    gateway = Gateway(lambda: force[0], events.append, name_generation=name_generation)
     server = Server(gateway.begin, force[0].parts.settings.limits)
     server.listen(0, "127.0.0.1")
     try:
-        yield Serving(gateway, server, force, events, counts)
+        yield Serving(gateway, server, force, events)
     finally:
         await server.shut_down(5)
         await force[0].retire()

@@ -24,14 +24,6 @@ async def test_every_answer_has_its_own_id():
     assert told == ids
 
 
-async def test_requests_that_come_and_go_are_told():
-    """Whoever counts what is being answered is told when that changes."""
-    async with serve({"a": b"x"}) as site:
-        await site.get("/a")
-        await site.told()
-    assert site.counts == [1, 0]
-
-
 async def test_the_generation_is_named_if_wanted():
     """The debug header says which generation answered, and is off by default."""
     async with serve({}, name_generation=True, number=7) as site:

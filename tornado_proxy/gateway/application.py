@@ -14,7 +14,7 @@ from tornado_proxy.gateway.incoming import Body, Incoming
 from tornado_proxy.gateway.parser import RequestHead
 from tornado_proxy.gateway.reply import Reply
 from tornado_proxy.routing.errors import RequestError
-from tornado_proxy.telemetry.events import Event, InFlight
+from tornado_proxy.telemetry.events import Event
 
 REQUEST_ID = "X-Request-Id"
 GENERATION = "X-Tornado-Proxy-Generation"
@@ -55,13 +55,8 @@ class Gateway:
         task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
         incoming.answered_by(task)
         self._running.add(task)
-        task.add_done_callback(self._end)
-        self._emit(InFlight(len(self._running)))
+        task.add_done_callback(self._running.discard)
         return incoming
-
-    def _end(self, task: Task[None]) -> None:
-        self._running.discard(task)
-        self._emit(InFlight(len(self._running)))
 
     async def _answer(self, incoming: Incoming, connection: Connection) -> None:
         with self._current().pin() as generation:

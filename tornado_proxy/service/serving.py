@@ -122,7 +122,7 @@ class SingleProcess:
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
             bus.add(AccessLog(LogForm(settings.log.format), write), Served, Refused)
-        metrics = RequestMetrics()
+        metrics = RequestMetrics(lambda: self._gateway.in_flight)
         metrics.listen(bus)
         self._registry.register(metrics)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)

@@ -144,13 +144,6 @@ class WebhookCalled:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class InFlight:
-    """The number of requests being answered has changed."""
-
-    requests: int
-
-
 Event = (
     Served
     | Refused
@@ -161,7 +154,6 @@ Event = (
     | Restored
     | Retired
     | S3Called
-    | InFlight
     | ObjectUsed
     | WebhookCalled
 )
