@@ -78,3 +78,24 @@ def test_the_proxy_protocol_needs_a_proxy():
         ("no-effect", "`proxyProtocol` has no effect: no proxy is trusted")
     ]
     assert complaints(f"server: {{proxyProtocol: true, trustedProxies: [10.0.0.1]}}\n{MINIMAL}") == []
+
+
+@pytest.mark.parametrize("origins", ["", ", allowOrigins: ['*']", ", allowAll: true"])
+def test_credentials_need_origins(origins):
+    """Browsers refuse them together with every origin."""
+    cors = f"server: {{cors: {{enabled: true, allowCredentials: true{origins}}}}}\n{MINIMAL}"
+    message = "`allowCredentials` has no effect: no browser accepts it together with every origin"
+    assert complaints(cors) == [("no-effect", message)]
+
+
+@pytest.mark.parametrize(
+    "cors",
+    [
+        "enabled: true, allowCredentials: true, allowOrigins: ['https://*.test']",
+        "enabled: true, allowAll: true",
+        "allowCredentials: true",
+    ],
+)
+def test_other_cors_is_sound(cors):
+    """Nothing is said of it."""
+    assert complaints(f"server: {{cors: {{{cors}}}}}\n{MINIMAL}") == []

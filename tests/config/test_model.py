@@ -49,7 +49,7 @@ def test_limits_are_read():
     text = (
         "limits: {maxHeaderSize: 32KiB, maxFormFieldSize: 1MiB, idleTimeout: 1m, bodyTimeout: 5, sendTimeout: 1.5s}\n"
     )
-    assert settings(text + MINIMAL).limits == Limits(32 * KIB, MIB, 60.0, 5.0, 1.5)
+    assert settings(text + MINIMAL).limits == Limits(32 * KIB, MIB, 60.0, body_timeout=5.0, send_timeout=1.5)
 
 
 def test_log_and_s3_are_read():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 
 import pytest
 from fakes import OneObject, ScriptedBody
@@ -358,3 +359,13 @@ def test_no_bytes_break_the_server(pieces, caplog):
     caplog.clear()
     assert asyncio.run(story()) == []
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_a_head_that_comes_slowly_is_given_up():
+    """From its first byte on, however many follow."""
+    async with serve({}, limits=Limits(header_timeout=0.2, idle_timeout=60)) as site, site.connect() as client:
+        with suppress(ConnectionError):
+            while not client.reader.at_eof():
+                await client.send(b"G")
+                await asyncio.sleep(0.05)
+        assert site.events == []

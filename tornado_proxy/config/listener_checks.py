@@ -90,6 +90,16 @@ def _proxy_protocol(context: ValidationContext) -> Iterator[Diagnostic]:
         yield context.warning(Finding("no-effect", message, node, "add `server.trustedProxies`"))
 
 
+def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
+    cors = context.settings.server.cors
+    if cors is None or not cors.enabled or not context.settled(cors, "allowOrigins", "allowAll", "allowCredentials"):
+        return
+    if cors.allow_credentials and (cors.allow_all or not cors.allow_origins or "*" in cors.allow_origins):
+        message = "`allowCredentials` has no effect: no browser accepts it together with every origin"
+        node = context.key(cors, "allowCredentials")
+        yield context.warning(Finding("no-effect", message, node, "name the origins in `allowOrigins`"))
+
+
 CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _no_certificates,
     _versions,
@@ -97,5 +107,6 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _parts,
     _endpoints,
     _proxy_protocol,
+    _cors,
 )
 """The checks of this module."""

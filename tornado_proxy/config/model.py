@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
+from tornado_proxy.config.answers import CacheHeaders, Cors
 from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.pages import TargetTemplates, Templates
 from tornado_proxy.config.providers import (
@@ -222,6 +223,8 @@ class Server(Listener):
         "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
         default=False,
     )
+    cors: Cors | None = option("What pages of other origins may do.", default=None)
+    cache: CacheHeaders | None = option("Headers about caching.", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,9 @@ class Limits:
         "The bytes of all parts of an upload's form but the file.", default=64 * KIB
     )
     idle_timeout: Timeout = option("How long a connection without a request is kept.", default=75.0)
+    header_timeout: Timeout = option(
+        "How long a client may take for a request's line and headers, from their first byte.", default=60.0
+    )
     body_timeout: Timeout = option("How long a client may send nothing of a body.", default=60.0)
     send_timeout: Timeout = option("How long a client may read nothing of an answer.", default=60.0)
 

@@ -198,6 +198,8 @@ class Connection(asyncio.BufferedProtocol):
             del self._received[:2]  # RFC 9112 2.2
         found = _HEAD_END.search(self._received, max(0, self._searched - 3))
         if found is None:
+            if self._received and not self._searched:
+                self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
             self._searched = len(self._received)
             if self._searched > _LONGEST_HEAD:
                 self.close()

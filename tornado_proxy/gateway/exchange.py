@@ -86,6 +86,9 @@ class Exchange:
     async def _performed(self) -> Outcome:
         if self._incoming.mistake is not None:
             raise self._incoming.mistake
+        policy = self._generation.parts.policy_headers
+        if policy is not None and (answer := policy.preflight(self._incoming.head)) is not None:
+            return answer
         decision = await self._decide()
         if decision.match is None:
             (only,) = decision.plan
@@ -168,6 +171,8 @@ class Exchange:
                 self._status = answer.status
                 if self._reception.is_private:
                     answer = replace(answer, headers=self._reception.completed(answer.headers))
+                if (policy := self._generation.parts.policy_headers) is not None:
+                    answer = policy.added_to(answer, self._incoming.head)
                 await self._reply.send(answer)
         except Exception as error:  # noqa: BLE001 - the caller knows whether it can still be answered
             return error

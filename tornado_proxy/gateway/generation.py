@@ -12,6 +12,7 @@ from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.gateway.custom_pages import PageRenderer
+from tornado_proxy.gateway.policy_headers import PolicyHeaders
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies
@@ -68,9 +69,12 @@ class Parts:
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
     trusted_proxies: TrustedProxies = field(init=False)
+    policy_headers: PolicyHeaders | None = field(init=False)  # None where the configuration gives none
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trusted_proxies", TrustedProxies(self.settings.server.trusted_proxies))
+        server = self.settings.server
+        object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
 
 
 class Generation:

@@ -121,7 +121,7 @@ def compile_text(
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
     fetched = fetched or Fetched()
-    if said.settings is not None:
+    if said.settings is not None and _speak_tls(said.settings):
         found = find_certificates(said.settings, asked, fetched)
         diagnostics, fetched = (*said.diagnostics, *found.diagnostics), found.fetched
         said = replace(said, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
@@ -279,10 +279,15 @@ def compile_sources(sources: Sources, before: CompiledSet | None = None) -> Comp
     pages = compile_pages(said.settings, sources.templates)
     rules = compile_rule_files(sources.rules.files, before.rules if before else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    passwords, certificates = doubtful_passwords(said.settings), unusable_certificates(said.settings)
+    passwords = doubtful_passwords(said.settings)
+    certificates = unusable_certificates(said.settings) if _speak_tls(said.settings) else ()
     of_rules = (*sources.rules.diagnostics, *rules.diagnostics, *unknown)
     diagnostics = (*said.diagnostics, *passwords, *certificates, *pages.diagnostics, *of_rules)
     return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules, pages.pages)
+
+
+def _speak_tls(settings: Settings) -> bool:
+    return settings.server.speaks_tls or settings.internal_server.speaks_tls
 
 
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ def test_a_small_configuration_is_carried_over_whole():
 def test_defaults_that_differ_are_written_out():
     """What s3-proxy does without being told is told here: where it listens, how it logs, that HEAD is off."""
     assert made(MINIMAL).document == {
-        "server": {"listenAddr": "", "port": 8080},
+        "server": {"listenAddr": "", "port": 8080, "cache": {"noCacheEnabled": True}},
         "internalServer": {"listenAddr": "", "port": 9090},
         "log": {"level": "info", "format": "json"},
         "targets": {
@@ -59,10 +59,10 @@ def test_what_nobody_knows_is_reported_with_its_place():
         ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
         ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
         ("templates: {helpers: [h.tpl]}", "pages have their own templates here"),
-        ("server: {cors: {enabled: true}}", "no CORS headers are sent yet"),
+        ("server: {compress: {enabled: true}}", "answers are not compressed: put that in front"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
-            "an object's own caching headers are sent, and nothing else",
+            "the admin listener is for programs, and nothing of it is cached",
         ),
         ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
     ],

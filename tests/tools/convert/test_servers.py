@@ -23,7 +23,7 @@ def test_servers_listen_where_they_did():
 def test_tls_that_is_off_changes_nothing():
     """Only what is enabled counts."""
     done = _made("server: {ssl: {enabled: false, selfSignedHostnames: [a.test]}}")
-    assert done.document["server"] == {"listenAddr": "", "port": 8080}
+    assert "ssl" not in done.document["server"]
     assert done.messages(OptionOutcome.LEFT_OUT) == []
 
 
@@ -44,14 +44,20 @@ def test_the_log_says_as_much_in_the_same_form(text, level, form):
     assert (log.level, log.format) == (level, form)
 
 
-def test_connections_without_a_request_end_when_they_did():
-    """Of s3-proxy's timeouts, one has an equal; a duration that has none is left out."""
-    done = _made("server: {timeouts: {idleTimeout: 2m, readTimeout: 1s}}")
-    assert done.settings.limits.idle_timeout == 120
-    assert done.messages(OptionOutcome.LEFT_OUT) == ["see `limits` for what bounds a connection"]
+def test_time_outs_bound_a_connection():
+    """Two are the same; two bound progress instead of the whole."""
+    timeouts = "{idleTimeout: 2m, readHeaderTimeout: 10s, readTimeout: 1s, writeTimeout: 3s}"
+    done = _made(f"server: {{timeouts: {timeouts}}}")
+    assert done.document["limits"] == {"idleTimeout": 120, "headerTimeout": 10, "bodyTimeout": 1, "sendTimeout": 3}
+    assert done.subjects(OptionOutcome.CHANGED) == ["server.timeouts.readTimeout", "server.timeouts.writeTimeout"]
+
+
+def test_a_time_out_without_an_equal_is_left_out():
+    """Nothing is shorter than a second or longer than a day."""
     assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
         "`20ms` is not within a second and a day"
     ]
+    assert _made("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.tools.convert.answers import answer_headers, no_cache
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
@@ -32,9 +34,11 @@ def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) 
     """Where a server listens: on every interface, unless told otherwise. Certificates are added to `files`."""
     section = root.section(name)
     if section is None:
-        return {"listenAddr": "", "port": _PORTS[name]}
+        return {"listenAddr": "", "port": _PORTS[name], **(no_cache() if name == "server" else {})}
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
-    return {"listenAddr": _address(address, section, remarks), "port": port, **ssl(section, files, remarks)}
+    found: dict[str, Setting] = {"listenAddr": _address(address, section, remarks), "port": port}
+    found |= ssl(section, files, remarks)
+    return found | (answer_headers(section, remarks) if name == "server" else {})
 
 
 def _address(address: str, section: Section, remarks: Remarks) -> str:
@@ -46,19 +50,32 @@ def _address(address: str, section: Section, remarks: Remarks) -> str:
         return _LOOPBACK
 
 
+_TIMEOUTS = {
+    "idleTimeout": ("idleTimeout", ""),
+    "readHeaderTimeout": ("headerTimeout", ""),
+    "readTimeout": ("bodyTimeout", "how long a client may send nothing, not how long a whole request may take"),
+    "writeTimeout": ("sendTimeout", "how long a client may take nothing, not how long a whole answer may take"),
+}
+
+
 def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
-    """What bounds a connection, as far as both have it."""
+    """What bounds a connection; a whole request or answer is not bounded, so that large files and slow lines do."""
     server = root.section("server")
     timeouts = server.section("timeouts") if server else None
-    text = timeouts.text("idleTimeout") if timeouts else ""
-    if not timeouts or not text:
-        return {}
-    duration = seconds(text)
-    if duration is not None and 1 <= duration <= DAY:
-        return {"idleTimeout": int(duration)}
-    message = f"`{text}` is not within a second and a day"
-    remarks.add(OptionOutcome.LEFT_OUT, f"{timeouts.path}.idleTimeout", timeouts.place("idleTimeout"), message)
-    return {}
+    found: dict[str, Setting] = {}
+    for name, (here, difference) in _TIMEOUTS.items() if timeouts else ():
+        assert timeouts is not None
+        text = timeouts.text(name)
+        duration = seconds(text) if text else Decimal(0)
+        path, place = f"{timeouts.path}.{name}", timeouts.place(name)
+        if duration is None or not (duration == 0 or 1 <= duration <= DAY):
+            message = f"`{text}` is not within a second and a day"
+            remarks.add(OptionOutcome.LEFT_OUT, path, place, message)
+        elif duration:
+            found[here] = int(duration)
+            if difference:
+                remarks.add(OptionOutcome.CHANGED, path, place, f"`limits.{here}` is {difference}")
+    return found
 
 
 def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
@@ -80,10 +97,9 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
-    (r"(server|internalServer)\.cors(\..*)?", "no CORS headers are sent yet"),
-    (r"(server|internalServer)\.cache(\..*)?", "an object's own caching headers are sent, and nothing else"),
+    (r"internalServer\.(cors|cache)(\..*)?", "the admin listener is for programs, and nothing of it is cached"),
     (r"(server|internalServer)\.compress(\..*)?", "answers are not compressed: put that in front"),
-    (r"(server|internalServer)\.timeouts\..*", "see `limits` for what bounds a connection"),
+    (r"internalServer\.timeouts\..*", "the admin listener has time-outs of its own"),
     (r"targets\.[^.]+\.templates(\..*)?", _PAGES),
     (r"targets\.[^.]+\.actions\.GET\.config\.streamedFileHeaders(\..*)?", "answers carry an object's own headers only"),
     (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),

@@ -1,0 +1,65 @@
+"""What every answer to a client carries: sections of the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from tornado_proxy.config import values
+from tornado_proxy.config.options import Bounds, Constraint, option
+from tornado_proxy.config.providers import HeaderName, Line
+
+
+def _origin(text: str) -> str:
+    values.line(text)
+    if text.count("*") > 1:
+        raise values.InvalidValue("has more than one `*`", "such as `https://*.example.org`, or `*` for any origin")
+    return text.lower()
+
+
+Origin = Annotated[str, Constraint(_origin)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cors:
+    """Cross-origin requests: which pages of other origins may read answers (Fetch, 3.2)."""
+
+    shape: ClassVar[str] = "such as `{enabled: true, allowOrigins: [https://app.example.org]}`"
+
+    enabled: bool = option("Whether pages of other origins are told what they may do.", default=False)
+    allow_all: bool = option(
+        "Whether any page may do anything, without credentials; nothing else counts then.", default=False
+    )
+    allow_origins: tuple[Origin, ...] = option(
+        "The origins that may; `*` stands for anything once. Without it, every origin.", default=()
+    )
+    allow_methods: tuple[Line, ...] = option(
+        "The methods that they may use. Without it, GET, POST and HEAD.", default=()
+    )
+    allow_headers: tuple[Annotated[str, Constraint(values.line)], ...] = option(
+        "The headers that they may send; `*` is any. Without it, Origin, Accept and Content-Type.", default=()
+    )
+    expose_headers: tuple[HeaderName, ...] = option("The headers of answers that they may read.", default=())
+    max_age: Annotated[int, Bounds(0, 86400)] = option(
+        "The seconds in which a browser need not ask again; 0 leaves it to the browser.", default=0
+    )
+    allow_credentials: bool = option(
+        "Whether they may send cookies and passwords. Name the origins then.", default=False
+    )
+    options_passthrough: bool = option(
+        "Whether a preflight gets the answer of a usual OPTIONS request, with the headers of a preflight.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheHeaders:
+    """Headers about caching, for answers that are no errors. An object's own Cache-Control and Expires come first."""
+
+    shape: ClassVar[str] = "such as `{cacheControl: 'max-age=3600'}`"
+
+    no_cache_enabled: bool = option("Whether nothing may be cached; nothing else counts then.", default=False)
+    expires: Line | None = option("The Expires header.", default=None)
+    cache_control: Line | None = option("The Cache-Control header.", default=None)
+    pragma: Line | None = option("The Pragma header.", default=None)
+    x_accel_expires: Line | None = option("The X-Accel-Expires header, which nginx reads.", default=None)
