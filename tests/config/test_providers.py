@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from configurations import MINIMAL, report
+from configurations import MINIMAL, compiled, report
 
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
@@ -59,6 +59,11 @@ def _resource(demand):
             OIDC + _resource('provider: id, oidc: {authorizationAccesses: [{group: "(", regexp: true}]}'),
             "error[bad-pattern]",
         ),
+        (OIDC.replace("https://id.example", "'https://[id'") + _resource("provider: id"), "is not a URL"),
+        (
+            OIDC.replace("}}}}", "}}}, basic: {id: {realm: R}}}") + _resource("provider: id"),
+            "there is more than one provider `id`",
+        ),
         (HEADER + _resource("provider: proxy"), "nobody can sign in by headers: no proxy is trusted"),
         (
             "server: {trustedProxies: [0.0.0.0/0]}\n" + HEADER + _resource("provider: proxy"),
@@ -73,6 +78,13 @@ def _resource(demand):
 def test_a_mistake_is_told(text, message):
     """Each is shown at its place."""
     assert message in report(text)
+
+
+def test_a_sound_provider_is_not_doubted():
+    """With a secret that is long enough, and rules of both kinds."""
+    rules = "[{group: editors}, {email: '@example.org$', regexp: true}]"
+    text = OIDC + _resource(f"provider: id, oidc: {{authorizationAccesses: {rules}}}")
+    assert compiled(text, {"SECRET": "0123456789abcdef"}).diagnostics == ()
 
 
 def test_a_policy_server_may_be_asked_about_users_with_passwords():

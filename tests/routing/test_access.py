@@ -83,6 +83,12 @@ def test_every_resource_that_covers_a_path_can_be_told():
     assert access.covering(parse_request_path("/private/a"), "HEAD") == (PRIVATE, REST)
 
 
+def test_a_user_who_is_not_listed_is_not_permitted():
+    """Whatever the driver answered."""
+    guard = SignedIn("staff", (ANN,))
+    assert (guard.permits(User("ann")), guard.permits(User("ben"))) == (True, False)
+
+
 A_GROUP, A_MAIL = AccessRule(group="valid"), AccessRule(email="ann@example.org")
 PATTERN = AccessRule(group="^val", regexp=True)
 NO_ONE_OF = AccessRule(email="@example.org$", regexp=True, forbidden=True)
