@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,3 +111,14 @@ def test_a_file_is_text(content):
     read = Read((RuleFile("etc/a.tpl", content),))
     loaded = compile_pages(settings(MINIMAL + "templates: {put: {path: a.tpl}}\n"), read)
     assert [each.code for each in loaded.diagnostics] == ["not-utf-8"]
+
+
+def test_the_examples_of_the_docs():
+    """Each configuration of docs/pages.md is one, and what it says of pages compiles."""
+    text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        found = settings(example)
+        read = Read(tuple(RuleFile(str(path), b"") for path in template_places(found)))
+        assert compile_pages(found, read).diagnostics == ()

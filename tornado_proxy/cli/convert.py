@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, show
@@ -36,10 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of the report on standard output")
 
 
+def _template(places: Sequence[Path], path: str) -> str | None:
+    """The text of a template file, looked for where s3-proxy may have run; None where it is not found."""
+    folders = [Path(), *(folder for each in places for folder in (each, each.parent))]
+    for folder in folders:
+        with suppress(OSError, UnicodeDecodeError):
+            return (folder / path).read_text(encoding="utf-8")
+    return None
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Convert; 0 where everything was carried over, 1 where there is something to look at, 2 where nothing was made."""
     try:
-        done = convert(read(arguments.places), KeysAs(arguments.keys_as))
+        done = convert(
+            read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)
+        )
         files = {**done.files, REPORT: to_markdown(done.report)}
         save(files, arguments.out, force=arguments.force)
     except Unreadable as error:

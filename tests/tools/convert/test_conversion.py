@@ -2,6 +2,7 @@ import pytest
 from conversions import made, target
 
 from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.servers import UNKNOWN
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -58,7 +59,6 @@ def test_what_nobody_knows_is_reported_with_its_place():
     [
         ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
         ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
-        ("templates: {helpers: [h.tpl]}", "pages have their own templates here"),
         ("server: {compress: {enabled: true}}", "answers are not compressed: put that in front"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
@@ -76,7 +76,7 @@ def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("templates: {notFoundError: {path: x.tpl}}", "pages have their own templates here"),
+        ("colour: red", UNKNOWN),
     ],
 )
 def test_what_a_target_loses_stands_above_it(option, reason):

@@ -63,11 +63,9 @@ def test_a_time_out_without_an_equal_is_left_out():
 @pytest.mark.parametrize(
     "path",
     [
-        "templates.folderList.path",
         "tracing.enabled",
         "server.compress.level",
         "internalServer.timeouts.writeTimeout",
-        "targets.site.templates.helpers",
         "targets.site.bucket.requestConfig.getHeaders",
         "targets.site.bucket.S3UploadConcurrency",
         "targets.site.resources.provider",

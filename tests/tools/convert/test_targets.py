@@ -227,7 +227,7 @@ def test_a_left_out_rewrite_that_reads_nobody_closes_nothing():
 @pytest.mark.parametrize(
     "target",
     [
-        '{{ template "main.userIdentifier" . }}',
+        '{{ template "own.helper" . }}',
         '/{{ index .Request.Header "X-User" }}{{ template "x" }}',
         "/{{ with .User }}{{ .Username }}{{ end }}/x",
         "/{{ $all := . }}{{ $all.User.Username }}/x",

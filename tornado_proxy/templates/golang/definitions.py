@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {
-        "main.userIdentifier": "{{ with .User }}{{ .GetIdentifier }}{{ end }}",
+        "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
         "main.headers.contentType": (
             '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
             "{{ end }}; charset=utf-8"

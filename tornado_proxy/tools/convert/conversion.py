@@ -9,6 +9,7 @@ from secrets import token_urlsafe
 
 from tornado_proxy.tools.convert.options import Options, Section
 from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configuration_text, rule_text
+from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome, Remark, Remarks
 from tornado_proxy.tools.convert.resources import closed, single_resource
 from tornado_proxy.tools.convert.servers import limits, listener, log, reason
@@ -32,19 +33,31 @@ class Converted:
     report: ConversionReport
 
 
-def convert(options: Options, keys_as: KeysAs = KeysAs.ACTUAL, new_key: Callable[[], str] = token_urlsafe) -> Converted:
-    """Convert a configuration; raises `Unreadable` where nothing can be made of it. `new_key` makes random secrets."""
+def convert(
+    options: Options,
+    keys_as: KeysAs = KeysAs.ACTUAL,
+    new_key: Callable[[], str] = token_urlsafe,
+    read_file: ReadFile = no_file,
+) -> Converted:
+    """Convert a configuration; raises `Unreadable` where nothing can be made of it.
+
+    `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
+    """
     root, remarks = Section(options), Remarks()
-    conversion = Conversion(providers(root, new_key, remarks), keys_as, remarks)
+    pages = PageConversion(remarks, read_file)
+    templates = pages.general(root.section("templates"))
+    conversion = Conversion(providers(root, new_key, remarks), keys_as, remarks, pages)
     section = root.section("targets")
     named = section.named() if section else ()
     targets = [each for name, inner in named if (each := target(name, inner, conversion))]
     files: dict[str, str] = {}
     settings = _settings(root, conversion.providers, files, remarks)
+    if templates:
+        settings["templates"] = templates
     for leftover in root.leftovers():
         remarks.add(OptionOutcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
     report = ConversionReport(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
-    return Converted({**_files(settings, targets, report), **files}, report)
+    return Converted({**_files(settings, targets, report), **files, **pages.files}, report)
 
 
 def _settings(

@@ -65,6 +65,7 @@ class Surroundings:
 
     configured: str
     prefix: str
+    helpers: tuple[str, ...] = ()  # texts of the helper templates that it may call
 
 
 def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:

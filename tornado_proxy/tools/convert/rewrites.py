@@ -14,6 +14,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
+from tornado_proxy.tools.convert.inlining import with_helpers
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.plain_targets import plain_target_here
 from tornado_proxy.tools.convert.proofs import disjoint
@@ -127,11 +128,12 @@ def _source(given: Given, prefix: str, keys_as: KeysAs) -> Here | NeverFound:
 
 
 def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
+    target = with_helpers(given.target, surroundings.helpers) if given.dialect is Dialect.GO else given.target
     if keys_as is KeysAs.ACTUAL:
         if given.dialect is Dialect.GO:
-            return go_target_here(given.target, source, surroundings)
+            return go_target_here(target, source, surroundings)
         return plain_target_here(given.target, source, surroundings.prefix)
     if given.dialect is Dialect.GO:
         pattern = compile_pattern(source.text)
-        compile_go(given.target, pattern.names, pattern.group_count)
-    return given.target
+        compile_go(target, pattern.names, pattern.group_count)
+    return target

@@ -90,18 +90,13 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     return {"level": here, "format": "json" if form == "json" else "text"}
 
 
-_PAGES = "pages have their own templates here"
-
 _REASONS: tuple[tuple[str, str], ...] = (
-    (r"templates(\..*)?", _PAGES),
     (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
     (r"internalServer\.(cors|cache)(\..*)?", "the admin listener is for programs, and nothing of it is cached"),
     (r"(server|internalServer)\.compress(\..*)?", "answers are not compressed: put that in front"),
     (r"internalServer\.timeouts\..*", "the admin listener has time-outs of its own"),
-    (r"targets\.[^.]+\.templates(\..*)?", _PAGES),
-    (r"targets\.[^.]+\.actions\.GET\.config\.streamedFileHeaders(\..*)?", "answers carry an object's own headers only"),
     (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),
     (r"targets\.[^.]+\.bucket\.s3MaxUploadParts", "S3's own limit holds: 10 000 parts"),

@@ -15,6 +15,7 @@ from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, buc
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Noted, Setting
+from tornado_proxy.tools.convert.pages import PageConversion
 from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
 from tornado_proxy.tools.convert.resources import closed, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written, converted, given_entries
@@ -70,7 +71,7 @@ METHODS = ("GET", "HEAD", "PUT", "DELETE")
 Actions = dict[str, dict[str, Setting]]
 
 
-def actions(target: Section, remarks: Remarks) -> Actions:
+def actions(target: Section, remarks: Remarks, pages: PageConversion) -> Actions:
     """The actions of a target; without any, s3-proxy answers GET and nothing else."""
     section = target.section("actions")
     if section is None:
@@ -81,7 +82,7 @@ def actions(target: Section, remarks: Remarks) -> Actions:
         done[name] = {"enabled": action.flag("enabled") if action else False}
         config = action.section("config") if action else None
         if name == "GET" and config:
-            _add(done[name], _get(config, remarks))
+            _add(done[name], {**_get(config, remarks), **_file_headers(config, pages)})
         if name == "PUT" and action and done[name]["enabled"]:
             _add(done[name], _put(action, config, remarks))
         if config and (called := webhooks(config, remarks)):
@@ -90,6 +91,12 @@ def actions(target: Section, remarks: Remarks) -> Actions:
         message = "no action is enabled, so every request is answered with 405; s3-proxy refuses to start"
         remarks.add(OptionOutcome.CHANGED, section.path, section.span, message, "enable GET, PUT or DELETE")
     return done
+
+
+def _file_headers(config: Section, pages: PageConversion) -> Mapping[str, Setting]:
+    headers = config.section("streamedFileHeaders")
+    found = pages.headers(headers) if headers else {}
+    return {"streamedFileHeaders": found} if found else {}
 
 
 def _configured(action: Mapping[str, Setting]) -> Mapping[str, Setting]:
@@ -187,6 +194,7 @@ class Conversion:
     providers: Providers
     keys_as: KeysAs
     remarks: Remarks = field(default_factory=Remarks)
+    pages: PageConversion = field(default_factory=lambda: PageConversion(Remarks()))
 
 
 def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarget | None:
@@ -201,8 +209,9 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
         return None
     for part in ("mount", "bucket"):
         remarks.add(OptionOutcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
-    entries = _rewrites(section, what, conversion)
-    done = actions(section, remarks)
+    templates, helpers = conversion.pages.of_target(section.section("templates"))
+    entries = _rewrites(section, what, helpers, conversion)
+    done = actions(section, remarks, conversion.pages)
     if entries and _is_isolated(section):
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
         remarks.add(OptionOutcome.CHANGED, f"{section.path}.keyRewriteList", section.place("keyRewriteList"), message)
@@ -224,6 +233,8 @@ def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarg
     if kept:
         note = (f"CLOSED to everyone: {reason}", "Name here who may use it again.")
         settings["resources"] = Noted(kept, note) if reason is not None else kept
+    if templates:
+        settings["templates"] = templates
     return ConvertedTarget(name, settings, tuple(entries), reason)
 
 
@@ -259,11 +270,13 @@ def _may_separate_users(entry: ConvertedRewrite) -> bool:
     return isinstance(entry.result, LeftOut) and given.dialect is Dialect.GO and not ignores_client(given.target)
 
 
-def _rewrites(section: Section, what: ConvertedBucket, conversion: Conversion) -> list[ConvertedRewrite]:
+def _rewrites(
+    section: Section, what: ConvertedBucket, helpers: Sequence[str], conversion: Conversion
+) -> list[ConvertedRewrite]:
     prefix = what.configured_prefix
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
     given = given_entries(section, conversion.remarks)
-    entries = converted(given, Surroundings(prefix, in_front), conversion.keys_as)
+    entries = converted(given, Surroundings(prefix, in_front, tuple(helpers)), conversion.keys_as)
     for entry in entries:
         _remark(entry, f"{section.path}.keyRewriteList", conversion.remarks)
     return entries
