@@ -196,3 +196,16 @@ def test_warnings_do_not_keep_a_configuration_from_use():
     loaded = compiled("targets: {a: {bucket: {name: My_Bucket}}}")
     assert [each.severity for each in loaded.diagnostics] == [Severity.WARNING]
     assert loaded.settings
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [("http://hooks.example/", True), ("https://hooks.example/", False), ("http://127.0.0.1:9/", False)],
+)
+def test_secret_headers_over_http_are_warned_of(url, warned):
+    """Of webhooks and of traces, unless they stay on the machine."""
+    hook = f"actions: {{GET: {{config: {{webhooks: [{{url: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}]}}}}}}"
+    traces = f"tracing: {{endpoint: '{url}', secretHeaders: {{A: {{env: SECRET}}}}}}\n{MINIMAL}"
+    message = "`{}` is `http`, so `secretHeaders` can be read on the way"
+    assert complaints_about_target(hook) == ([("open-secret", message.format("url"))] if warned else [])
+    assert complaints(traces) == ([("open-secret", message.format("endpoint"))] if warned else [])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from tornado_proxy.config import access_checks, listener_checks
 from tornado_proxy.config.context import Finding, ValidationContext
@@ -17,6 +19,7 @@ MOST_PARTS = 10_000
 """The parts that an upload may have (S3 user guide, "Multipart upload limits")."""
 
 _EVERY_INTERFACE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
@@ -124,6 +127,21 @@ def _upload_sizes(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning(Finding("too-many-parts", message, context.value(put, "config.maxSize"), advice))
 
 
+def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
+    """Secret headers of webhooks and traces that go over the network unencrypted."""
+    actions = (each.actions for each in context.settings.targets)
+    hooks = (hook for each in actions for one in (each.get, each.head, each.put, each.delete) for hook in one.webhooks)
+    called: list[tuple[Any, str, str]] = [(hook, "url", hook.url) for hook in hooks if hook.secret_headers]
+    tracing = context.settings.tracing
+    if tracing is not None and tracing.secret_headers:
+        called.append((tracing, "endpoint", tracing.endpoint))
+    for section, option, url in called:
+        parts = urlsplit(url)
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            message = f"`{option}` is `http`, so `secretHeaders` can be read on the way"
+            yield context.warning(Finding("open-secret", message, context.value(section, option), "use `https`"))
+
+
 def _disabled_actions(context: ValidationContext) -> Iterator[Diagnostic]:
     for actions in (each.actions for each in context.settings.targets):
         given = context.given(actions.put, "config") and not context.given(actions.put, "enabled")
@@ -149,6 +167,7 @@ _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _bucket_names,
     _schemes,
     _upload_sizes,
+    _open_secrets,
     _disabled_actions,
     _no_targets,
     *access_checks.CHECKS,

@@ -260,7 +260,7 @@ def header_pairs(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], .
     seen: set[str] = set()
     for name, _ in pairs:
         if header_name(name).lower() in seen:
-            raise InvalidValue(f"has `{name}` twice", "cases of names do not count", "duplicate-name")
+            raise InvalidValue(f"has `{name}` twice", "cases of names do not count")
         seen.add(name.lower())
     return pairs
 
