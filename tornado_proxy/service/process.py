@@ -13,11 +13,11 @@ from importlib.metadata import version
 from ssl import SSLContext
 
 from prometheus_client import CollectorRegistry, generate_latest
-from tornado.httpserver import HTTPServer
 
 from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.gateway.tls import make_context
+from tornado_proxy.service.admin_server import AdminServer
 from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
@@ -34,6 +34,7 @@ from tornado_proxy.telemetry.service_log import log_service_events
 _LOG = logging.getLogger("tornado_proxy")
 
 FEEDS_A_PERIOD = 3  # how often the watchdog is fed in its period
+_LARGEST_ADMIN_BODY = 64 * 1024  # bytes; no page of the listener takes one
 SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wait
 
 
@@ -71,6 +72,7 @@ class _Life:
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
+        self._version = version("tornado-proxy")  # reads files, for which there may be no descriptor later
         self._serving = serving
         self._registry = CollectorRegistry()
         bus = Bus()
@@ -95,7 +97,9 @@ class _Life:
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
         # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
         # is decided here.
-        self._admin = admin = HTTPServer(admin_application(self), ssl_options=self._admin_context())
+        self._admin = admin = AdminServer(
+            admin_application(self), ssl_options=self._admin_context(), max_body_size=_LARGEST_ADMIN_BODY
+        )
         admin.add_sockets(self._launch.admin.sockets)
         try:
             if await self._started():
@@ -113,7 +117,7 @@ class _Life:
         """The status page."""
         workers = await self._serving.workers()
         return {
-            "version": version("tornado-proxy"),
+            "version": self._version,
             "ready": self.ready,
             **reloader_view(self._reloader),
             "startedFromLastGood": self._from_last_good,
