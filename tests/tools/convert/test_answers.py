@@ -35,6 +35,12 @@ def test_cors_that_is_off_is_nothing():
     assert done.messages(OptionOutcome.LEFT_OUT) == []
 
 
+def test_compression_that_is_off_is_nothing():
+    """Where it is on, the report says that it is lost."""
+    assert _made("compress: {enabled: false, level: 5}").messages(OptionOutcome.LEFT_OUT) == []
+    assert _made("compress: {level: 5}").subjects(OptionOutcome.LEFT_OUT) == ["server.compress"]
+
+
 def test_an_age_is_one_that_browsers_keep():
     """A day at most."""
     done = _made("cors: {enabled: true, maxAge: 1000000}")

@@ -3,6 +3,7 @@ from conversions import made, target
 
 from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN
+from tornado_proxy.tools.convert.sign_in import PRIVATE_NETWORKS
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -17,7 +18,12 @@ def test_a_small_configuration_is_carried_over_whole():
 def test_defaults_that_differ_are_written_out():
     """What s3-proxy does without being told is told here: where it listens, how it logs, that HEAD is off."""
     assert made(MINIMAL).document == {
-        "server": {"listenAddr": "", "port": 8080, "cache": {"noCacheEnabled": True}},
+        "server": {
+            "listenAddr": "",
+            "port": 8080,
+            "cache": {"noCacheEnabled": True},
+            "trustedProxies": list(PRIVATE_NETWORKS),
+        },
         "internalServer": {"listenAddr": "", "port": 9090},
         "log": {"level": "info", "format": "json"},
         "targets": {

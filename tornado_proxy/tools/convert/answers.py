@@ -12,7 +12,13 @@ _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for 
 
 
 def answer_headers(server: Section, remarks: Remarks) -> dict[str, Setting]:
-    """The options `cors` and `cache` of a server."""
+    """The options `cors` and `cache` of a server; compression that is off is nothing to carry over."""
+    compress = server.section("compress")
+    if compress is not None:
+        if compress.flag("enabled", default=True):
+            message = "answers are not compressed: put that in front"
+            remarks.add(OptionOutcome.LEFT_OUT, compress.path, server.place("compress"), message)
+        compress.settle()
     return {**_cors(server, remarks), **_cache(server)}
 
 

@@ -143,9 +143,9 @@ def _required(section: Section, option: str, check: Callable[[str], str]) -> str
 
 
 def trusted_proxies(given: Providers, root: Section, remarks: Remarks) -> Mapping[str, Setting]:
-    """Whose headers are believed where users sign in by headers: s3-proxy believes everybody."""
+    """Whose headers about the client are believed: s3-proxy believes everybody's host, scheme and user."""
     if "header" not in given.settings:
-        return {}
+        return {"trustedProxies": list(PRIVATE_NETWORKS)}
     section = root.section("authProviders")
     assert section is not None, "a provider was found there"
     message = (
