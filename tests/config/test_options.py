@@ -5,9 +5,11 @@ from typing import Annotated
 
 import pytest
 
+from tornado_proxy.config.actions import SystemMetadata
 from tornado_proxy.config.model import Log, Mount, Settings
 from tornado_proxy.config.options import Bounds, OptionGroup, all_options, holds_secrets, option, options_of, place_of
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.webhooks import Webhook
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,9 @@ def test_group_stands_between_its_options_and_the_section():
 def test_secrets_are_found_below(section, holds):
     """A section holds secrets if an option of it does, at any depth."""
     assert holds_secrets(section) is holds
+
+
+def test_secrets_by_name_count_as_secrets():
+    """A mapping of secrets makes its section one that may hold some."""
+    assert holds_secrets(Webhook)
+    assert not holds_secrets(SystemMetadata)
