@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the demo until told to stop; the result is an exit status."""
+    """Serve the demo until it is stopped; returns an exit status."""
     try:
         with sample_s3() as endpoint:
             return _serve(arguments, endpoint)

@@ -263,7 +263,7 @@ def _reason(diagnostic: Diagnostic) -> str:
 
 
 def _told(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
-    """Print the report; the status that it comes to."""
+    """Prints the report; returns the exit status."""
     text = render_full(report, color=wants_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)
     if report.broken:

@@ -1,4 +1,4 @@
-"""Serve the buckets that a configuration names, until told to stop."""
+"""Serve the buckets that a configuration names."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _count(text: str) -> int:
 
 def _announce(url: str, admin: str) -> None:
     for message, address in (("the admin listener is %s", admin), ("listening on %s", url)):
-        # Past the configured level: whoever looks at a quiet log must see that the service started, and where.
+        # Past the configured level: a quiet log must show that the service started, and where.
         _LOG.handle(_LOG.makeRecord(_LOG.name, logging.INFO, "", 0, message, (address,), None))
 
 

@@ -26,7 +26,7 @@ class Cors:
 
     shape: ClassVar[str] = "such as `{enabled: true, allowOrigins: [https://app.example.org]}`"
 
-    enabled: bool = option("Whether pages of other origins are told what they may do.", default=False)
+    enabled: bool = option("Whether answers say what pages of other origins may do.", default=False)
     allow_all: bool = option(
         "Whether any page may do anything, without credentials; nothing else counts then.", default=False
     )

@@ -1,4 +1,4 @@
-"""The ways to sign in and what a resource demands of whoever signs in: sections of the configuration."""
+"""The ways to sign in and what a resource demands of users who sign in: sections of the configuration."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An answer whose body is an object's; whoever sends it closes the object."""
+    """An answer whose body is an object's; the sender closes the object."""
 
     status: int
     headers: Headers
@@ -107,12 +107,12 @@ def _validators(info: ObjectInfo) -> tuple[tuple[str, str | None], ...]:
 
 def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
     """Returns the headers that HTTP can carry: S3 keeps what it was given, and some stores keep more than that."""
-    told = tuple([(name, value) for name, value in headers if value])
-    values = "".join([value for _, value in told])
+    present = tuple([(name, value) for name, value in headers if value])
+    values = "".join([value for _, value in present])
     if values.isascii() and values.isprintable():
-        return told
+        return present
     return tuple(
         (name, value if value.isascii() else value.encode().decode("latin-1"))
-        for name, value in told
+        for name, value in present
         if not _CONTROL.search(value)
     )

@@ -26,7 +26,7 @@ _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 class Gateway:
     """Starts an exchange for each request.
 
-    `current` is asked once for each and tells the generation in force; `name_generation` adds a header that says which.
+    `current` returns the generation in force, once for each request; `name_generation` adds a header that says which.
     """
 
     def __init__(

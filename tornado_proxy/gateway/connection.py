@@ -52,7 +52,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 Begin = Callable[["Connection", RequestHead, RequestError | None], Incoming]
-"""Begins to answer a request with this head, or one of which only the mistake is known."""
+"""Begins to answer a request with this head, or a request whose only known fact is an error."""
 
 
 class Connection(asyncio.BufferedProtocol):

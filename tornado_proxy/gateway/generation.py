@@ -33,7 +33,7 @@ _Thing = TypeVar("_Thing", bound=Closable)
 class Shared(Generic[_Thing]):
     """A live thing that generations pass on: each that uses it holds it, and the last to let go closes it.
 
-    Whoever makes one and never hands it to a generation closes the thing itself.
+    A maker that never hands it to a generation closes the thing itself.
     """
 
     def __init__(self, thing: _Thing) -> None:

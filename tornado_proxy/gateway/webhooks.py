@@ -1,4 +1,4 @@
-"""What webhooks are told of a request: the body of s3-proxy's webhooks, field by field."""
+"""What webhooks receive of a request: the body of s3-proxy's webhooks, field by field."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Pattern:
     group_count: int = field(compare=False, repr=False)
     program: bytes = field(compare=False, repr=False)
     _compiled: Any = field(compare=False, repr=False)
-    _namesakes: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
+    _shared_names: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
     _sees_within: bool = field(compare=False, repr=False)
     _numbers: range = field(compare=False, repr=False)
 
@@ -101,11 +101,11 @@ class Pattern:
 
     def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
         """The group number of each name; of groups that share a name, the first that matched (Go's Regexp.Expand)."""
-        if not self._namesakes:
+        if not self._shared_names:
             return self.names
         taking_part = {
             name: next((number for number in numbers if groups[number] is not None), numbers[0])
-            for name, numbers in self._namesakes
+            for name, numbers in self._shared_names
         }
         return {**self.names, **taking_part}
 
@@ -136,14 +136,14 @@ def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern
         if name:
             numbers[name] = (*numbers.get(name, ()), number)
     names = MappingProxyType({name: each[0] for name, each in numbers.items()})
-    namesakes = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
+    shared_names = tuple((name, each) for name, each in numbers.items() if len(each) > 1)
     return Pattern(
         text=text,
         names=names,
         group_count=len(expression.names),
         program=program,
         _compiled=compiled,
-        _namesakes=namesakes,
+        _shared_names=shared_names,
         _sees_within=rb"\B" in program,
         _numbers=range(len(expression.names) + 1),
     )

@@ -114,7 +114,7 @@ def reachability(
     """For each source of an ordered list, whether a key reaches it.
 
     `first` is the matcher that will run: the index of the first source found in a key, None for none. It judges every
-    example, so that none is wrong, and a list of which little is unreachable costs little more than its parsing.
+    example, so no example is wrong, and a list with few unreachable sources costs little more than its parsing.
     """
     whole = budget or Budget(LIST)
     return tuple(_settled(partial(_reached, languages, index, first, whole)) for index in range(len(languages)))
@@ -134,7 +134,7 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
     if key is not None and taken == index:
         return Example(key)
     budget = whole.portion(min(QUESTION, whole.left))
-    # Whoever takes a key of this source is the first to suspect of taking them all.
+    # A source that takes one key of this source is the first candidate for taking them all.
     suspects = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
     def taker(key: str) -> int | None:
@@ -272,7 +272,7 @@ class Neighbours:
             self._longer[begun].append(index)
 
     def of(self, index: int) -> Iterator[int]:
-        """Those that may share a key with a source; all others share none."""
+        """Returns the sources that may share a key with a source; no other does."""
         text, end = self._openings[index], self._closings[index]
         alike = (self._alike[begun] for begun in (text, *self._begun[index]) if begun in self._alike)
         for number in chain(self._longer.get(text, ()), *alike):

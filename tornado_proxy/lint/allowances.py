@@ -17,7 +17,7 @@ from tornado_proxy.lang.tree import Comment, Document, TargetBlock
 from tornado_proxy.lint.findings import whole_lines
 
 UNALLOWABLE = "unused-allowance"
-"""The check of allowances: what it says cannot be allowed."""
+"""The check of allowances, whose findings cannot be allowed."""
 
 MISTAKES = frozenset(
     (
@@ -78,11 +78,11 @@ class Allowances:
         return bool(allowing)
 
     def unused(self) -> Iterator[Allowance]:
-        """Those that have silenced nothing, though their check has run."""
+        """Returns the allowances that silenced nothing although their check ran."""
         return (each for each in self.all if each.name in self.judged and id(each) not in self._used)
 
     def unknown(self) -> Iterator[Allowance]:
-        """Those that name no check."""
+        """Returns the allowances that name no check."""
         return (each for each in self.all if each.name not in self.known)
 
 

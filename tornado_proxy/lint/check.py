@@ -90,7 +90,7 @@ class Selection:
     directory: Path = Path()
 
     def checks(self, checks: Iterable[Check]) -> list[Check]:
-        """Those that run."""
+        """Returns the checks that run."""
         return [check for check in checks if self._runs(check)]
 
     def _runs(self, check: Check) -> bool:

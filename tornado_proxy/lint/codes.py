@@ -66,5 +66,5 @@ def explain_code(code: str) -> str:
     if code in _RULES:
         nature = "It is a mistake, not a check: files that have it are not loaded, and nothing turns it off."
         return f"{code} (rules)\n\n{_RULES[code]}\n\n{nature}"
-    nature = "The configuration is told so whichever checks are chosen; a warning, where all are."
+    nature = "It is reported whichever checks are selected; a warning only where all are."
     return f"{code} (configuration)\n\n{_CONFIGURATION[code]}\n\n{nature}"

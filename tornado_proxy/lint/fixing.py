@@ -47,7 +47,7 @@ def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) 
 
 
 def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
-    """The files after fixes of which none touch; None where that breaks a file."""
+    """Returns the files after fixes that do not touch one another; None where that breaks a file."""
     if not fixes:
         return fixed
     edits = [edit for fix in fixes for edit in fix.edits]

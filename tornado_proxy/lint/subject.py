@@ -74,7 +74,7 @@ class TargetRules:
 
     @cached_property
     def outcomes(self) -> Sequence[TestOutcome]:
-        """What each test comes to."""
+        """The outcome of each test."""
         return [evaluate(self.rule_set, test, self.data) for test in self.rule_set.tests]
 
     @cached_property

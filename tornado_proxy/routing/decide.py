@@ -141,7 +141,7 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
         path = upload_path(directory, name)
     except BadFileName as error:
         return replace(found, plan=_refused(error))
-    # Whoever signed in for the directory of an upload stays signed in for the file.
+    # The user who signed in for the directory of an upload stays signed in for the file.
     found = yield from _check_access(found, match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
 

@@ -165,7 +165,7 @@ def is_etag(text: str) -> bool:
 
 
 def is_weak(etag: str) -> bool:
-    """Whether an entity tag says that it tells representations apart by meaning only, not by bytes."""
+    """Whether an entity tag is weak: it compares representations by meaning, not by bytes."""
     return etag.startswith("W/")
 
 

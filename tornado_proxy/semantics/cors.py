@@ -1,4 +1,4 @@
-"""Cross-origin resource sharing: what a browser is told of an answer, and before a request (Fetch, 3.2)."""
+"""Cross-origin resource sharing: what a browser learns of an answer, and before a request (Fetch, 3.2)."""
 
 from __future__ import annotations
 

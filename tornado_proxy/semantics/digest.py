@@ -23,7 +23,7 @@ _OF_PARTS = re.compile(r'-[0-9]+"?$')
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """A checksum as S3 tells it: algorithm as in `ChecksumSHA256` (`SHA256`), base64 value, type if S3 named it."""
+    """A checksum as S3 reports it: algorithm as in `ChecksumSHA256` (`SHA256`), base64 value, type if S3 named it."""
 
     algorithm: str
     value: str
@@ -37,7 +37,7 @@ class Checksum:
 
 
 def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | None:
-    """The header's value, or None where no checksum of the whole object can be told (the seed's table, section 2)."""
+    """The header's value, or None where no checksum of the whole object is known."""
     if not checksums:
         return None
     whole = {checksum.algorithm: checksum.value for checksum in checksums if checksum.covers_whole(etag)}
@@ -53,7 +53,7 @@ def _members(values: dict[str, str]) -> Iterator[str]:
 
 
 def _is_digest(value: str, length: int) -> bool:
-    """Whether a text is base64 of so many bytes: a header holds nothing else that a store might say."""
+    """Whether a text is base64 of `size` bytes, so that it is safe in a header."""
     try:
         return len(b64decode(value, validate=True)) == length
     except ValueError:

@@ -39,7 +39,7 @@ class TrustedProxies:
         try:
             found = ip_address(str(address))
         except ValueError:
-            # A Unix socket has no address: whoever may open it was let in by the file system.
+            # A Unix socket has no address: the file system decides who may open it.
             return not address
         if mapped := getattr(found, "ipv4_mapped", None):
             found = mapped

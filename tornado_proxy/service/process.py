@@ -165,7 +165,7 @@ class _Life:
                 task.cancel()
 
     async def _reload(self) -> ReloadReport:
-        """Every reload, whoever asked for it, so that status page and manager always show the same."""
+        """Reloads for any cause, so that the status page and the service manager show the same."""
         before, number = self._status_line(), self._reloader.in_force.number
         report = await self._reloader.reload()
         if report.is_in_force:

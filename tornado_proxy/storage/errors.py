@@ -40,7 +40,7 @@ class AccessDenied(StorageError):
 
 
 class NotModified(StorageError):
-    """The client's copy is current; `info` holds what a 304 must carry (RFC 9110 15.4.5), as far as S3 told."""
+    """The client's copy is current; `info` holds what a 304 must carry (RFC 9110 15.4.5), as far as S3 sent them."""
 
     def __init__(self, message: str, info: ObjectInfo | None = None) -> None:
         super().__init__(message)

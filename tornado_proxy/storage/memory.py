@@ -1,4 +1,4 @@
-"""A store in memory: for tests, the demo and whoever wants to try rules without a bucket."""
+"""A store in memory: for tests, the demo, and trying rules without a bucket."""
 
 from __future__ import annotations
 

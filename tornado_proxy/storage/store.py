@@ -71,7 +71,7 @@ class Entry:
 class Page:
     """A stretch of a listing in S3's order, and the token that continues it; None at the end.
 
-    `exists` tells an empty directory, whose marker object was found, from nothing at all.
+    `exists` is true for an empty directory whose marker object was found.
     """
 
     entries: tuple[Entry, ...]
@@ -132,7 +132,7 @@ class Store(Protocol):
         ...
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object for so many seconds; needs no network."""
+        """A URL that fetches the object for a number of seconds; needs no network."""
         ...
 
     async def close(self) -> None:

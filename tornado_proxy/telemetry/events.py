@@ -127,7 +127,7 @@ class S3Called:
 
 @dataclass(frozen=True, slots=True)
 class ObjectUsed:
-    """A request of an action that has webhooks succeeded; `body` is what they are told, fit for JSON."""
+    """A request of an action that has webhooks succeeded; `body` is what they receive, fit for JSON."""
 
     webhooks: tuple[Webhook, ...]
     target: str

@@ -20,7 +20,7 @@ class User:
 
     @property
     def identifier(self) -> str:
-        """What tells users apart: the name, or the email address of one without a name."""
+        """What identifies a user: the name, else the email address."""
         return self.username or self.email
 
 

@@ -52,7 +52,7 @@ _SHOWN = 3
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Look for pairs of which neither takes all that the other takes."""
+    """Look for pairs that share keys although neither takes all keys of the other."""
     for target in subject.comparable:
         for later, pairs in _doubtful(target).items():
             yield _finding(target, later, pairs)

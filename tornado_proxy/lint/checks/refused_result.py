@@ -1,6 +1,6 @@
 r"""A template whose result is always refused.
 
-No result may be empty, have `.` or `..` as a segment, or hold a control character: whoever asks for such a key gets
+No result may be empty, have `.` or `..` as a segment, or hold a control character: a request for such a key gets
 400. A template that cannot make another result serves nobody. Nothing is said where a test expects the error.
 
 ### Avoid

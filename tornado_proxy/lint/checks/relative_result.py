@@ -55,7 +55,7 @@ _CURE = "begin it with `/`"
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Look at how every template begins: with text, or with a group of which no match begins with a slash."""
+    """Look at how every template begins: with text, or with a group that never begins with a slash."""
     for target in subject.targets:
         for rewrite, source in zip(target.rewrites, target.languages, strict=True):
             beginning = head(rewrite)

@@ -50,7 +50,7 @@ SEVERITY = Severity.ERROR
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Look at every reference, and at every slip for one; where a group is missing other dialects do not compile."""
-    told = {each.span for each in subject.mistakes}
+    reported = {each.span for each in subject.mistakes}
     for target in subject.targets:
         for rewrite in target.rewrites:
             for name, start, end in rewrite.template.group_references:
@@ -58,7 +58,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
                     yield _unknown(rewrite, name, start, end)
             for slip in slips(rewrite):
                 found = _slip(rewrite, slip)
-                if found.span not in told:  # as a bad escape
+                if found.span not in reported:  # as a bad escape
                     yield found
 
 

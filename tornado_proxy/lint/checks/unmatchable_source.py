@@ -58,7 +58,7 @@ _KEYS = (
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Look for sources of which it is proved that no key has them."""
+    """Look for sources that provably match no key."""
     budget = Budget(STEPS)
     for target in subject.targets:
         for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):

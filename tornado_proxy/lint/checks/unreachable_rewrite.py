@@ -53,7 +53,7 @@ STEPS = 100_000
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Look for rewrites of which it is proved that others take all their keys."""
+    """Look for rewrites whose keys are provably all taken by earlier ones."""
     budget = Budget(STEPS)
     for target in subject.comparable:
         seen: set[str] = set()
@@ -80,7 +80,7 @@ def _finding(target: TargetRules, index: int, by: Sequence[int], budget: Budget)
 
 
 def _alike(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
-    """Whether a source takes no key but those of another one, all of which it takes."""
+    """Returns whether two sources take the same keys."""
     example = target.example(taker)
     if example and not target.rewrites[index].pattern.search(example):
         return False

@@ -1,6 +1,6 @@
 r"""A rewrite that no test reaches.
 
-A test beside a rewrite says in one line what it is for, and tells whoever edits the file next what they have broken.
+A test beside a rewrite says in one line what it is for, and shows the next editor of the file what broke.
 For a target without any test there is one finding, unless all its rewrites allow to be without. What no key can reach
 is not asked for.
 

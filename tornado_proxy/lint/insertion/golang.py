@@ -232,7 +232,7 @@ class _Walk:
         return self._text[place.base + first.start : place.base + last.end]
 
     def _settled(self, pipeline: Pipeline, place: _KnownValues, *, holds: bool) -> AbstractSet[str]:
-        """The values of which a condition, or its contrary, says what they may be, or that no slash is in them."""
+        """Returns the values that a condition, or its contrary, limits to known ones or to ones without a slash."""
         *before, last = pipeline.commands
         first, *arguments = last.operands
         name = first.name if isinstance(first, Identifier) else ""

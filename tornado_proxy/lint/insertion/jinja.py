@@ -176,7 +176,7 @@ def _index(node: nodes.Node) -> int | None:
 
 
 def _settled(test: nodes.Node, *, holds: bool) -> AbstractSet[str]:
-    """The values of which a condition, or its contrary, says what they may be, or that no slash is in them."""
+    """Returns the values that a condition, or its contrary, limits to known ones or to ones without a slash."""
     match test:
         case nodes.Not():
             return _settled(test.node, holds=not holds)

@@ -77,7 +77,7 @@ def _checksums(headers: Headers) -> tuple[Checksum, ...]:
 
 
 def _text(value: bytes | None) -> str | None:
-    """A header's value: whoever stored the object wrote UTF-8 in most cases."""
+    """A header's value: most clients store UTF-8."""
     if value is None:
         return None
     try:

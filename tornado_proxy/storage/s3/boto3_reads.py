@@ -39,7 +39,7 @@ class Readable(Protocol):
 
 
 class Boto3Body:
-    """The bytes of an answer of S3, of which the first chunk has been read."""
+    """The bytes of an answer of S3; the first chunk has been read."""
 
     def __init__(self, raw: Readable, first: bytes, executor: Executor) -> None:
         self._raw = raw

@@ -37,7 +37,7 @@ _CONNECTIONS_PER_THREAD = 4
 
 
 def make_client(bucket: Bucket, threads: int, session: Session | None = None) -> S3Client:
-    """A client that so many threads use at once; raises `StorageError` where the configuration makes none.
+    """A client for `threads` threads at once; raises `StorageError` where the configuration makes none.
 
     Credentials of boto3's own chain are looked for when a request needs them, not here: some come over the network.
     """

@@ -1,7 +1,7 @@
 """A connection to S3: HTTP/1.1 for one request at a time, parsed by llhttp.
 
 Nouns: a *connection* is a socket and its parser; an *answer* is what S3 sends for one request, filled by the
-connection and read by whoever asked. The connection is free for the next request as soon as the last byte of an answer
+connection and read by the caller. The connection is free for the next request as soon as the last byte of an answer
 has come, whether or not it has been read.
 """
 
@@ -138,7 +138,7 @@ class S3Response:
         return self._buffered >= _HIGH_WATER
 
     def wake(self) -> None:
-        """Let whoever waits for it look at what has come."""
+        """Wakes the reader, to look at what has come."""
         waiter = self._waiter
         if waiter is not None and not waiter.done() and self._is_there():
             waiter.set_result(None)
@@ -155,7 +155,7 @@ class S3Response:
         return self._connection is None or self._buffered >= self._wanted
 
     async def _wait(self, amount: int) -> None:
-        """Wait for so many bytes, for the end or for a failure."""
+        """Waits for `size` bytes, for the end or for a failure."""
         self._wanted = amount
         if self._is_there():
             return

@@ -85,7 +85,7 @@ def _root(document: bytes) -> Element:
 
 
 def _name(element: Element) -> str:
-    """An element's name without its namespace, of which S3s have several."""
+    """An element's name without its namespace; S3 servers use several."""
     return element.tag.rpartition("}")[2]
 
 

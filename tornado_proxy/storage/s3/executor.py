@@ -21,7 +21,7 @@ from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
 T = TypeVar("T")
 
 _thread = threading.local()
-_lock = threading.Lock()  # of which call uses which connection
+_lock = threading.Lock()  # guards which call uses which connection
 
 
 class CallAbandoned(BaseException):

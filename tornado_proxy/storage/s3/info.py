@@ -120,7 +120,7 @@ def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
 
 
 def _text(header: str | None) -> str | None:
-    """A header's value: boto3 reads its bytes as Latin-1, whoever stored the object wrote UTF-8 in most cases."""
+    """A header's value: boto3 reads its bytes as Latin-1, but most clients store UTF-8."""
     if header is None or header.isascii():
         return header
     try:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LARGEST_LISTING = 8 * 1024**2
 _LARGEST_ERROR = 64 * 1024
 
-# Checksums are told only to those who ask.
+# S3 sends checksums only on request.
 _CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
 
 _LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
@@ -148,8 +148,8 @@ class LoopReads:
         try:
             return read_listing(document)
         except ValueError as error:
-            told = read_error(document)
-            raise self._failure(request, answer, told if told.code else replace(told, message=str(error))) from error
+            fault = read_error(document)
+            raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
 
     async def close(self) -> None:
         """Let go of the connections; an object that is still open may be read to its end."""
@@ -160,8 +160,8 @@ class LoopReads:
         length = content_length(answer.headers)
         part = content_range(answer.status, answer.headers, asked)
         info = object_info(answer.headers, length if part is None else part.size or 0)
-        if info.etag is None and info.last_modified is None and (told := read_error(answer.peek())).code:
-            raise self._failure(request, answer, told)
+        if info.etag is None and info.last_modified is None and (fault := read_error(answer.peek())).code:
+            raise self._failure(request, answer, fault)
         return LoopObject(info, part, answer)
 
     async def _send(self, request: _ReadRequest) -> S3Response:
@@ -174,10 +174,10 @@ class LoopReads:
                 answer = await self._send_once(request)
                 if answer.status in (200, 206):
                     return answer
-                told = await _read_failure(answer)
-                if await self._mend(request, answer, told, asked, mended):
+                fault = await _read_failure(answer)
+                if await self._mend(request, answer, fault, asked, mended):
                     continue
-                error = self._failure(request, answer, told)
+                error = self._failure(request, answer, fault)
                 is_final = answer.status not in _TRANSIENT | _THROTTLED
                 pause = _PAUSE_IF_THROTTLED if answer.status in _THROTTLED else _PAUSE
             except (Unreachable, TimedOut) as caught:
@@ -208,19 +208,24 @@ class LoopReads:
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 
     async def _mend(
-        self, request: _ReadRequest, answer: S3Response, told: ErrorDocument, asked: Endpoint, mended: set[str]
+        self,
+        request: _ReadRequest,
+        answer: S3Response,
+        fault: ErrorDocument,
+        asked: Endpoint,
+        mended: set[str],
     ) -> bool:
         """Whether a refused request can be sent in another way: to another region, by another clock, with new keys."""
         before = len(mended)
-        region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or told.region
-        is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and told.code in _WRONG_REGION)
+        region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or fault.region
+        is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and fault.code in _WRONG_REGION)
         if is_elsewhere and _REGION.fullmatch(region):
             mended.add("region")
             if self._endpoint is asked and region != asked.scope.region:
                 await self._go_to(region, asked)
-        if self._clock_differs(request, answer, told):
+        if self._clock_differs(request, answer, fault):
             mended.add("clock")
-        if told.code == "ExpiredToken":
+        if fault.code == "ExpiredToken":
             self._keys.distrust()
             mended.add("keys")
         return len(mended) > before
@@ -232,22 +237,22 @@ class LoopReads:
             self._pool.close()
             self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
 
-    def _clock_differs(self, request: _ReadRequest, answer: S3Response, told: ErrorDocument) -> bool:
+    def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
         """Whether S3's clock is the reason of a refusal; it is then the one to sign by."""
         date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
         if answer.status != 403 or date is None:
             return False
         skew = date.timestamp() - time.time()
         is_far = request.method == "HEAD" and abs(skew - self._skew) > _LARGEST_SKEW
-        if told.code == "RequestTimeTooSkewed" or is_far:
+        if fault.code == "RequestTimeTooSkewed" or is_far:
             self._skew = skew
             return True
         return False
 
-    def _failure(self, request: _ReadRequest, answer: S3Response, told: ErrorDocument) -> StorageError:
-        request_id = told.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
-        message = f"{told.message} (request {request_id})"
-        return from_answer(self._doing(request), answer.status, told.code or str(answer.status), message)
+    def _failure(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> StorageError:
+        request_id = fault.request_id or answer.headers.get(b"x-amz-request-id", b"").decode("latin-1")
+        message = f"{fault.message} (request {request_id})"
+        return from_answer(self._doing(request), answer.status, fault.code or str(answer.status), message)
 
     def _doing(self, request: _ReadRequest) -> str:
         of = "" if request.key is None else f" of `{request.key}`"

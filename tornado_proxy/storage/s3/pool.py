@@ -1,4 +1,4 @@
-"""The connections to one endpoint: kept open, shared, and no more than so many."""
+"""The connections to one endpoint: kept open, shared, and limited in number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SWEEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """Bounds of a pool; times in seconds, of which `read_timeout` is the longest silence, and the longest wait."""
+    """Bounds of a pool; times in seconds; `read_timeout` is the longest silence, and the longest wait."""
 
     connections: int = 512
     waiting: int = 1024
@@ -81,7 +81,7 @@ class Pool:
     # The connections' side
 
     def give_back(self, connection: S3Connection) -> None:
-        """Hand a connection to whoever waits for one, or keep it."""
+        """Hands a connection to the next waiter, or keeps it."""
         waiter = self._next_waiter()
         if waiter is not None:
             waiter.set_result(connection)
@@ -93,7 +93,7 @@ class Pool:
             self._idle[connection] = asyncio.get_running_loop().time()
 
     def lose(self, connection: S3Connection) -> None:
-        """Forget a connection; whoever waits may open another."""
+        """Forgets a connection; a waiter may open another."""
         if self._idle.pop(connection, None) is None and connection in self._busy:
             self._busy.remove(connection)
             self._free_place()

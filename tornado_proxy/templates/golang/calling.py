@@ -51,7 +51,7 @@ class Function:
     special: bool = False
 
     def accepts(self, count: int) -> bool:
-        """Whether it can be called with so many arguments."""
+        """Whether it can be called with this number of arguments."""
         return count >= len(self.parameters) if self.rest else count == len(self.parameters)
 
     def parameter(self, index: int) -> Parameter:

@@ -193,7 +193,7 @@ class _CheckWalk:
                 raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
-        """Fields of the outermost data, the first of which begins at an offset of the action."""
+        """Fields of the outermost data; the first begins at an offset of the action."""
         first, *rest = names
         start += place.base
         if first == "Groups" and rest:

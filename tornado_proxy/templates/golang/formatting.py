@@ -48,7 +48,7 @@ def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
 
 
 def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = False) -> bytes:
-    """fmt.Sprint: a space stands between two of which neither is a string."""
+    """fmt.Sprint: a space stands between two operands if neither is a string."""
     printer = Printer(budget)
     after_string = True
     for value in values:

@@ -37,7 +37,7 @@ class RenderBudget:
             raise LimitError(f"the template takes more than {self.limits.steps} steps")
 
     def text(self, size: int) -> None:
-        """Account for a text about to be read or made, of so many bytes."""
+        """Accounts for a text that is about to be read or made; in bytes."""
         self.fit(size)
         self.spend(size >> 4)
 
@@ -47,7 +47,7 @@ class RenderBudget:
             raise LimitError(f"the template makes a text of more than {self.limits.text} bytes")
 
     def items(self, count: int) -> None:
-        """Account for a list or a map about to be made, of so many elements."""
+        """Accounts for a list or a map that is about to be made; in elements."""
         if count > self.limits.items:
             raise LimitError(f"the template makes a list of more than {self.limits.items} elements")
         self.spend(count >> 3)

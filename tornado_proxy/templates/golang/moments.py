@@ -38,7 +38,7 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def date_of(days: int) -> tuple[int, int, int]:
-    """Year, month and day of so many days since 1970-01-01."""
+    """Year, month and day of a number of days since 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH_DAYS, _ERA_DAYS)
     year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year + year // 4 - year // 100)

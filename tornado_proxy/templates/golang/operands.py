@@ -33,7 +33,7 @@ _LONG = 255  # a text is accounted for from here on; the call itself was, with t
 
 @dataclass(frozen=True, slots=True)
 class CertainFailure:
-    """Something that fails wherever execution comes to it; offsets are code points of the template."""
+    """Something that fails when execution reaches it; offsets are code points of the template."""
 
     message: str
     start: int

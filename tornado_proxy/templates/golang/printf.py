@@ -1,4 +1,4 @@
-"""Formats: fmt.Sprintf with its flags, widths, precisions and argument indexes, and what it says of wrong ones."""
+"""Formats: fmt.Sprintf with its flags, widths, precisions and argument indexes, and its output for wrong ones."""
 
 from __future__ import annotations
 

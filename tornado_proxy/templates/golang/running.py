@@ -17,7 +17,7 @@ _SHORT = 255  # what is no longer costs no more than the action that writes it
 
 
 MOST_FRAMES = 600
-"""How deep Python's calls may go in one rendering; it allows a thousand, some of which are the server's."""
+"""How deep Python's calls may go in one rendering; it allows a thousand, and the server uses some."""
 
 
 class Leaving(Enum):
@@ -73,7 +73,7 @@ class Run:
         raise ExecutionError(f"the variable `{name}` is not set yet")
 
     def forget(self, mark: int) -> None:
-        """Drop the variables declared since there were so many."""
+        """Drops the variables beyond a count."""
         del self.names[mark:]
         del self.values[mark:]
 

@@ -82,7 +82,7 @@ INVALID = Invalid()
 
 
 class Slice(list[Value]):
-    """A Go slice; `nil` tells an unmade one from an empty one."""
+    """A Go slice; `nil` marks an unmade one, which differs from an empty one."""
 
     __slots__ = ("nil", "type")
 
@@ -93,7 +93,7 @@ class Slice(list[Value]):
 
 
 class Map(dict[Value, Value]):
-    """A Go map; `nil` tells an unmade one, which cannot be written to, from an empty one."""
+    """A Go map; `nil` marks an unmade one, which cannot be written to."""
 
     __slots__ = ("nil", "type")
 
@@ -136,7 +136,7 @@ class StructType(Type):
 class Struct:
     """A value of a struct type, or what a pointer to one points to; two are one value if their source is one.
 
-    `boxed` tells that an interface with methods holds it: an action then prints a pointer as such.
+    `boxed` says that an interface with methods holds it: an action then prints a pointer as such.
     """
 
     __slots__ = ("boxed", "source", "type")

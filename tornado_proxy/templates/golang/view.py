@@ -60,7 +60,7 @@ class Once(Generic[T]):
 
 
 class AbsentUser(Nil):
-    """The user where nobody is signed in: false and empty, but whoever looks closer fails."""
+    """The user where nobody is signed in: false and empty, but reading its members fails."""
 
     __slots__ = ()
 

@@ -96,7 +96,7 @@ def _chosen(*, keep: bool) -> Filter:
 
 
 def _paid(function: Filter, size: Size | None) -> Filter:
-    """A filter that pays for what it reads, and for what it makes: before, where the size can be told."""
+    """A filter that pays for what it reads, and for what it makes: in advance, where the size is known."""
 
     @pass_context
     def filtered(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ MOST_BITS = 1024
 
 MACRO_DEPTH = 20
 
-# Reading so many characters, or making so many, is as much work as one step.
+# Reading or making this number of characters is as much work as one step.
 _CHARACTERS_A_STEP = 16
 
 KEY = " budget"
@@ -163,7 +163,7 @@ def replaced(text: object, old: object, new: object, count: int | None = -1) -> 
 
 
 def formatted(text: str, values: object) -> int:
-    """The size of a text with `%` conversions, and their values in it; widths are told by the text alone."""
+    """The size of a text with `%` conversions, and their values in it; the text alone gives the widths."""
     sizes = 0
     for conversion in _CONVERSION.finditer(text):
         for width in conversion.groups(default=""):

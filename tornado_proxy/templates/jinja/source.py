@@ -27,7 +27,7 @@ STATEMENTS = ("if", "elif", "else", "for", "set", "with", "macro", "call", "filt
 """The statements of a template, those that only stand in another one among them."""
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
-"""Those that end at an `end…` of their own."""
+"""The statements that end at an `end…` of their own."""
 
 _LISTED = "the statements are " + ", ".join(f"`{name}`" for name in STATEMENTS)
 _BRACES = "`{{` is closed by `}}`, `{%` by `%}`"

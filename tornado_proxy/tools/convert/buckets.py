@@ -36,7 +36,7 @@ def bucket(section: Section, remarks: Remarks) -> ConvertedBucket:
     _add_prefix(configured, section, settings, remarks)
     settings["region"] = section.text("region", "us-east-1")
     _add_endpoint(section, settings)
-    # s3-proxy's client asks in path style unless it is told otherwise.
+    # s3-proxy's client asks in path style by default.
     settings["s3ForcePathStyle"] = section.flag("s3ForcePathStyle", default=True)
     _add_credentials(section, settings, remarks)
     _add_list_size(section, settings, remarks)

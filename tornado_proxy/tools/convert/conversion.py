@@ -109,7 +109,7 @@ def _files(
 
 
 def _rule_places(targets: Sequence[ConvertedTarget]) -> Iterator[str]:
-    """A name for the rule file of each target, none twice, even where cases are not told apart."""
+    """A name for the rule file of each target, unique even where case is ignored."""
     taken: set[str] = set()
     for each in targets:
         stem = re.sub(r"[^A-Za-z0-9_-]", "_", each.name)

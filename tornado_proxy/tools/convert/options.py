@@ -51,7 +51,7 @@ class SourceOption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A mapping, by names in lower case: s3-proxy's reader of files (viper) tells no cases apart."""
+    """A mapping, by names in lower case: s3-proxy's reader of files (viper) ignores case."""
 
     entries: Mapping[str, SourceOption]
     span: Span = field(repr=False)

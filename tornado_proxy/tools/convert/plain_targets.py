@@ -54,7 +54,7 @@ def plain_target_here(target: str, source: Here, prefix: str) -> str:
 
 
 def _below_prefix(target: str, opening: str, prefix: str) -> str:
-    """A target, of which `opening` is certain to be its beginning, without the prefix; raises `NotConvertible`."""
+    """A target without the prefix; `opening` is certain to be its beginning; raises `NotConvertible`."""
     directory = as_directory(prefix)
     bare = opening.lstrip("/")
     slashes = len(opening) - len(bare)
@@ -105,7 +105,7 @@ def _pieces(text: str, references: tuple[Reference, ...], source: Here) -> Itera
 
 
 def _numbers(name: str, groups: tuple[str, ...]) -> list[int]:
-    """The groups that a reference may mean: namesakes are several, and one that does not exist is none."""
+    """The groups that a reference may mean: several share a name, and a missing one gives an empty list."""
     number = group_number(name)
     if number is None:
         return [each for each, known in enumerate(groups, start=1) if known == name]

@@ -44,7 +44,7 @@ class PossibleCaptures:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        # Within a quotation a group's body cannot be told by its place alone.
+        # Within a quotation a group's body cannot be found by its place alone.
         tree = None if r"\Q" in source else language(source).tree
         self._groups = {} if tree is None else dict(_single(tree))
         self._sure = frozenset() if tree is None else frozenset(_sure(tree))

@@ -31,7 +31,7 @@ _LEVELS = {
 
 
 def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
-    """Where a server listens: on every interface, unless told otherwise. Certificates are added to `files`."""
+    """Where a server listens: on every interface by default. Certificates are added to `files`."""
     section = root.section(name)
     if section is None:
         return {"listenAddr": "", "port": _PORTS[name], **(no_cache() if name == "server" else {})}
@@ -79,7 +79,7 @@ def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
 
 
 def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
-    """The log; s3-proxy's is written as JSON unless told otherwise."""
+    """The log; s3-proxy's is JSON by default."""
     section = root.section("log")
     level = section.text("level", "info") if section else "info"
     form = section.text("format", "json") if section else "json"

@@ -27,7 +27,7 @@ _LENGTH = re.compile(rb"(?:^|\r\n)content-length[ \t]*:[ \t]*(\d{1,12})[ \t]*(?=
 
 
 class BadFrame(Exception):
-    """What follows cannot be told apart into messages; the text says why."""
+    """The stream cannot be split into messages; the text says why."""
 
 
 @dataclass(slots=True)

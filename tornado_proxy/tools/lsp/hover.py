@@ -1,4 +1,4 @@
-"""What is told of the place under the pointer: a pattern in words, a group, a variable, a check, a test."""
+"""What an editor shows for the place under the pointer: a pattern in words, a group, a variable, a check, a test."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tornado_proxy.tools.lsp.variables import BY_DIALECT
 from tornado_proxy.tools.lsp.workspace import Analysis
 
 _CHECKS = {check.name: check for check in CHECKS}
-_MOST_PARTS = 60  # of an expression that are told; nobody reads more
+_MOST_PARTS = 60  # of an expression that are shown; nobody reads more
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Hover:
 
 
 def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
-    """What is to be told of a place of a file; None where there is nothing."""
+    """Returns what to show for a place of a file; None where there is nothing."""
     document = analysis.document(name)
     if document is None:
         return None

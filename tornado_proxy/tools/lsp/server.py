@@ -80,7 +80,7 @@ class RulesServer(LanguageServer):
         self._analyst = ThreadPoolExecutor(1, "analysis")
         self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # the thread's own
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._published: dict[str, frozenset[str]] = {}  # by the file that was looked at: those told of
+        self._published: dict[str, frozenset[str]] = {}  # by the analysed file: the files with published findings
 
     def begin(self, parameters: types.InitializeParams) -> None:
         """Take note of what the client is able to, and of its folders."""
@@ -171,7 +171,7 @@ class RulesServer(LanguageServer):
         return self._analyst.submit(self._analyse, name)
 
     def _analyse(self, name: str) -> Analysis:
-        """On the thread: whoever asked, the workspace is read as it is now, so that nothing is done twice."""
+        """Runs on the thread: it reads the workspace as it is now, so that nothing is done twice."""
         workspace = self._files
         together = workspace.together_with(name) or name
         sources = workspace.sources(name)

@@ -210,7 +210,7 @@ class Analysis:
         return self._rewrites.get(_place(statement))
 
     def outcome(self, statement: TestStatement) -> TestOutcome | None:
-        """What a test comes to; None where it has a mistake, or rewrites are missing because they have one."""
+        """The outcome of a test; None where it has a mistake, or rewrites are missing because they have one."""
         return self._outcomes.get(_place(statement))
 
     @cached_property

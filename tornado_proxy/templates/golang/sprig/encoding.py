@@ -43,7 +43,7 @@ def _b64dec(text: bytes) -> bytes:
 
 
 def _base64_fault(text: bytes, at: int, over: int) -> int | None:
-    """The offset that Go complains of; the digits end at `at`, and are so many over a multiple of four."""
+    """The offset that Go complains of; the digits end at `at`, and exceed a multiple of four by a remainder."""
     if at == len(text):
         return at - over if over else None
     if text[at] != _PAD or over < 2:

@@ -129,7 +129,7 @@ def _sort_alpha(budget: RenderBudget, value: Value) -> Slice:
         return string_slice([shown(value, budget)])
     if value.type is STRING_SLICE:
         budget.items(len(value))
-        # Go sorts such a list in its place, and whoever holds it sees that.
+        # Go sorts such a list in its place, and every holder of the list sees that.
         value.sort()
         return value
     return string_slice(sorted(strings_of(budget, value)))

@@ -36,7 +36,7 @@ _KEPT = 128 << 20
 class CompiledRegex:
     """A compiled expression; `size` is the number of its instructions, `memory` the bytes that it may take.
 
-    Raises ValueError for a text that Go refuses, `LimitError` for one that takes more than so many bytes.
+    Raises ValueError for a text that Go refuses, `LimitError` for one that takes more bytes than the limit.
     """
 
     def __init__(self, text: str, memory: int) -> None:
@@ -84,7 +84,7 @@ def keeping(compile_regex: Callable[[str, int], CompiledRegex]) -> Callable[[str
 
 @keeping
 def compile_regex(text: str, memory: int) -> CompiledRegex:
-    """The expression of a text in Go's syntax, of at most so many bytes; raises ValueError where Go refuses it."""
+    """The expression of a text in Go's syntax, of at most a number of bytes; raises ValueError where Go refuses it."""
     return CompiledRegex(text, memory)
 
 
@@ -136,7 +136,7 @@ def _rune_length(text: bytes, position: int) -> int:
 
 
 def captures(expression: CompiledRegex, text: bytes, spans: Sequence[Span]) -> Captures:
-    """The groups of a match as an expansion wants them; of namesakes, the first that took part."""
+    """Returns the groups of a match for an expansion; where several share a name, the first that matched."""
     groups = tuple(None if start < 0 else text[start:end].decode("utf-8", "surrogateescape") for start, end in spans)
     names: dict[str, int] = {}
     for name, number in expression.names:
@@ -241,7 +241,7 @@ def _replace_literally(budget: RenderBudget, pattern: bytes, text: bytes, replac
 
 
 def _split(budget: RenderBudget, pattern: bytes, text: bytes, most: int) -> Slice:
-    """The parts between matches, at most so many (Regexp.Split)."""
+    """The parts between matches, up to a limit (Regexp.Split)."""
     expression = _compiled(budget, pattern)
     if most == 0:
         return Slice((), STRING_SLICE, nil=True)

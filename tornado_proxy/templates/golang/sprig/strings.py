@@ -22,7 +22,7 @@ def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
 
 
 def split(budget: RenderBudget, text: bytes, separator: bytes, most: int = -1) -> list[bytes]:
-    """strings.SplitN: at most so many parts, all of them if it is negative; an empty separator parts the runes."""
+    """strings.SplitN: up to a number of parts, or all if it is negative; an empty separator parts the runes."""
     if most == 0:
         return []
     if separator:
@@ -140,7 +140,7 @@ def _abbrevboth(left: int, right: int, text: bytes) -> bytes:
 
 
 def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_words: bool) -> bytes:
-    """goutils.WrapCustom: lines of so many bytes, broken at spaces; words that are longer may be cut."""
+    """goutils.WrapCustom: lines up to a length in bytes, broken at spaces; words that are longer may be cut."""
     width, line, pieces, offset = max(width, 1), line or b"\n", [], 0
     budget.text(len(text) * (1 + len(line)) if cut_words else len(text) + text.count(b" ") * len(line))
     while len(text) - offset > width:
