@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -156,6 +157,20 @@ def test_a_restart_under_an_inherited_socket_loses_no_request(files, options):
                         end()
     print(f"{load.answered} requests over a restart")
     assert load.lost == []
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_it_may_open_as_many_descriptors_as_the_hard_limit_permits(tmp_path, options):
+    """The soft limit that it is started with is raised, in each process that answers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with service(tmp_path, *options) as (proxy, admin):
+            answering = [each["pid"] for each in admin.status()["workers"]]
+            limits = {resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in (proxy.process.pid, *answering)}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert limits == {(hard, hard)}
 
 
 def test_what_waits_in_the_queue_at_the_end_is_answered(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import sys
 import pytest
 
 from tornado_proxy.config.model import Listener
-from tornado_proxy.service.sockets import CannotListen, inherited_sockets, named, open_sockets
+from tornado_proxy.service.sockets import CannotListen, inherited_sockets, named, open_sockets, raise_descriptor_limit
 
 
 def test_port_zero_is_any_free_one_and_the_url_says_which():
@@ -86,3 +87,14 @@ def test_sockets_are_taken_over_by_name():
 def test_sockets_of_another_process_are_left_alone():
     """LISTEN_FDS counts for LISTEN_PID only."""
     assert inherited_sockets({"LISTEN_FDS": "1", "LISTEN_PID": "8"}, pid=7) == {}
+
+
+def test_the_soft_limit_of_descriptors_becomes_the_hard_one():
+    """A process may use all that it is permitted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
+    try:
+        raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -19,7 +19,14 @@ from tornado_proxy.service.logs import close_logging, configure_logging, flush_l
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
-from tornado_proxy.service.sockets import CannotListen, Sockets, inherited_sockets, named, open_sockets
+from tornado_proxy.service.sockets import (
+    CannotListen,
+    Sockets,
+    inherited_sockets,
+    named,
+    open_sockets,
+    raise_descriptor_limit,
+)
 from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources, read_to_check
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier
@@ -65,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             return ExitStatus.CLEAN
         try:
             assert start.loaded.settings is not None
+            raise_descriptor_limit()
             supervisor = _supervisor(start, arguments)
             run_event_loop(_serve(start, supervisor, reader, arguments), start.loaded.settings.server.event_loop)
         except Unbuildable as error:

@@ -1,11 +1,15 @@
-"""The listening sockets of a process: opened, or taken over from the service manager (sd_listen_fds(3))."""
+"""The listening sockets of a process: opened, or taken over from the service manager (sd_listen_fds(3)).
+
+And how many descriptors connections may have.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from tornado_proxy.config.model import Listener
@@ -34,6 +38,16 @@ class Sockets:
         """Closes this process's copies."""
         for each in self.sockets:
             each.close()
+
+
+def raise_descriptor_limit() -> None:
+    """Lets the process open as many descriptors as its hard limit permits, as programs in Go do.
+
+    The soft limit is often 1024, for the sake of select(2), and a client may need a connection to S3 besides its own.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # the kernel may permit less than the hard limit (fs.nr_open)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def open_sockets(listener: Listener) -> Sockets:
