@@ -71,6 +71,15 @@ class Body:
         return self
 
     async def __anext__(self) -> bytes:
+        if self._chunk is None and not self.ended:
+            await self._arrival()
+        chunk, self._chunk = self._chunk, None
+        if chunk is None:
+            raise self._error or StopAsyncIteration
+        self._wake()
+        return chunk
+
+    async def _arrival(self) -> None:
         self.is_wanted = True
         self._wake()
         try:
@@ -78,11 +87,6 @@ class Body:
                 await self._until(lambda: self._chunk is not None or self.ended)
         except TimeoutError:
             raise BodyTimeout(f"no byte of the body came for {self._idle_timeout:g} seconds") from None
-        chunk, self._chunk = self._chunk, None
-        if chunk is None:
-            raise self._error or StopAsyncIteration
-        self._wake()
-        return chunk
 
     async def _deliver_later(self, chunk: bytes) -> None:
         await self._until(lambda: self._chunk is None)

@@ -105,7 +105,8 @@ class RequestParser:
     def read_body(self, received: bytearray) -> bytes:
         """Take what belongs to the body from the front of what was received; raises `MalformedMessage`."""
         if self._remaining is not None:
-            piece = bytes(received[: self._remaining])
+            with memoryview(received) as view:
+                piece = bytes(view[: self._remaining])
             del received[: len(piece)]
             self._remaining -= len(piece)
             self.complete = self._remaining == 0
