@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from serving import generation
 
 from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import Server
+from tornado_proxy.gateway.server import HttpServer
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Bus, Refused, Served
@@ -54,7 +54,7 @@ async def measure(requests: int) -> float:
     RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
-    server = Server(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
+    server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
     server.listen(0, "127.0.0.1")
     gc.collect()
     gc.freeze()

@@ -15,7 +15,7 @@ from tornado_proxy.config.model import Server as ServerSettings
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
-from tornado_proxy.gateway.server import Server
+from tornado_proxy.gateway.server import HttpServer
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.pages.custom import CustomPages, Recipe
@@ -127,7 +127,7 @@ class Serving:
     """A running gateway."""
 
     gateway: Gateway
-    server: Server
+    server: HttpServer
     force: list[Generation]  # the one in force
     events: list[Any] = field(default_factory=list)
 
@@ -206,7 +206,7 @@ async def serve(store: object, *, name_generation: bool = False, **parts: Any) -
     force = [generation(_store(store), **parts)]
     events: list[Any] = []
     gateway = Gateway(lambda: force[0], events.append, name_generation=name_generation)
-    server = Server(gateway.begin, force[0].parts.settings.limits)
+    server = HttpServer(gateway.begin, force[0].parts.settings.limits)
     server.listen(0, "127.0.0.1")
     try:
         yield Serving(gateway, server, force, events)

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,16 @@ def test_every_test_says_what_it_expects(path):
         if function.name.startswith("test_") and not ast.get_docstring(function)
     ]
     assert silent == []
+
+
+def test_no_two_classes_share_a_name():
+    """A name says which class is meant, without a look at the imports."""
+    homes = defaultdict(list)
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(_name(path))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
 def test_no_word_for_a_concept_without_a_name():

@@ -9,7 +9,7 @@ from fakes import OneObject, ScriptedBody
 from serving import generation, serve
 
 from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import Server
+from tornado_proxy.gateway.server import HttpServer
 from tornado_proxy.storage.memory import MemoryStore
 
 
@@ -101,7 +101,7 @@ async def test_two_servers_may_share_a_gateway():
     """A gateway keeps nothing of a connection."""
     made = generation(_store(b"x"))
     gateway = Gateway(lambda: made, lambda _event: None)
-    servers = [Server(gateway.begin, made.parts.settings.limits) for _ in range(2)]
+    servers = [HttpServer(gateway.begin, made.parts.settings.limits) for _ in range(2)]
     for server in servers:
         server.listen(0, "127.0.0.1")
     ports = {port for server in servers for port in server.ports}

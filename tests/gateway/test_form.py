@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tornado_proxy.gateway.errors import FormTooLarge, MalformedForm, NotAForm
-from tornado_proxy.gateway.form import FilePart, Form, boundary
+from tornado_proxy.gateway.form import FilePart, MultipartForm, boundary
 
 FILE = 'Content-Disposition: form-data; name="file"; filename="a.txt"'
 
@@ -33,7 +33,7 @@ async def _pieces(body: bytes, size: int) -> AsyncIterator[bytes]:
 
 def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: bytes = b"b") -> tuple[FilePart, bytes]:
     async def story():
-        form = Form(_pieces(body, size), separator, limit)
+        form = MultipartForm(_pieces(body, size), separator, limit)
         part = await form.file()
         return part, b"".join([chunk async for chunk in form.content()])
 

@@ -13,7 +13,7 @@ from fakes import OneObject, ScriptedBody
 from serving import Client, serve
 
 from tornado_proxy.config.model import Limits
-from tornado_proxy.gateway.server import Opening, Server
+from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.semantics.proxy_protocol import SIGNATURE
 
@@ -55,9 +55,9 @@ async def test_a_server_shows_its_state():
     """The `repr` names ports and connections."""
     async with serve({}) as site:
         (port,) = site.server.ports
-        assert repr(site.server) == f"<Server on ports ({port},), 0 connections>"
+        assert repr(site.server) == f"<HttpServer on ports ({port},), 0 connections>"
         await site.server.shut_down(1)
-        assert repr(site.server) == "<Server on ports (), 0 connections>"
+        assert repr(site.server) == "<HttpServer on ports (), 0 connections>"
 
 
 async def test_a_running_request_ends():
@@ -182,7 +182,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
     def begin(*_):
         raise RuntimeError("broken")
 
-    server = Server(begin, Limits())
+    server = HttpServer(begin, Limits())
     server.listen(0, "127.0.0.1")
     _, writer = await asyncio.open_connection("127.0.0.1", server.ports[0])
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -4,7 +4,7 @@ from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.tokens import (
     CharacterClassName,
     Count,
-    Opening,
+    GroupOpening,
     read_count,
     read_escape,
     read_opening,
@@ -110,16 +110,16 @@ def test_in_a_class_other_escapes_are_refused(text, message, help):
 @pytest.mark.parametrize(
     ("text", "opening"),
     [
-        ("(a)", Opening(2, captures=True)),
-        ("(?:a)", Opening(4)),
-        ("(?P<name>a)", Opening(10, captures=True, name="name")),
-        ("(?<n_1>a)", Opening(8, captures=True, name="n_1")),
-        ("(?<9>a)", Opening(6, captures=True, name="9")),
-        ("(?i:a)", Opening(5, on=frozenset("i"))),
-        ("(?i)a", Opening(5, on=frozenset("i"), opens=False)),
-        ("(?ims-U)a", Opening(9, on=frozenset("ims"), off=frozenset("U"), opens=False)),
-        ("(?s-i:a)", Opening(7, on=frozenset("s"), off=frozenset("i"))),
-        ("(?)", Opening(4, opens=False)),
+        ("(a)", GroupOpening(2, captures=True)),
+        ("(?:a)", GroupOpening(4)),
+        ("(?P<name>a)", GroupOpening(10, captures=True, name="name")),
+        ("(?<n_1>a)", GroupOpening(8, captures=True, name="n_1")),
+        ("(?<9>a)", GroupOpening(6, captures=True, name="9")),
+        ("(?i:a)", GroupOpening(5, on=frozenset("i"))),
+        ("(?i)a", GroupOpening(5, on=frozenset("i"), opens=False)),
+        ("(?ims-U)a", GroupOpening(9, on=frozenset("ims"), off=frozenset("U"), opens=False)),
+        ("(?s-i:a)", GroupOpening(7, on=frozenset("s"), off=frozenset("i"))),
+        ("(?)", GroupOpening(4, opens=False)),
     ],
 )
 def test_a_group_begins_with_a_name_or_flags(text, opening):

@@ -16,7 +16,7 @@ import pytest
 
 from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.render import Failure, Pages, TargetLinks, Upload
+from tornado_proxy.pages.render import Failure, Pages, TargetLinks, UploadResult
 
 GOLDEN = Path(__file__).parent / "golden"
 SUFFIXES = {Form.HTML: "html", Form.JSON: "json", Form.TEXT: "txt"}
@@ -75,7 +75,7 @@ def test_a_failure_looks_as_it_did(pages, form):
 @pytest.mark.parametrize("form", [Form.JSON, Form.TEXT])
 def test_an_uploads_answer_looks_as_it_did(pages, form):
     """An upload's answer in both forms is the golden file's text."""
-    _compare(f"upload.{SUFFIXES[form]}", pages.upload(Upload("/a%20b/c.txt", 12, '"e"'), form).body)
+    _compare(f"upload.{SUFFIXES[form]}", pages.upload(UploadResult("/a%20b/c.txt", 12, '"e"'), form).body)
 
 
 def test_the_policy_allows_the_style_and_nothing_else(pages):

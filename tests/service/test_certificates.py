@@ -14,7 +14,7 @@ from tornado_proxy.config.tls import Certificate, Ssl
 from tornado_proxy.gateway.tls import check_pair, names_of
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service import certificates
-from tornado_proxy.service.certificates import Fetched, find_certificates, self_signed, unusable_certificates
+from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, self_signed, unusable_certificates
 from tornado_proxy.storage.documents import DocumentUnavailable
 
 A, B = pair("a.test"), pair("b.test")
@@ -36,7 +36,9 @@ def _far_away(documents, asked=None):
 
 
 def _find(settings, directory, documents=None, before=None):
-    return find_certificates(settings, resolver({}, directory), before or Fetched(), _far_away(documents or {}))
+    return find_certificates(
+        settings, resolver({}, directory), before or FetchedDocuments(), _far_away(documents or {})
+    )
 
 
 def test_certificates_are_found_in_the_text_and_in_files(tmp_path):
@@ -72,7 +74,7 @@ def test_certificates_are_fetched_once(tmp_path):
     asked = []
     settings = replace(_settings(FAR), internal_server=InternalServer(ssl=Ssl(certificates=(FAR,))))
     fetch = _far_away(DOCUMENTS, asked)
-    found = find_certificates(settings, resolver({}, tmp_path), Fetched(), fetch)
+    found = find_certificates(settings, resolver({}, tmp_path), FetchedDocuments(), fetch)
     assert sorted(asked) == sorted(DOCUMENTS)
     for listener in (found.settings.server, found.settings.internal_server):
         check_pair(listener.ssl.certificates[0])
@@ -96,16 +98,16 @@ def test_what_cannot_be_fetched_again_stays(tmp_path):
 
 def test_bytes_that_are_not_text_are_an_error(tmp_path):
     """DER is not PEM."""
-    found = find_certificates(_settings(FAR), resolver({}, tmp_path), Fetched(), lambda *_: b"\x30\x82\xff")
+    found = find_certificates(_settings(FAR), resolver({}, tmp_path), FetchedDocuments(), lambda *_: b"\x30\x82\xff")
     assert {each.message.rpartition(": ")[2] for each in found.diagnostics} == {"it is not text"}
 
 
 def test_what_was_fetched_is_due_after_a_while(monkeypatch):
     """Where anything was."""
     monkeypatch.setattr(certificates.time, "monotonic", lambda: certificates.RENEW_AFTER + 1)
-    assert Fetched({("a", None): Secret("", "")}, 0.5).is_due
-    assert not Fetched({("a", None): Secret("", "")}, 2).is_due
-    assert not Fetched({}, 0).is_due
+    assert FetchedDocuments({("a", None): Secret("", "")}, 0.5).is_due
+    assert not FetchedDocuments({("a", None): Secret("", "")}, 2).is_due
+    assert not FetchedDocuments({}, 0).is_due
 
 
 def test_a_self_signed_certificate_has_its_names(tmp_path):

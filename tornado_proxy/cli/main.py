@@ -113,12 +113,12 @@ def load_command(name: str) -> tuple[Command, argparse.ArgumentParser]:
     """A subcommand's module and the parser of its arguments."""
     command = cast("Command", importlib.import_module(f"tornado_proxy.cli.{name}"))
     summary = (command.__doc__ or "").partition("\n")[0]
-    parser = _Parser(f"tornado-proxy {name}", description=summary)
+    parser = _SuggestingParser(f"tornado-proxy {name}", description=summary)
     command.add_arguments(parser)
     return command, parser
 
 
-class _Parser(argparse.ArgumentParser):
+class _SuggestingParser(argparse.ArgumentParser):
     """Argparse's, which also says what an unknown option was probably meant to be."""
 
     def error(self, message: str) -> NoReturn:

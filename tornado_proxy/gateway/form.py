@@ -53,7 +53,7 @@ def boundary(content_type: str | None) -> bytes:
     return announced
 
 
-class Form:
+class MultipartForm:
     """A form whose body arrives in chunks; first ask for its file, then for the file's content.
 
     `limit` bounds, in bytes, all that is not the file's content. Both methods raise `MalformedForm`, `FormTooLarge`

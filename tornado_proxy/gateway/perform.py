@@ -30,7 +30,7 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, Upload
+from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, UploadResult
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.properties import PutData, PutInput
@@ -207,7 +207,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
-    said = Upload(attempt.location, upload.size, stored.etag)
+    said = UploadResult(attempt.location, upload.size, stored.etag)
     rendering = context.pages.upload(said, choose(UPLOAD_FORMS, *_wanted(context)))
     meant = dict(properties.metadata), properties.storage_class or ""
     data = StoredUpload(attempt.key, upload.file_name, stored_type(upload), upload.size, *meant)

@@ -39,7 +39,7 @@ class Opening:
     proxied: TrustedProxies = field(default_factory=TrustedProxies)
 
 
-class Server:
+class HttpServer:
     """HTTP/1 on sockets that are given by `listen` or `add_sockets`; each request is given to `begin`.
 
     `limits` and `opening` may be replaced while it serves: connections keep what held when they came. `pause` is
@@ -59,7 +59,7 @@ class Server:
         self._gone.set()
 
     def __repr__(self) -> str:
-        return f"<Server on ports {self.ports}, {len(self._connections)} connections>"
+        return f"<HttpServer on ports {self.ports}, {len(self._connections)} connections>"
 
     @property
     def ports(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from mimetypes import MimeTypes
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
 from tornado_proxy.gateway.errors import DigestMismatch, MalformedForm, NotAFile, PartialPut
-from tornado_proxy.gateway.form import Form, boundary
+from tornado_proxy.gateway.form import MultipartForm, boundary
 from tornado_proxy.routing.errors import LengthRequired
 from tornado_proxy.semantics.digest import ContentCheck
 from tornado_proxy.storage.errors import TooLarge
@@ -63,7 +63,7 @@ async def read_form(
     length = announced_length(headers)
     if max_size is not None and (length or 0) > max_size + limit:
         raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
-    form = Form(body, separator, limit)
+    form = MultipartForm(body, separator, limit)
     part = await form.file()
     size = None if length is None else form.announced(length)
     return IncomingFile(part.file_name, part.content_type, size, form.content())

@@ -35,7 +35,7 @@ from tornado_proxy.goregex.syntax import (
 )
 from tornado_proxy.goregex.tokens import (
     Count,
-    Opening,
+    GroupOpening,
     read_count,
     read_escape,
     read_opening,
@@ -79,7 +79,7 @@ class _OpenGroup:
     """A group that has not been closed, or the whole expression: what stands in it, and the flags outside it."""
 
     start: int
-    opening: Opening
+    opening: GroupOpening
     number: int | None
     outer_flags: frozenset[str]
     branch_start: int
@@ -108,7 +108,7 @@ class _Parser:
         self.at = 0
         self.names: list[str] = []
         self._flags: frozenset[str] = frozenset()
-        self._groups = [_OpenGroup(0, Opening(0), None, self._flags, 0)]
+        self._groups = [_OpenGroup(0, GroupOpening(0), None, self._flags, 0)]
         self._repetition: int | None = None  # where the last step's repetition began, if it was one
 
     def step(self) -> None:

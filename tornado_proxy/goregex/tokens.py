@@ -134,7 +134,7 @@ def read_count(text: str, at: int) -> tuple[Count, int] | None:
     return Count(least, most), found.end()
 
 
-class Opening(NamedTuple):
+class GroupOpening(NamedTuple):
     """What stands after `(`: the name of a group, flags to turn on and off, or neither.
 
     `opens` is False for flags that hold for the rest of the group around them.
@@ -148,18 +148,18 @@ class Opening(NamedTuple):
     opens: bool = True
 
 
-def read_opening(text: str, at: int) -> Opening:
+def read_opening(text: str, at: int) -> GroupOpening:
     """The beginning of a group, or flags for the rest of one (regexp/syntax, parsePerlFlags)."""
     if not text.startswith("(?", at):
-        return Opening(at + 1, captures=True)
+        return GroupOpening(at + 1, captures=True)
     if named := _GROUP_NAME.match(text, at):
         if not _NAME.fullmatch(named[1]):
             _refuse_unsupported(text, at, ("(?<=", "(?<!"))
             cure = "a name consists of ASCII letters, digits and underscores"
             raise PatternError(f"invalid group name `{named[1]}`", *named.span(1), cure)
-        return Opening(named.end(), captures=True, name=named[1])
+        return GroupOpening(named.end(), captures=True, name=named[1])
     if flags := _FLAGS.match(text, at):
-        return Opening(flags.end(), on=frozenset(flags[1]), off=frozenset(flags[2] or ""), opens=flags[3] == ":")
+        return GroupOpening(flags.end(), on=frozenset(flags[1]), off=frozenset(flags[2] or ""), opens=flags[3] == ":")
     _refuse_unsupported(text, at)
     if beginning := _GROUP_NAME_BEGINS.match(text, at):
         raise PatternError("unclosed group name", *beginning.span(), "write `>` where the name ends")

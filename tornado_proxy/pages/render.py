@@ -40,7 +40,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadResult:
     """What a client learns of a stored upload; `location` is the file's link."""
 
     location: str
@@ -116,7 +116,7 @@ class Pages:
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
-    def upload(self, upload: Upload, form: Form) -> Rendering:
+    def upload(self, upload: UploadResult, form: Form) -> Rendering:
         """The answer to a stored upload."""
         fields = {"location": upload.location, "size": upload.size, "etag": upload.etag}
         return self._rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())

@@ -30,7 +30,7 @@ Fetch = Callable[[str, UrlConfig], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedDocuments:
     """Documents that were fetched, and when (monotonic seconds)."""
 
     documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
@@ -48,10 +48,12 @@ class Found:
 
     settings: Settings
     diagnostics: tuple[Diagnostic, ...]
-    fetched: Fetched
+    fetched: FetchedDocuments
 
 
-def find_certificates(settings: Settings, resolve: Resolver, before: Fetched, fetch: Fetch = fetch_document) -> Found:
+def find_certificates(
+    settings: Settings, resolve: Resolver, before: FetchedDocuments, fetch: Fetch = fetch_document
+) -> Found:
     """Looks for the certificates of both listeners.
 
     A document that cannot be fetched again is the one that was fetched before.
@@ -64,13 +66,13 @@ def find_certificates(settings: Settings, resolve: Resolver, before: Fetched, fe
         server=replace(server, ssl=search.filled(server.ssl)),
         internal_server=replace(internal, ssl=search.filled(internal.ssl)),
     )
-    return Found(settings, tuple(search.diagnostics), Fetched(search.fetched, time.monotonic()))
+    return Found(settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, time.monotonic()))
 
 
 class _Search:
     """One search for the certificates of a configuration."""
 
-    def __init__(self, resolve: Resolver, before: Fetched, fetch: Fetch) -> None:
+    def __init__(self, resolve: Resolver, before: FetchedDocuments, fetch: Fetch) -> None:
         self._resolve = resolve
         self._before = before
         self._fetch = fetch

@@ -14,7 +14,7 @@ from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.tracing import Tracing
 from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import Opening, Server
+from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
@@ -135,7 +135,7 @@ class SingleProcess:
             self._builder.build(settings, loaded.rule_sets, custom=loaded.pages), bus.emit, number
         )
         self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
-        self._server = Server(self._gateway.begin, settings.limits, opening_of(settings))
+        self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
         """Begins to answer."""

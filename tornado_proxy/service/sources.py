@@ -23,7 +23,7 @@ from tornado_proxy.pages.loading import compile_pages, read_templates, template_
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.service.certificates import Fetched, find_certificates, unusable_certificates
+from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
 HALFWAY_AFTER = 50  # readings that must agree after a file became empty, or vanished: it may be about to be written
@@ -50,7 +50,7 @@ class Sources:
     places: tuple[Path, ...] = field(repr=False)
     text: SourceFile | None = field(default=None, repr=False)
     secrets: Answers = field(default_factory=dict, repr=False)
-    fetched: Fetched = field(default_factory=Fetched, repr=False)
+    fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
     settled: bool = True
     templates: Read = field(default_factory=lambda: Read(()))
 
@@ -77,7 +77,7 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
         return _assembled(text, config, Read(()), Read(()))
-    fetched = known.fetched if known else Fetched()
+    fetched = known.fetched if known else FetchedDocuments()
     is_known = known is not None and text == known.text and not fetched.is_due
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         said = known.configuration
@@ -110,7 +110,7 @@ def compile_text(
     environment: Mapping[str, str],
     kept: tuple[Read, Read] | None = None,
     resolve: Resolver | None = None,
-    fetched: Fetched | None = None,
+    fetched: FetchedDocuments | None = None,
 ) -> Sources:
     """The set of a configuration's text and the files that it names, or the `kept` rule files and templates.
 
@@ -120,7 +120,7 @@ def compile_text(
     config = Path(text.name)
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
     said = compile_configuration(text, config.parent, asked)
-    fetched = fetched or Fetched()
+    fetched = fetched or FetchedDocuments()
     if said.settings is not None and _speak_tls(said.settings):
         found = find_certificates(said.settings, asked, fetched)
         diagnostics, fetched = (*said.diagnostics, *found.diagnostics), found.fetched
