@@ -1,5 +1,5 @@
 import pytest
-from configurations import MINIMAL, complaints
+from configurations import MINIMAL, complaints, settings
 
 CERTIFICATE = "certificates: [{certificateUrl: a, privateKeyUrl: b}]"
 
@@ -15,6 +15,19 @@ def test_tls_needs_a_certificate(listener):
     assert _complaints("enabled: false", listener) == []
     assert _complaints("selfSignedHostnames: [localhost]", listener) == []
     assert _complaints(CERTIFICATE, listener) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "speaks"),
+    [
+        ("{}", False),
+        ("{ssl: {selfSignedHostnames: [localhost]}}", True),
+        ("{ssl: {enabled: false, selfSignedHostnames: [localhost]}}", False),
+    ],
+)
+def test_a_listener_speaks_tls_unless_it_is_off(server, speaks):
+    """Without `ssl` it speaks plain HTTP."""
+    assert settings(f"server: {server}\n{MINIMAL}").server.speaks_tls is speaks
 
 
 @pytest.mark.parametrize(

@@ -23,3 +23,9 @@ def test_data_is_frozen():
     """Nothing that a template sees can be changed by it."""
     with pytest.raises(AttributeError):
         User("ann").username = "bob"
+
+
+def test_a_user_without_a_name_is_known_by_the_email_address():
+    """The name tells users apart, and the address where there is no name."""
+    assert User("ann", email="ann@example.org").identifier == "ann"
+    assert User("", email="ann@example.org").identifier == "ann@example.org"

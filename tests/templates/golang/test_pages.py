@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.data import HeaderFields, RequestData, TargetData, User
 from tornado_proxy.templates.errors import LimitError, RenderError
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, compile_page
@@ -86,6 +86,25 @@ def test_sizes_are_for_people(size, text):
 def test_large_sizes_are_for_people(size, text):
     """Thousands are counted, not 1024s."""
     assert _written("{{ humanSize .S }}", {"S": size}) == text
+
+
+@dataclass(frozen=True)
+class ServedRequest(RequestData):
+    """A request as the server has it."""
+
+    authority: str = ""
+
+
+def test_links_have_the_port_of_the_request():
+    """Hosts are compared without a port, but lead nowhere without it."""
+    request = ServedRequest(host="files.example", path="/a", scheme="http", authority="files.example:8080")
+    assert _written("{{ requestURI .R }}", {"R": request}) == "http://files.example:8080/a"
+
+
+def test_the_headers_of_a_request_are_read_alone():
+    """They are an http.Header, whatever the case that they were sent in."""
+    headers = HeaderFields((("x-kind", "a"), ("X-Kind", "b")))
+    assert _written('{{ .H.Get "X-KIND" }} {{ index .H "X-Kind" }}', {"H": headers}) == "a [a b]"
 
 
 def test_helpers_are_shared_by_pages_headers_and_status():
