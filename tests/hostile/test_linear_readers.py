@@ -88,6 +88,8 @@ ARGUMENTS = {
     "keys": KEYS,
     "trust": Trust("https://id.example", "me"),
     "now": 1e9,
+    "ask": lambda _name: "",
+    "rest": b"\x00" * 36,
 }
 
 # Whose text is the configuration's, the product's own, or a key, which is short.
