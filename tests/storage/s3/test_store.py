@@ -156,7 +156,7 @@ def raw(*lines: str, body: bytes = b"") -> Reply:
 async def test_a_senseless_head_of_an_answer_is_an_error(read_at, operation, answer):
     """Lengths and dates that are none are an error of S3's, not a defect of ours."""
     with scripted_s3(*[answer] * 3) as s3:
-        async with read_at(s3.url, max_attempts=1) as store:
+        async with read_at(s3.url, max_attempts=1, read_timeout=10) as store:
             with pytest.raises((UpstreamError, Unreachable)):
                 await OPERATIONS[operation](store)
     with warnings.catch_warnings():
