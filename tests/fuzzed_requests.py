@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE", "POST", "OPTIONS", "BREW", "get", "CONNECT", "PRI", "", "G(T", "A" * 5000)
@@ -44,10 +45,10 @@ BODIES = (
 LAST = b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 
-def fuzzed(seed: int) -> bytes:
+def fuzzed(seed: int, targets: Sequence[str] = TARGETS, headers: Sequence[str] = HEADERS) -> bytes:
     """What one connection sends: one request or several, of which some are cut, repeated or have bytes changed."""
     random = Random(seed)
-    sent = b"".join(_request(random) for _ in range(random.choice((1, 1, 1, 2, 3, 12))))
+    sent = b"".join(_request(random, targets, headers) for _ in range(random.choice((1, 1, 1, 2, 3, 12))))
     if random.random() < 0.15:
         sent = sent[: random.randrange(len(sent) + 1)]
     if random.random() < 0.15:
@@ -58,12 +59,12 @@ def fuzzed(seed: int) -> bytes:
     return sent[: 64 * 1024] + (LAST if random.random() < 0.5 else b"")
 
 
-def _request(random: Random) -> bytes:
+def _request(random: Random, targets: Sequence[str], headers: Sequence[str]) -> bytes:
     if random.random() < 0.3:
         # A right request, so that what follows a mistake is reached too.
-        return f"{random.choice(METHODS[:4])} {random.choice(TARGETS[:6])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
-    line = f"{random.choice(METHODS)} {random.choice(TARGETS)} {random.choice(VERSIONS)}"
-    named = random.choices(HEADERS, k=random.randrange(7))
+        return f"{random.choice(METHODS[:4])} {random.choice(targets[:6])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+    line = f"{random.choice(METHODS)} {random.choice(targets)} {random.choice(VERSIONS)}"
+    named = random.choices(headers, k=random.randrange(7))
     host = ["Host: h"] if random.random() < 0.8 else []
     body = random.choice(BODIES)
     if random.random() < 0.5 and body:

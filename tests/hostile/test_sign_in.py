@@ -1,0 +1,101 @@
+"""Fuzzed requests against sign-in by OpenID Connect and by headers, behind a proxy that is trusted."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import pytest
+from endless_s3 import endless_s3
+from fuzzed_requests import HEADERS, TARGETS, fuzzed
+from issuer import CLIENT, running_issuer
+from running import start_proxy
+
+CONFIGURATION = """
+server: {{port: 0, trustedProxies: [127.0.0.0/8]}}
+internalServer: {{port: 0}}
+authProviders:
+  oidc: {{id: {{issuerUrl: "{issuer}", clientID: {client}, clientSecret: {{value: 0123456789abcdef}}}}}}
+  header: {{front: {{usernameHeader: X-User, emailHeader: X-Email, groupsHeader: X-Groups}}}}
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    resources:
+      - {{path: /dir/**, methods: [GET, PUT, DELETE], provider: front}}
+      - {{path: /**, methods: [GET, PUT, DELETE], provider: id}}
+"""
+
+
+def _token(head: bytes) -> str:
+    return f"{urlsafe_b64encode(head).rstrip(b'=').decode()}.e30.eA"
+
+
+TOKENS = [
+    _token(head)
+    for head in (
+        b"[" * 9000, b"1", b'{"alg":"none"}', b'{"alg":"RS256"}', b'{"alg":"RS256","kid":["a"]}', b'{"alg":"RS256","kid":"one"}',
+        b'{"alg":"RS256","kid":"\\ud800"}', b'{"alg":"RS256","kid":"one","crit":["b64"],"b64":false}', b'{"alg":{}}', b"\xff",
+    )
+]  # fmt: skip
+SIGN_IN_TARGETS = (
+    *TARGETS[:10], "/auth/id", "/auth/id?rd=/a", "/auth/id?rd=%FF", "/auth/id?rd=//x", "/auth/id?rd=http://[", "/auth/id/logout",
+    "/auth/id?rd=http://h:99999/", "/auth/id?rd=" + "a" * 9000, "/auth/id/callback", "/auth/id/callback?state=%ED%A0%80&code=x",
+    "/auth/id/callback?state=a&code=b", "/auth/id/callback?" + "state=a&" * 900, "/auth/id/callback?state=\xff&error=x",
+)  # fmt: skip
+SIGN_IN_HEADERS = (
+    *HEADERS[:20], *(f"Authorization: Bearer {token}" for token in TOKENS), *(f"Cookie: oidc={token[:3800]}" for token in TOKENS),
+    "Authorization: Bearer", "Authorization: Bearer \xff.\xff.\xff", "Cookie: oidc=\xff", "Cookie: oidc=a.b.c", "Cookie: " + "=" * 5000,
+    "Cookie: oidc=" + "A" * 3800, "Cookie: oidc=A; oidc.1=B; oidc.2=..", "Forwarded: for=1.2.3.4;host=a b;proto=x", "Accept: text/html",
+    'Forwarded: for="[::1]:1";host="h:1"', "Forwarded: " + 'for="\\' * 3000, "X-Forwarded-For: " + "1.2.3.4," * 3000,
+    "X-Forwarded-For: ::ffff:1.2.3.4%eth0", "X-Forwarded-Host: \xff", "X-Forwarded-Host: h:99999999", "X-Forwarded-Host: [::1",
+    "X-Forwarded-Proto: gopher", "X-Forwarded-Proto: https", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Origin: null",
+    "Origin: http://h", "X-User: ann", "X-User: \xff", "X-User: ..", "X-Email: a@b", "X-Groups: a,,b", "X-Groups: " + "," * 20_000,
+)  # fmt: skip
+
+
+def _fuzz(folder, seeds: Iterable[int]) -> float:
+    """Send what each seed gives to a service; the longest time that a connection took, in seconds."""
+    longest = 0.0
+    with running_issuer() as issuer, endless_s3() as (endpoint, _):
+        configuration = CONFIGURATION.format(issuer=issuer.url, client=CLIENT, endpoint=endpoint)
+        with start_proxy(folder, configuration) as proxy:
+            address = urlsplit(proxy.url)
+            for seed in seeds:
+                begun = time.monotonic()
+                received = _send((address.hostname, address.port), fuzzed(seed, SIGN_IN_TARGETS, SIGN_IN_HEADERS))
+                longest = max(longest, time.monotonic() - begun)
+                assert not re.search(rb"^HTTP/1.1 5", received, re.MULTILINE), f"seed {seed}: {received!r}"
+            assert proxy.process.poll() is None
+    assert not [line for line in proxy.lines if "Traceback" in line]
+    return longest
+
+
+def _send(address: tuple[str, int], data: bytes) -> bytes:
+    """All that is answered, and a TimeoutError where that has no end."""
+    received = b""
+    try:
+        with socket.create_connection(address, timeout=5) as client:
+            client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
+            while piece := client.recv(1 << 20):
+                received += piece
+    except ConnectionError:
+        pass  # reset, as what is too long is
+    return received
+
+
+def test_sign_in_survives_nearly_right_requests(tmp_path):
+    """Whatever tokens, cookies, queries and headers of proxies say, no answer is a 5xx, and none takes for ever."""
+    _fuzz(tmp_path, range(400))
+
+
+@pytest.mark.integration
+def test_sign_in_survives_many_nearly_right_requests(tmp_path):
+    """The same for 20,000 connections, and the figure."""
+    print(f"longest connection: {_fuzz(tmp_path, range(20_000)) * 1e3:.0f} ms")
