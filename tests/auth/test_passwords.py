@@ -73,6 +73,7 @@ def test_argon2_reads_all_bytes():
         "$argon2id$v=19$m=8",
         "$argon2x$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA",
     ],
+    ids=["empty", "too short", "cost", "too long", "salt", "argon2 without a hash", "kind of argon2"],
 )
 def test_a_broken_hash_is_refused_when_it_is_read(text):
     """What begins as a hash does is never taken for a password in plain text; the message does not quote it."""
@@ -108,7 +109,10 @@ def test_a_hash_that_takes_seconds_is_doubted(text):
     assert doubt(text) == "to check it takes seconds, or gigabytes"
 
 
-@pytest.mark.parametrize("text", [*TEXTS.values(), "$", "$5 a day", "{SHA", "$2b$14$" + "." * 53])
+_USUAL = {**TEXTS, **{text: text for text in ("$", "$5 a day", "{SHA", "$2b$14$" + "." * 53)}}
+
+
+@pytest.mark.parametrize("text", _USUAL.values(), ids=_USUAL)
 def test_a_usual_password_is_not_doubted(text):
     """Plain text and hashes of the usual cost are nothing to speak of."""
     assert doubt(text) is None

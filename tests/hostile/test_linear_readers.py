@@ -23,6 +23,7 @@ from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.tokens import Trust
 from tornado_proxy.gateway import form
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.s3 import answers
@@ -154,6 +155,12 @@ def _forwarded(name: str) -> Callable[[str], object]:
     return lambda text: origin_behind(Origin("127.0.0.1"), ((name, text),), trusted)
 
 
+def _preflight(name: str) -> Callable[[str], object]:
+    policy = CorsPolicy.of(("https://*.example",), (), ("*",))
+    usual = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
+    return lambda text: policy.of_preflight(lambda asked: {**usual, name: text}.get(asked, ""))
+
+
 def _s3_header(name: bytes) -> Callable[[str], object]:
     return lambda text: answers.object_info({name: text.encode()}, 1)
 
@@ -205,6 +212,7 @@ READERS = {
         name: _conditions(name) for name in HEADER_READERS["tornado_proxy.semantics.conditions.Conditions.from_headers"]
     },
     **{name: _forwarded(name) for name in HEADER_READERS["tornado_proxy.semantics.forwarded.origin_behind"]},
+    **{name: _preflight(name) for name in ("Origin", "Access-Control-Request-Headers")},
     "Cookie": lambda text: read_cookies((("Cookie", text),)),
     "a session": lambda text: SEALER.unseal(text, 0),
     **{f"S3's {name}": _s3_header(name) for name in HEADER_READERS["tornado_proxy.storage.s3.answers.object_info"]},

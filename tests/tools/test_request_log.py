@@ -107,7 +107,11 @@ def test_a_compressed_log_is_read_whatever_its_name(tmp_path):
     assert log_of(log).total == 2
 
 
-@pytest.mark.parametrize("content", [gzip.compress(b"/a\n" * 999)[:-9], gzip.compress(b"/a\n")[:12] + b"\xff" * 40])
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(b"/a\n" * 999)[:-9], gzip.compress(b"/a\n")[:12] + b"\xff" * 40],
+    ids=["cut off", "overwritten"],
+)
 def test_a_damaged_log_says_so(tmp_path, content):
     """A compressed log that ends too early or is no longer one cannot be read."""
     log = tmp_path / "access.log.gz"
