@@ -122,5 +122,5 @@ def test_the_status_has_the_documented_shape(admin, folder):
     (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
     admin.reload()
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
-    (documented,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (documented,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
     assert _shape({**admin.status(), "lastFailedAttempt": None}) == _shape(json.loads(documented))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from itertools import product
 from time import thread_time
@@ -21,7 +21,7 @@ import tornado_proxy.storage.s3
 import tornado_proxy.telemetry
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.tokens import Trust
-from tornado_proxy.gateway import form
+from tornado_proxy.gateway import form, upload
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
@@ -155,6 +155,21 @@ def _forwarded(name: str) -> Callable[[str], object]:
     return lambda text: origin_behind(Origin("127.0.0.1"), ((name, text),), trusted)
 
 
+async def _nothing() -> AsyncIterator[bytes]:
+    for chunk in ():
+        yield chunk
+
+
+def _upload(name: str) -> Callable[[str], object]:
+    usual = {"Transfer-Encoding": "chunked"}
+
+    def read(text: str) -> None:
+        upload.raw_upload({**usual, name: text}, _nothing(), "a.txt", None)
+        upload.checked({**usual, name: text}, _nothing())
+
+    return read
+
+
 def _preflight(name: str) -> Callable[[str], object]:
     policy = CorsPolicy.of(("https://*.example",), (), ("*",))
     usual = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
@@ -186,6 +201,12 @@ HEADER_READERS = {
     "tornado_proxy.auth.cookies.read_cookies": ("Cookie",),
     "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
+    "tornado_proxy.gateway.upload.raw_upload": ("Content-Type", "Content-Encoding"),
+    "tornado_proxy.gateway.upload.checked": ("Content-Md5", "Content-Digest"),
+    "tornado_proxy.gateway.upload.announced_length": (),  # llhttp has read it as a number of 64 bits
+    "tornado_proxy.gateway.custom_pages.with_headers": (),  # what is sent
+    "tornado_proxy.gateway.custom_pages.without": (),
+    "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # the configuration's
     "tornado_proxy.storage.s3.signature.sign": (),  # what is sent
     "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits
 }
@@ -212,6 +233,7 @@ READERS = {
         name: _conditions(name) for name in HEADER_READERS["tornado_proxy.semantics.conditions.Conditions.from_headers"]
     },
     **{name: _forwarded(name) for name in HEADER_READERS["tornado_proxy.semantics.forwarded.origin_behind"]},
+    **{name: _upload(name) for name in ("Content-Type", "Content-Encoding", "Content-Md5", "Content-Digest")},
     **{name: _preflight(name) for name in ("Origin", "Access-Control-Request-Headers")},
     "Cookie": lambda text: read_cookies((("Cookie", text),)),
     "a session": lambda text: SEALER.unseal(text, 0),
