@@ -33,7 +33,7 @@ def test_without_its_extra_it_says_how_to_install_it():
     """The command is there for everyone, pygls is not."""
     result = _run(script="import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None")
     assert result.returncode == ExitStatus.FAILED
-    assert "install it with `pip install 'tornado-proxy[lsp]'`" in result.stderr
+    assert "install it with `pip install '.[lsp]'` in a checkout" in result.stderr
 
 
 def test_a_configuration_that_cannot_be_read_ends_it(tmp_path, capsys):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from serving import serve
 
+from tornado_proxy.auth.authenticator import SignIn
+from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.answers import CacheHeaders, Cors
-from tornado_proxy.config.model import Resource, Server
+from tornado_proxy.config.model import BasicUser, Resource, Server
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.templates.data import User
 
 ORIGIN = "https://app.test"
 CORS = Server(cors=Cors(enabled=True, allow_origins=(ORIGIN,)))
@@ -76,3 +80,23 @@ async def test_an_error_keeps_its_own_header():
     """A cache that held a 404 for an hour would hide the file that comes meanwhile."""
     async with serve({}, server=Server(cache=GIVEN)) as site:
         assert (await site.get("/missing")).headers["cache-control"] == "no-store"
+
+
+class _Ann:
+    """An authenticator that everybody is ann for."""
+
+    async def authenticate(self, request, guard):
+        return SignIn(User("ann"))
+
+
+@pytest.mark.parametrize("path", ["/d/", "/d", "/d/a.txt"])
+async def test_no_shared_cache_keeps_what_a_user_is_sent(path):
+    """Listings, redirects and files alike: nginx would believe X-Accel-Expires before Cache-Control."""
+    cache = CacheHeaders(cache_control="public, max-age=600", x_accel_expires="600", expires="0", pragma="x")
+    resources = (Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),)
+    actions = Actions(get=GetAction(redirect_with_trailing_slash_for_not_found_file=True))
+    signing_in = {"resources": resources, "authenticators": {"staff": _Ann()}, "actions": actions}
+    async with serve({"d/a.txt": b"x"}, server=Server(cache=cache), **signing_in) as site:
+        headers = (await site.request("GET", path)).headers
+    assert headers["cache-control"] == "private, no-cache"
+    assert not {"x-accel-expires", "expires", "pragma"} & {name.lower() for name in headers}

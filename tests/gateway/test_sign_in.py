@@ -45,7 +45,8 @@ def test_cookies_of_a_sign_in_are_kept_for_the_answer():
     ("cookies", "given", "sent"),
     [
         ((), (), (("Cache-Control", "private, no-cache"),)),
-        ((), (("Cache-Control", "public"),), (("Cache-Control", "public"),)),
+        ((), (("Cache-Control", "public"), ("ETag", "x")), (("Cache-Control", "public"), ("ETag", "x"))),
+        ((), (("Cache-Control", "no-cache"),), (("Cache-Control", "private, no-cache"),)),
         (("a=b",), (("Cache-Control", "public"),), (("Cache-Control", "private, no-cache"), ("Set-Cookie", "a=b"))),
         (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),
     ],

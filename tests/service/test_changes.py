@@ -99,6 +99,9 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
             ["limits changed: maxHeaderSize, idleTimeout"],
         ),
         ("rules: [rules]", "rules: [rules/site.rules]", ["rules changed: `rules/site.rules`"]),
+        ("{port: 0}", "{port: 0, cache: {cacheControl: no-cache}}", ["server.cache changed"]),
+        ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["server.cors changed"]),
+        ("rules:", "listTargets: {enabled: true}\nrules:", ["listTargets changed"]),
         ("{port: 0}", "{port: 0, trustedProxies: [10.0.0.0/8]}", ["server.trustedProxies changed: `10.0.0.0/8`"]),
         ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["authProviders.basic added: `staff`"]),
         (

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         from tornado_proxy.tools.lsp.connection import BadFrame, serve  # noqa: PLC0415 - pygls is an extra
         from tornado_proxy.tools.lsp.handlers import rules_server  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
-        cure = "install it with `pip install 'tornado-proxy[lsp]'`"
+        cure = "install it with `pip install '.[lsp]'` in a checkout"
         print(f"tornado-proxy lsp: the extra `lsp` is missing ({error.name}); {cure}", file=sys.stderr)
         return ExitStatus.FAILED
     try:

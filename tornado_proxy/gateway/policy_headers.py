@@ -53,12 +53,12 @@ class PolicyHeaders:
         )
 
     def _with_cache(self, answer: Answer) -> Headers:
-        own = {name for name, _ in answer.headers}
-        if "ETag" in own or not self._cache:
-            return (*answer.headers, *(each for each in self._cache if each[0] not in own))
         if any(name == "Cache-Control" and _IS_CLOSED.search(value) for name, value in answer.headers):
             # A sign-in, a signed URL, an answer to a user: no other user may get it from a cache.
             return answer.headers
+        own = {name for name, _ in answer.headers}
+        if "ETag" in own or not self._cache:
+            return (*answer.headers, *(each for each in self._cache if each[0] not in own))
         given = {name for name, _ in self._cache}
         return (*(each for each in answer.headers if each[0] not in given), *self._cache)
 

@@ -70,8 +70,10 @@ class Reception:
 
     def completed(self, headers: Headers) -> Headers:
         """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise."""
-        if self.cookies and ("Cache-Control", "no-store") not in headers:
-            # Whatever the object says: a cache that kept a session would give it to others.
+        is_object = any(name == "ETag" for name, _ in headers)
+        if (self.cookies or not is_object) and ("Cache-Control", "no-store") not in headers:
+            # A page of ours is one user's, and a cache that kept a session would give it to others, whatever the
+            # object says.
             headers = tuple(each for each in headers if each[0] != "Cache-Control")
         if not any(name == "Cache-Control" for name, _ in headers):
             headers = (*headers, ("Cache-Control", "private, no-cache"))

@@ -119,6 +119,11 @@ def _setting_lines(old: Settings, new: Settings) -> Iterator[str]:
         yield f"server.gracePeriod changed from {had:g} s to {has:g} s"
     if old.server.trusted_proxies != new.server.trusted_proxies:
         yield f"server.trustedProxies changed: {_listed(new.server.trusted_proxies, _quoted) or 'none'}"
+    for name in ("cors", "cache", "ssl"):
+        if getattr(old.server, name) != getattr(new.server, name):
+            yield f"server.{name} changed"
+    if old.list_targets != new.list_targets:
+        yield "listTargets changed"
     if old.rules != new.rules:
         yield f"rules changed: {_listed(new.rules, lambda place: _quoted(_relative(str(place), new.directory)))}"
     for kind in ("basic", "oidc", "header"):

@@ -86,4 +86,4 @@ def test_where_the_command_is_missing_it_says_how_to_install_it(tmp_path):
     """A new user has the extension first."""
     (error,) = _told(tmp_path, "client.fails = true; await extension.activate(context)")["errors"]
     assert "no such file" in error
-    assert "pip install 'tornado-proxy[lsp]'" in error
+    assert "pip install '.[lsp]'" in error
