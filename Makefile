@@ -24,9 +24,9 @@ demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects 
 
 test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
 	@for layer in $(PURE); do \
-	  $(BIN)/python -m pytest -q -m 'not integration' tests/$$layer --cov tornado_proxy.$$layer --cov-branch \
+	  $(BIN)/python -m pytest -q -n auto -m 'not integration' tests/$$layer --cov tornado_proxy.$$layer --cov-branch \
 	    --cov-report term-missing:skip-covered --cov-fail-under 100 || exit 1; done
-	$(BIN)/python -m pytest -m 'not integration' $(PURE:%=--ignore tests/%)
+	$(BIN)/python -m pytest -n auto -m 'not integration' $(PURE:%=--ignore tests/%)
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .

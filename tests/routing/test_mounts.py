@@ -167,6 +167,22 @@ def test_a_star_in_a_host_is_one_character_or_more(pattern, host, matches):
     assert (anchored.search(host) is not None) is matches
 
 
+def test_access_is_compiled_anew_where_the_resources_changed():
+    """What an edit of rules leaves as it was is taken over, for a target of the same name and resources only."""
+    open_, closed = Resource("/**", white_list=True), Resource("/closed/**", white_list=True)
+    before = sites([Target("a", Mount(), Bucket("b"), resources=(open_,)), Target("b", Mount(), Bucket("b"))], {})
+    edited = [
+        Target("a", Mount(), Bucket("b"), resources=(closed,)),
+        Target("b", Mount("other"), Bucket("b")),
+        Target("c", Mount(), Bucket("b")),
+    ]
+    changed, same, new = sites(edited, {}, before)
+    assert same.access is before[1].access
+    assert changed.access is not before[0].access
+    assert new.access is not before[1].access
+    assert same.target is edited[1]
+
+
 def test_templates_see_the_target():
     """A template reads the target's name, bucket and mount, and nothing that is secret."""
     bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)

@@ -42,9 +42,19 @@ class Site:
         object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
 
 
-def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet]) -> tuple[Site, ...]:
-    """Returns each target with its rules and access, in order; a target without rules has an empty rule set."""
-    return tuple(Site(each, rule_sets.get(each.name, RuleSet(each.name)), Access(each.resources)) for each in targets)
+def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:
+    """Returns each target with its rules and access, in order; a target without rules has an empty rule set.
+
+    The access of a target that is `known` with the same resources is taken over from there.
+    """
+    compiled = {each.target.name: (each.target.resources, each.access) for each in known}
+    found = []
+    for target in targets:
+        resources, access = compiled.get(target.name, (None, None))
+        if access is None or resources != target.resources:
+            access = Access(target.resources)
+        found.append(Site(target, rule_sets.get(target.name, RuleSet(target.name)), access))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

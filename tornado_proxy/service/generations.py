@@ -74,7 +74,8 @@ class GenerationBuilder:
     ) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         stores = self._stores(settings, before)
-        mounts = Mounts(sites(settings.targets, rule_sets), settings.oidc_providers, settings.list_targets)
+        known = before.mounts.sites if before else ()
+        mounts = Mounts(sites(settings.targets, rule_sets, known), settings.oidc_providers, settings.list_targets)
         if before and before.settings == settings:
             authenticators = before.authenticators
         else:
