@@ -27,7 +27,7 @@ targets:
 """
 RULES = 'target site {{ rewrite `^/(?P<name>[a-z]+)$` -> "/{}/$name.txt" }}\n'
 
-_LIMIT = 20  # seconds
+_LIMIT = 60  # seconds
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from editing import CURSOR
 from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
-LIMIT = 30  # seconds for one answer
+LIMIT = 60  # seconds for one answer
 
 
 class Editor:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from administering import CONFIGURATION, RULES, Admin, service
 from endless_s3 import endless_s3
-from running import start_proxy
+from running import START_LIMIT, start_proxy
 
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 
@@ -63,7 +63,7 @@ def test_workers_start_from_it_too(folder, kept):
 def _serve(folder, *options):
     command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
     environment = {**os.environ, "ACCESS": "test", "SECRET": "test"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=START_LIMIT, check=False)
 
 
 def test_without_the_option_bad_files_refuse_to_start(folder, kept):

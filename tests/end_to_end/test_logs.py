@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
-from running import Proxy
+from running import START_LIMIT, Proxy
 
 WARNED = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
 """A configuration that is used, and of which there is something to say."""
@@ -55,7 +55,7 @@ def test_a_log_that_nobody_reads_stops_nothing(tmp_path, options):
         assert admin.ask("GET", "/-/healthy")[0] == 200
         assert admin.reload()[0] == 200
         proxy.process.send_signal(signal.SIGTERM)
-        assert proxy.process.wait(timeout=15) == 0
+        assert proxy.process.wait(timeout=START_LIMIT) == 0
 
 
 def test_a_reader_that_comes_back_finds_every_line(tmp_path):
@@ -97,7 +97,7 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
                 eventually(lambda: process.poll() is not None or _is_ready(Admin(f"http://127.0.0.1:{admin}")))
                 assert Proxy(process, f"http://127.0.0.1:{port}").request("GET", "/a").text == "first/a.txt"
                 process.send_signal(signal.SIGTERM)
-                assert process.wait(timeout=20) == 0
+                assert process.wait(timeout=START_LIMIT) == 0
             finally:
                 process.kill()
 
@@ -118,7 +118,7 @@ def _lines_of(folder, text: str, *options: str, rules: str = RULES.format("first
             lines.append(json.loads(line))
             if "listening on" in line:
                 process.send_signal(signal.SIGTERM)
-        process.wait(timeout=20)
+        process.wait(timeout=START_LIMIT)
     assert all(line["time"].endswith("Z") for line in lines)
     return lines
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import pytest
 from administering import CONFIGURATION, RULES, eventually, service
 from endless_s3 import endless_s3
+from running import START_LIMIT
 
 from tornado_proxy.cli.main import main
 
@@ -138,7 +139,7 @@ def _activated(listening: socket.socket, *options: str):
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=START_LIMIT) == 0
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
@@ -185,5 +186,5 @@ def test_what_waits_in_the_queue_at_the_end_is_answered(tmp_path):
         answers = [client.makefile("rb").read() for client in clients]
         for client in clients:
             client.close()
-        assert proxy.process.wait(timeout=20) == 0
+        assert proxy.process.wait(timeout=START_LIMIT) == 0
     assert [answer.rpartition(b"\r\n\r\n")[2] for answer in answers] == [b"first/a.txt"] * 8

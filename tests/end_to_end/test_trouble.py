@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 from endless_s3 import endless_s3
-from running import start_proxy
+from running import START_LIMIT, start_proxy
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -100,7 +100,7 @@ def test_a_missing_bucket_is_a_mistake_of_ours(s3_endpoint, tmp_path):
 def _serve(folder, configuration: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "proxy.yaml").write_text(dedent(configuration), encoding="utf-8")
     command = [sys.executable, "-m", "tornado_proxy", "serve", "--config", str(folder / "proxy.yaml"), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_LIMIT)
 
 
 GOOD = """

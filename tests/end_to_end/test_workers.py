@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from administering import RULES, Admin, eventually, service
+from running import START_LIMIT
 
 SIZE = 16 << 20
 CLIENTS = 4
@@ -219,7 +220,7 @@ def test_the_end_finishes_what_runs(doomed):
         proxy.process.terminate()
         eventually(lambda: _refuses(proxy.address))
         assert _is_whole(download)
-    assert proxy.process.wait(timeout=20) == 0
+    assert proxy.process.wait(timeout=START_LIMIT) == 0
 
 
 def _refuses(address: tuple[str, int]) -> bool:

@@ -102,7 +102,7 @@ def test_an_interrupt_ends_it():
     with _server() as process:
         _begin(process)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == ExitStatus.FAILED
+        assert process.wait(60) == ExitStatus.FAILED
         assert process.stderr is not None
         assert process.stderr.read() == b""
 
@@ -113,7 +113,7 @@ def test_a_header_that_cannot_be_read_ends_it():
         assert process.stdin is not None
         process.stdin.write(b"Content-Length: abc\r\n\r\n{}")
         process.stdin.flush()
-        assert process.wait(30) == ExitStatus.FAILED
+        assert process.wait(60) == ExitStatus.FAILED
         assert process.stderr is not None
         assert process.stderr.read().startswith(b"tornado-proxy lsp: a message's header")
 
@@ -153,4 +153,4 @@ def test_large_files_around_an_open_one_hold_nothing_up(tmp_path):
         _send(process, _request("shutdown", None, 3))
         assert _answer(process)["id"] == 3
         _send(process, {"jsonrpc": "2.0", "method": "exit"})
-        assert process.wait(30) == ExitStatus.CLEAN
+        assert process.wait(60) == ExitStatus.CLEAN
