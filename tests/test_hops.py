@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ def hops():
         if event == "call" and code.co_filename.startswith(PACKAGE):
             passed.add((code.co_filename.removeprefix(PACKAGE), code.co_firstlineno))
 
+    gc.collect()  # what earlier tests left must not be finalized while we count
     before = sys.getprofile()
     sys.setprofile(note)
     threading.setprofile(note)

@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from itertools import product
+from math import inf
 from time import thread_time
 
 import pytest
@@ -32,6 +33,7 @@ from tornado_proxy.storage.s3.documents import read_listing
 LONGEST = 64 * 1024
 SAMPLE = 512  # characters
 MOST = 2.5  # times, for double the length
+ATTEMPTS = 12  # the least time of several counts, since other work disturbs; a reader in square time fails all
 NOISE = 0.004  # seconds; what is faster than this at full length may have any ratio
 
 # What the grammars of HTTP are made of; the texts are repetitions of one or two of these.
@@ -277,7 +279,11 @@ def test_a_reader_takes_linear_time(read):
     """Of all repetitions the slowest three are doubled up to the longest head that is taken."""
     slowest = sorted(_texts(), key=lambda text: -_time(read, text(SAMPLE)))[:3]
     for text in slowest:
-        half, whole = (min(_time(read, text(size)) for _ in range(3)) for size in (LONGEST // 2, LONGEST))
-        assert whole <= max(NOISE, MOST * half), (
-            f"{text(40)!r}: {half * 1e3:.1f} ms, double the length {whole * 1e3:.1f} ms"
-        )
+        half = whole = inf
+        for _ in range(ATTEMPTS):
+            half = min(half, _time(read, text(LONGEST // 2)))
+            whole = min(whole, _time(read, text(LONGEST)))
+            if whole <= max(NOISE, MOST * half):
+                break
+        else:
+            pytest.fail(f"{text(40)!r}: {half * 1e3:.1f} ms, double the length {whole * 1e3:.1f} ms")
