@@ -35,3 +35,9 @@ def complaints_about(statements: str) -> list[tuple[str, str | None]]:
     """The messages and the help about statements within a block."""
     diagnostics = parsed(f"target site {{\n{statements}\n}}\n").diagnostics
     return [(diagnostic.message, diagnostic.help) for diagnostic in diagnostics]
+
+
+def kept(statements: str) -> list[str]:
+    """The sources and keys of the statements that are left."""
+    ((*found,),) = (block.statements for block in parsed(f"target site {{\n{statements}\n}}\n").document.blocks)
+    return [(each.source if hasattr(each, "source") else each.key).value for each in found]

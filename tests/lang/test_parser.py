@@ -85,7 +85,7 @@ def test_carriage_returns_change_nothing():
         ("target a {}\r", "invisible character U+000D (carriage return)"),
         ("target a {}\x0c", "invisible character U+000C (form feed)"),
         ("target\u00a0a {}", "invisible character U+00A0 (no-break space)"),
-        ("target a {} # \x07", "invisible character U+0007 (control character) in a comment"),
+        ("target a {} # \x07", "invisible character U+0007 in a comment"),
     ],
 )
 def test_character_that_nobody_sees_is_an_error(text, message):

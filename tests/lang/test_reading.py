@@ -92,14 +92,6 @@ def test_name_can_be_given_back():
     assert (str(reading.last), reading.accepts()) == ("target", {"NAME", "STRING"})
 
 
-def test_name_can_be_made_longer():
-    """A name that was cut short by a character that no name has goes on up to where it should."""
-    reading = _reading("target my")
-    reading.text = "target my/site"
-    reading.extend_last(14)
-    assert (str(reading.last), reading.last_end) == ("my/site", 14)
-
-
 def test_parser_is_built_once():
     """All readings share one parser and nothing else."""
     first, second = _reading("# a"), _reading("")

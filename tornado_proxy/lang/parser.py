@@ -48,27 +48,22 @@ def _tree(reading: Reading) -> Tree[Any]:
 
 
 def _recover(reading: Reading, token: Token) -> None:
-    from tornado_proxy.lang.recovery.strategies import recover  # noqa: PLC0415 - 10 ms that no good file needs
+    from tornado_proxy.lang.recovery import recover  # noqa: PLC0415 - 10 ms that no good file needs
 
     recover(reading, token)
 
 
 def _unfit_characters(reading: Reading) -> Iterator[Diagnostic]:
     """Characters that the grammar passes over: invisible ones in comments, and halves of surrogate pairs."""
-    strange = [each for each in map(_strange, reading.comments) if each is not None]
-    if strange:
-        from tornado_proxy.lang.recovery.tokens import in_comments  # noqa: PLC0415 - as above
-
-        yield from in_comments(reading, strange)
+    for comment in reading.comments:
+        invisible = _CONTROL.search(comment.rstrip())
+        if invisible:
+            start = (comment.start_pos or 0) + invisible.start()
+            message = f"invisible character U+{ord(invisible.group()):04X} in a comment"
+            yield Diagnostic("control-character", message, reading.span(start, start + 1))
     for found in _SURROGATE.finditer(reading.source.text):
         message = f"U+{ord(found.group()):04X} is half of a surrogate pair"
         yield Diagnostic("not-utf-8", message, reading.span(*found.span()))
-
-
-def _strange(comment: Token) -> tuple[int, str] | None:
-    """The offset of the first invisible character of a comment, and the character."""
-    found = _CONTROL.search(comment.rstrip())
-    return ((comment.start_pos or 0) + found.start(), found.group()) if found else None
 
 
 def _offset(diagnostic: Diagnostic) -> int:

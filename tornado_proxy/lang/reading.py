@@ -186,13 +186,6 @@ class Reading:
         self._parser.parser_state.state_stack.pop()
         self.last = next((value for value in reversed(self._values) if isinstance(value, Token)), None)
 
-    def extend_last(self, end: int) -> None:
-        """Let the name that was fed last go on to an offset, which the lexer goes on from."""
-        start = self.last_place()[0]
-        self.last = Token("NAME", self.text[start:end], start_pos=start, end_pos=end)
-        self._values[-1] = self.last
-        self.move_to(end)
-
     def report(self, code: str, message: str, place: tuple[int, int], help: str | None = None, *notes: Note) -> None:
         """Say something about a stretch of the text."""
         self.diagnostics.append(Diagnostic(code, message, self.span(*place), help, notes))

@@ -6,8 +6,8 @@ from lark.exceptions import UnexpectedToken
 from rule_texts import complaints
 
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.recovery.unexpected import KEYWORDS, Unexpected, found, shown
 from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.unexpected import KEYWORDS, Unexpected, found, next_statement, shown
 
 
 def _unexpected(text):
@@ -30,19 +30,18 @@ def test_unexpected_token_knows_token_and_surroundings():
 
 
 @pytest.mark.parametrize(
-    ("text", "breaks_off", "place"),
+    ("text", "breaks_off"),
     [
-        ('target a { rewrite "x"\n  test', True, (22, 22)),
-        ('target a { rewrite "x" test', False, (23, 27)),
-        ('target a { rewrite "x"', True, (22, 22)),
-        ('target a { rewrite "x"\n  ?', False, (25, 26)),
-        ("target a {\n  oops", False, (13, 17)),
+        ('target a { rewrite "x"\n  test', True),
+        ('target a { rewrite "x" test', False),
+        ('target a { rewrite "x"', True),
+        ('target a { rewrite "x"\n  ?', False),
+        ("target a {\n  oops", False),
     ],
 )
-def test_statement_breaks_off_where_another_one_begins(text, breaks_off, place):
-    """What should have gone on is pointed at where it ends, not at the next line."""
-    unexpected = _unexpected(text)
-    assert (unexpected.breaks_off, unexpected.place) == (breaks_off, place)
+def test_statement_breaks_off_where_another_one_begins(text, breaks_off):
+    """A statement ends early where another one begins on a new line, and at the end of the file."""
+    assert _unexpected(text).breaks_off is breaks_off
 
 
 def test_first_token_of_a_file_is_first_on_its_line():
@@ -74,9 +73,9 @@ def test_missing_tokens_can_be_put_before_the_token():
 
 
 @pytest.mark.parametrize(("token", "letters"), [("=>", False), ("@ann", True), ("é/", True)])
-def test_punctuation_has_no_letters(token, letters):
+def test_punctuation_is_no_text(token, letters):
     """Marks are told apart from text without quotes."""
-    assert _unexpected(f"target {token}").has_letters is letters
+    assert _unexpected(f"target {token}").is_text is letters
 
 
 @pytest.mark.parametrize(
@@ -144,3 +143,62 @@ def test_text_is_shown_so_that_it_can_be_seen(text, words):
 def test_keywords_go_by_the_grammars_names():
     """A keyword's terminal is its word in capitals."""
     assert (KEYWORDS["USER_GROUPS"], KEYWORDS["GO"]) == ("user-groups", "go")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'rewrite "a" -> "b"',
+        "    test",
+        "target site {",
+        "}",
+        '\trewrit home `a` -> "b"',
+        'redirect "/a" -> "/b"',
+        '"/a" -> "/b"',
+        "^/a -> /b",
+    ],
+)
+def test_line_looks_like_a_statement(line):
+    """Its first word, a misspelt one too, or its arrow makes a line look like a statement."""
+    assert next_statement(f"x\n{line}\n", 0) == 2 + len(line) - len(line.lstrip())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '-> "b"',
+        '"b"',
+        'as "ann" -> "/b"',
+        'header a "b"',
+        'jinja "/b"',
+        "rewrite-all",
+        "# rewrite",
+        "",
+        "word",
+        'word "b"',
+    ],
+)
+def test_line_looks_like_a_continuation(line):
+    """A line that goes on with a statement is not a sync point."""
+    text = f"x\n{line}\n"
+    assert next_statement(text, 0) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('? } rewrite "a"', '} rewrite "a"'),
+        ('? test "a"', 'test "a"'),
+        ('? rewrite home "a"', 'rewrite home "a"'),
+        ("? target b {", "target b {"),
+        ("? { } # }\ntest", "test"),
+        ("? rewrite\n  as\n  }", "}"),
+        ('? prewrite "a"\nmore\n', ""),
+        ("? test it", ""),
+        ('? "', ""),
+        ("?", ""),
+    ],
+)
+def test_reading_goes_on_at_the_next_statement(text, rest):
+    """The rest of the line counts with more care than the lines below."""
+    assert text[next_statement(text, 1) :] == rest

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_texts import complaints, parsed
+from rule_texts import complaints, complaints_about, kept, parsed
 
-from tornado_proxy.lang.recovery import foreign
+from tornado_proxy.lang import foreign
 
+_STRINGS = "(a string or a raw string between backticks)"
+_COMMENT = "a comment begins with `#` and runs to the end of its line"
 _TEST = '    test "/a" -> "/b"\n'
 
 
@@ -109,3 +111,41 @@ def test_no_mixture_makes_reading_fail(pieces):
 def test_a_word_of_a_first_line_that_was_left_out_is_not_taken_back():
     """The line below is told as what it is."""
     assert complaints('target rewrite\nserver: {\n"x"')
+
+
+@pytest.mark.parametrize("comment", ["// c", "/* c */", "/* c\n c */", "-- c", "/* c", "/*/"])
+def test_other_comment_is_passed(comment):
+    """Comments of other languages are named and skipped."""
+    text = f'rewrite `^/a` -> "/b" {comment}\nrewrite `^/c` -> "/d"'
+    assert complaints_about(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
+    assert kept(text) == ["^/a", "^/c"]
+
+
+def test_mark_where_a_pattern_belongs_is_no_comment():
+    """A pattern without quotes may begin with slashes."""
+    assert [message for message, _ in complaints_about('rewrite //a -> "/b"')] == [
+        f"expected a source pattern {_STRINGS}, found `//a`"
+    ]
+
+
+def test_terminators_are_passed():
+    """A semicolon is named each time, and ends nothing."""
+    text = 'rewrite `^/a`; -> "/b";; ;'
+    cure = "remove it: statements need no terminator"
+    assert complaints_about(text) == [("unexpected `;`", cure)] * 3
+    assert kept(text) == ["^/a"]
+
+
+def test_marks_of_a_merge_conflict_are_called_so():
+    """Both sides are read, and each mark is named."""
+    text = '<<<<<<< HEAD\nrewrite `^/a` -> "/b"\n||||||| base\n=======\nrewrite `^/c` -> "/d"\n>>>>>>> other'
+    cure = "resolve the conflict and remove its markers"
+    marks = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+    assert complaints_about(text) == [(f"merge conflict marker `{mark}`", cure) for mark in marks]
+    assert kept(text) == ["^/a", "^/c"]
+
+
+@pytest.mark.parametrize("text", [">>>>>>>>", "rewrite =======", "=======x"])
+def test_what_only_resembles_a_mark_is_none(text):
+    """A mark has seven characters and stands at the beginning of a line."""
+    assert not any("merge conflict" in message for message, _ in complaints_about(text))

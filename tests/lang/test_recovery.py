@@ -1,0 +1,517 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_texts import complaints, complaints_about, kept, parsed
+
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.lang.recovery import MOST_MISTAKES
+from tornado_proxy.lang.tree import TestStatement
+
+CASES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_mistakes_are_told_as_in_their_golden_file(case):
+    """One run over the first half of the file says all that its second half says, and no more."""
+    text, _, expected = case.read_text(encoding="utf-8").partition("----------\n")
+    assert "\n\n".join(render(diagnostic) for diagnostic in parsed(text).diagnostics) + "\n" == expected
+
+
+def test_file_with_too_many_mistakes_is_given_up():
+    """After a thousand mistakes one more says that the rest is not read."""
+    messages = complaints("target site {\n" + "oops!\n" * 10 + 'rewrite "a" => "b"\n' * 2 * MOST_MISTAKES + "}\n")
+    assert len(messages) == MOST_MISTAKES + 1
+    assert messages[-1] == "more than 1000 mistakes: the rest of the file is not read"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["} " * 2000, "target x y\n" * 2000, "target x\n" + "rewrite }\n" * 2000, "target a {" + "; " * 2000],
+)
+def test_giving_up_ends_whatever_was_begun(text):
+    """The document of a file that is given up is whole, wherever reading stopped."""
+    assert parsed(text).diagnostics[-1].code == "too-many-mistakes"
+
+
+def test_mistake_without_a_cure_ends_its_statement_only():
+    """What nobody understands is skipped up to the next statement."""
+    result = parsed('target site {\n    test "/a" -> "/b" ) (\n    test "/c" -> "/d"\n}\n')
+    assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `rewrite`, `test` or `}`, found `)`"]
+    assert len(result.document.blocks[0].statements) == 2
+
+
+def test_statement_without_a_cure_is_left_out():
+    """A statement that nobody understands ends where the next one begins."""
+    result = parsed('target site {\n    rewrite `^/a` { -> "/b" }\n    test "/c" -> "/d"\n}\n')
+    assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `->`, found `{`"]
+    assert [type(each) for each in result.document.blocks[0].statements] == [TestStatement]
+
+
+def test_braces_within_what_is_skipped_are_not_missed_later():
+    """A foreign block within a block closes with its own brace, about which nothing is said."""
+    assert complaints("target site {\n    elsewhere /x {\n    }\n}\n") == [
+        "expected `rewrite`, `test` or `}`, found `elsewhere`"
+    ]
+
+
+_FIRST_LINE = "a block begins with `target NAME {`"
+
+
+def _blocks(text):
+    """The targets of the blocks that are left, with the number of their statements."""
+    return [(block.name.value, len(block.statements)) for block in parsed(text).document.blocks]
+
+
+def test_block_without_an_end_is_shown_its_beginning():
+    """Where the next block begins, the brace that closes nothing yet is pointed at."""
+    text = 'target a {\n  test "/a" -> error\ntarget b {\n}\n'
+    (diagnostic,) = parsed(text).diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("unclosed-block", "expected `}`, found `target`")
+    assert (diagnostic.span.first.line, diagnostic.notes[0].span.first) == (3, (1, 10))
+    assert _blocks(text) == [("a", 1), ("b", 0)]
+
+
+def test_last_block_without_an_end_is_pointed_at_behind_its_last_token():
+    """At the end of the file the place is where the brace should stand."""
+    (diagnostic,) = parsed('target a {\n  test "/a" -> error\n\n\n').diagnostics
+    assert diagnostic.message == "expected `}`, found the end of the file"
+    assert diagnostic.span.first == (2, 21)
+
+
+def test_brace_that_comes_too_late_is_forgiven():
+    """A block within a block is one mistake, not two."""
+    text = "target a {\n target b {\n }\n}\n"
+    assert complaints(text) == ["expected `}`, found `target`"]
+    assert _blocks(text) == [("a", 0), ("b", 0)]
+
+
+def test_block_that_never_opened_need_not_close():
+    """Where the opening brace is missing, the closing one is not asked for as well."""
+    assert complaints('target a\n  test "/a" -> error\n') == ["expected `{`, found the end of the line"]
+
+
+def test_misspelt_block_ends_the_one_before_it():
+    """A block whose first word is misspelt still begins a block."""
+    assert complaints("target a {\ntarget_ b {\n}") == [
+        "expected `}`, found `target_`",
+        "expected `target`, found `target_`",
+    ]
+
+
+def test_stray_brace_is_named():
+    """A closing brace too many closes nothing."""
+    (diagnostic,) = parsed("target a {}\n}\n").diagnostics
+    assert diagnostic.message == "unmatched `}`"
+    assert diagnostic.help == "remove it, or look for an extra brace above"
+
+
+@pytest.mark.parametrize("name", ["site", '"my site"'])
+def test_block_without_its_word_is_read(name):
+    """A name and a brace are a block although `target` is missing."""
+    text = f'{name} {{ test "/a" -> error }}'
+    (diagnostic,) = parsed(text).diagnostics
+    assert diagnostic.help == "a block begins with the word `target`"
+    assert _blocks(text) == [(name.strip('"'), 1)]
+
+
+def test_statements_outside_of_a_block_are_named_once():
+    """The statements are read, so that their own mistakes come out, but belong to no target."""
+    text = 'rewrite `^/a` => "/b"\ntest "/a" -> error\ntarget a {}\n'
+    first, second = parsed(text).diagnostics
+    assert (first.code, first.message) == ("outside-block", "`rewrite` outside of a block")
+    assert (first.notes, second.message) == ((), "expected `->`, found `=>`")
+    assert _blocks(text) == [("a", 0)]
+
+
+def test_statement_behind_a_block_is_shown_where_that_ended():
+    """After a brace too many the author sees which one."""
+    (diagnostic,) = parsed('target a {\n}\n  tets "/a" -> error\n}\n').diagnostics[:1]
+    assert diagnostic.message == "`tets` outside of a block"
+    assert (diagnostic.notes[0].message, diagnostic.notes[0].span.first) == ("the last block ends here", (2, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "blocks"),
+    [
+        ("target {}", "expected the target's name (a name or a string), found `{`", []),
+        ("target `a` {}", "expected the target's name (a name or a string), found a raw string", []),
+        ("target\n}", "expected the target's name (a name or a string), found the end of the line", []),
+        ("target", "expected the target's name (a name or a string), found the end of the file", []),
+        ("target a", "expected `{`, found the end of the file", [("a", 0)]),
+        ("target a }", "expected `{`, found `}`", [("a", 0)]),
+        ('target a\ntest "/a" -> error }', "expected `{`, found the end of the line", [("a", 1)]),
+        ('target a test "/a" -> error }', "expected `{`, found `test`", [("a", 1)]),
+        ('target a b { test "/a" -> error }', "expected `{`, found `b`", [("a", 1)]),
+        ('target a: # c\n test "/a" -> error }', "expected `{`, found `:`", [("a", 1)]),
+        ("target target x {}", "expected `{`, found `x`", [("target", 0)]),
+        ("target 1st {}", "expected the target's name (a name or a string), found `1st`", []),
+        ("target a/b {}", "expected the target's name (a name or a string), found `a/b`", []),
+        ('target "a {\n}', "unterminated string", []),
+        ('target "a\n{\n}', "unterminated string", []),
+        ('target a "b {\n}', "unterminated string", [("a", 0)]),
+    ],
+)
+def test_first_line_is_mended(text, message, blocks):
+    """A mistake in a block's first line is told once, and the statements within are read."""
+    assert complaints(text) == [message]
+    assert _blocks(text) == blocks
+
+
+def test_first_line_has_a_help():
+    """The help shows what a first line looks like."""
+    assert parsed("target {}").diagnostics[0].help == _FIRST_LINE
+
+
+@pytest.mark.parametrize("following", ['test "/b" -> error', 'rewrite home `^/b` -> "/c"', "}"])
+@pytest.mark.parametrize(
+    "broken",
+    ["rewrite `^/a`", "rewrite `^/a` ->", "rewrite `^/a` -> go", "test", 'test "/a"', 'test "/a" as', 'test "/a" ->'],
+)
+def test_statement_that_breaks_off_does_not_take_the_next_one(broken, following):
+    """What is missing is told where it is missing, and the next line is read."""
+    text = f"target a {{\n  {broken}\n  {following}\n" + ("}" if following != "}" else "")
+    (diagnostic,) = parsed(text).diagnostics
+    assert diagnostic.message.startswith("expected ")
+    assert diagnostic.message.endswith("found the end of the line")
+    assert diagnostic.span.first == (2, 3 + len(broken))
+    assert _blocks(text) == [("a", 0 if following == "}" else 1)]
+
+
+def test_bare_text_at_the_end_of_a_line_is_passed_whole():
+    """What is missing behind a text without quotes is missing behind all of it."""
+    _, diagnostic = parsed('target a {\n  rewrite ^/a\n  test "/b" -> error\n}').diagnostics
+    assert (diagnostic.message, diagnostic.span.first) == ("expected `->`, found the end of the line", (2, 14))
+
+
+def test_two_strings_without_an_arrow_are_explained():
+    """The first of two strings is the name, which an author who forgot the arrow does not know."""
+    (diagnostic,) = parsed('target a { rewrite "^/a" "/b" }').diagnostics
+    assert diagnostic.help == "a string before another one is the rewrite's name"
+
+
+def test_word_of_a_statement_is_a_name_unless_that_fails():
+    """Only where reading it as a name leads nowhere does a word on a new line begin a statement."""
+    text = 'target a {\n test "/a" as\n test -> error\n test "/b" as\n test "/c" -> error\n}\n'
+    assert complaints(text) == ["expected a user name (a name or a string), found the end of the line"]
+    assert _blocks(text) == [("a", 2)]
+
+
+def test_word_of_a_block_is_no_name_on_a_new_line():
+    """A `target` without a name does not take the next block's word for it."""
+    text = "target\ntarget b {\n}\n"
+    assert complaints(text) == ["expected the target's name (a name or a string), found the end of the line"]
+    assert _blocks(text) == [("b", 0)]
+
+
+def test_late_clause_is_sent_back():
+    """A clause behind the expected key belongs before the arrow."""
+    (diagnostic,) = parsed('target a {\n test "/a" -> "/b" as "ann"\n test "/c" -> error\n}').diagnostics
+    assert diagnostic.help == "the clauses of a test stand before its `->`"
+
+
+def test_pattern_at_the_start_of_a_line_is_a_rewrite():
+    """A rewrite without its word is read as one."""
+    text = 'target a {\n  "^/a" -> "/b"\n  `^/c` -> "/d"\n}\n'
+    assert [diagnostic.help for diagnostic in parsed(text).diagnostics] == [
+        "a rewrite begins with the word `rewrite`"
+    ] * 2
+    assert _blocks(text) == [("a", 2)]
+
+
+def test_string_behind_a_statement_is_too_much():
+    """A second template on the same line begins no rewrite."""
+    text = 'target a {\n  rewrite `^/a` -> "/b" "/c"\n}\n'
+    (diagnostic,) = parsed(text).diagnostics
+    assert diagnostic.help == "the statement before it is complete"
+    assert _blocks(text) == [("a", 1)]
+
+
+def test_a_target_of_two_words_is_answered_with_quotes():
+    """A name of several words may be any text."""
+    (found,) = parsed("target my site {}").diagnostics
+    assert found.help == 'a name of several words stands between quotes: `"my site"`'
+
+
+_STRINGS = "(a string or a raw string between backticks)"
+_QUOTES = 'write the string between `"`, or between backticks, where a backslash is literal'
+
+
+@pytest.mark.parametrize("arrow", ["=>", "=", "==", "→", "-->", "~>", ":", ",", "to", "into"])
+def test_other_arrow_is_read_as_one(arrow):
+    """What other languages write for an arrow is named, and the statement is read."""
+    text = f'rewrite `^/a` {arrow} "/b"'
+    assert complaints_about(text) == [(f"expected `->`, found `{arrow}`", "write `->`")]
+    assert kept(text) == ["^/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('rewrite `^/a` "/b"', "expected `->`, found a string"),
+        ('rewrite `^/a` go "/b"', "expected `->`, found `go`"),
+        ('test "/a" `/b`', "expected `->` or a clause, found a raw string"),
+        ('test "/a" as ann error', "expected `->` or a clause, found `error`"),
+    ],
+)
+def test_missing_arrow_is_put_in(text, message):
+    """What can only stand behind an arrow is read as if one were there."""
+    assert complaints_about(text) == [(message, "write `->` before it")]
+    assert len(kept(text)) == 1
+
+
+def test_dialect_before_its_arrow_is_out_of_place():
+    """The statement is left out: its dialect stands on the wrong side."""
+    assert complaints_about('rewrite `^/a` go -> "/b"') == [("expected `->`, found `go`", "write `->` before it")]
+
+
+def test_second_arrow_is_passed():
+    """One arrow too many is one mistake."""
+    text = 'test "/a" -> -> "/b"'
+    expected = f"expected a key {_STRINGS}, `unchanged` or `error`, found `->`"
+    assert complaints_about(text) == [(expected, "remove one `->`")]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("rewrite '^/a\\.b' -> \"/b\"", "single"),
+        ('rewrite “^/a\\.b” -> "/b"', "typographic"),
+        ("rewrite `^/a\\.b` -> '/b'", "single"),
+    ],
+)
+def test_other_quotes_make_a_raw_string(text, kind):
+    """Quotes that are none are named, and what stands between them is read as it looks."""
+    assert complaints_about(text) == [(f"{kind} quotes cannot delimit a string", _QUOTES)]
+    assert kept(text) == ["^/a\\.b"]
+
+
+def test_other_quotes_around_a_name_make_a_string():
+    """A target's name in single quotes is still its name."""
+    result = parsed("target 'my site' {}")
+    assert [block.name.value for block in result.document.blocks] == ["my site"]
+
+
+def test_other_quotes_out_of_place_are_passed():
+    """A quoted text between statements is named once."""
+    assert complaints_about("'x'") == [("single quotes cannot delimit a string", _QUOTES)]
+
+
+def test_character_that_nobody_sees_is_passed():
+    """An invisible character between words is named, and the words are read."""
+    text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
+    assert [message for message, _ in complaints_about(text)] == [
+        "invisible character U+00A0 (no-break space)",
+        "invisible character U+200B (zero width space)",
+        "invisible character U+000B (vertical tab)",
+    ]
+    assert kept(text) == ["^/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('rewite `^/a` -> "/b"', "rewrite"),
+        ('TEST "/a" -> error', "test"),
+        ('rewrite `^/a` -> jnija "/b"', "jinja"),
+        ('test "/a" usergroups "x" -> error', "user-groups"),
+        ('test "/a" -> Error', "error"),
+    ],
+)
+def test_misspelt_word_is_read_as_the_one_that_was_meant(text, meant):
+    """A word close to one that would fit stands for it."""
+    ((_, cure),) = complaints_about(text)
+    assert cure == f"did you mean `{meant}`?"
+    assert len(kept(text)) == 1
+
+
+@pytest.mark.parametrize(("value", "whole"), [("ann@example.com", "ann@example.com"), ("x/y", "x/y"), ("a,b", "a,b")])
+def test_value_with_characters_that_no_name_has_wants_quotes(value, whole):
+    """A torn value is named whole."""
+    message = f"expected a user name (a name or a string), found `{whole}`"
+    assert complaints_about(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{whole}"`')]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ('rewrite ^/a.*$ -> "/b"', f"a source pattern {_STRINGS}, found `^/a.*$`", "between backticks: `^/a.*$`"),
+        ('rewrite x ^/a -> "/b"', f"a source pattern {_STRINGS}, found `^/a`", "between backticks: `^/a`"),
+        ('rewrite ^/a` -> "/b"', f"a source pattern {_STRINGS}, found `^/a``", "between backticks: `^/a`"),
+        ("rewrite `^/a` -> /b", f"a template {_STRINGS}, found `/b`", 'between quotes: `"/b"`'),
+        ('rewrite `^/a` -> /b"c', f'a template {_STRINGS}, found `/b"c`', 'between backticks: `/b"c`'),
+        ("rewrite `^/a` -> /b`c", f"a template {_STRINGS}, found `/b`c`", "between quotes"),
+        (
+            "rewrite `^/a` -> jinja {{ a }}/b",
+            f"a template {_STRINGS}, found `{{{{ a }}}}/b`",
+            'between quotes: `"{{ a }}/b"`',
+        ),
+        ('test /a -> "/b"', f"a key {_STRINGS}, found `/a`", 'between quotes: `"/a"`'),
+        ('test "/a" as @ann -> error', "a user name (a name or a string), found `@ann`", 'between quotes: `"@ann"`'),
+        ('rewrite 404 `^/a` -> "/b"', f"a source pattern {_STRINGS}, found `404`", 'between quotes: `"404"`'),
+    ],
+)
+def test_text_without_quotes_is_told_how_to_have_them(text, message, help):
+    """Where a string belongs, a bare text is shown as it should be written; its statement is left out."""
+    assert complaints_about(text) == [(f"expected {message}", f"put it {help}")]
+    assert kept(text) == []
+
+
+def test_bare_text_on_both_sides_is_told_on_both():
+    """One run finds every text without quotes, and the arrow that is missing between them."""
+    assert [message for message, _ in complaints_about("rewrite ^/a /b")] == [
+        f"expected a source pattern {_STRINGS}, found `^/a`",
+        "expected `->`, found `/b`",
+        f"expected a template {_STRINGS}, found `/b`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ('rewrite `^/a` -> python "/b"', "a template is plain, or begins with `jinja` or `go`"),
+        ('test GET "/a" -> error', "the key comes first, then clauses such as `method GET`"),
+        ('test "/a" header X: b -> error', 'a header takes its name and its value: `header "X-Team" "press"`'),
+        ('test "/a" as = ann -> error', None),
+    ],
+)
+def test_word_or_mark_too_many_is_one_mistake(text, help):
+    """What stands before a string or value that needs nothing is named once."""
+    ((_, found),) = complaints_about(text)
+    assert found == help
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ('rewrite -> "/b"', None),
+        ('rewrite home -> "/b"', "`home` is read as the rewrite's name"),
+        ('test -> "/b"', None),
+        ('test "/a" as -> error', None),
+        ('test "/a" header X -> error', 'a header takes its name and its value: `header "X-Team" "press"`'),
+    ],
+)
+def test_missing_text_before_the_arrow_is_missed_once(text, help):
+    """An arrow too early is named once, and its statement is left out."""
+    ((message, found),) = complaints_about(text)
+    assert message.endswith("found `->`")
+    assert (found, kept(text)) == (help, [])
+
+
+def test_unknown_clause_is_passed():
+    """A word that begins no clause is named with those that exist."""
+    text = 'test "/a" with "x" -> error\ntest "/b" under "y"\ntest "/c" -> error'
+    cure = "a test's clauses are `as`, `method`, `host`, `header`, `user-groups`, `email`"
+    assert complaints_about(text) == [
+        ("expected `->` or a clause, found `with`", cure),
+        ("expected `->` or a clause, found `under`", cure),
+    ]
+    assert kept(text) == ["/c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'rewrite "^/a" -> "/b\nrewrite `^/c` -> "/d"',
+        'rewrite "^/a\nrewrite `^/c` -> "/d"',
+        '"/b\nrewrite `^/c` -> "/d"',
+        'rewrite `^/c` -> "/d" "/e',
+        'test "/a" as "ann -> error\nrewrite `^/c` -> "/d"',
+    ],
+)
+def test_string_without_an_end_ends_with_its_line(text):
+    """The next line is read as if nothing had happened."""
+    assert complaints_about(text) == [("unterminated string", 'a string ends on its line: close it with `"`')]
+    assert kept(text) == ["^/c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('rewrite "^/a -> "/b"\nrewrite `^/c` -> "/d"', "string"),
+        ("rewrite `^/a -> `/b`\nrewrite `^/c` -> `/d`", "raw string"),
+        ('test "/a -> "/b"\nrewrite `^/c` -> "/d"', "string"),
+    ],
+)
+def test_string_that_runs_into_the_next_one_is_named(text, kind):
+    """A string with the arrow in it has lost its end; nothing is reported about the rest of its line."""
+    ((message, _),) = complaints_about(text)
+    assert message == f"unterminated {kind}"
+    assert kept(text) == ["^/c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'rewrite `^/a -> "/b"\nrewrite `^/c` -> "/d"',
+        'rewrite `^/a` -> `/b\nrewrite `^/c` -> "/d"',
+        'rewrite `^/a\nrewrite `^/c` -> "/d"',
+        'rewrite `^/c` -> "/d"\nrewrite `^/a` -> `/b',
+        'rewrite `^/c` -> "/d"\n`',
+    ],
+)
+def test_raw_string_without_an_end_ends_with_its_line(text):
+    """A missing backtick spoils its own statement only, although raw strings may span lines."""
+    assert complaints_about(text) == [("unterminated raw string", "close it with a backtick")]
+    assert kept(text) == ["^/c"]
+
+
+def test_string_with_an_arrow_in_it_is_not_suspected():
+    """A mistake with space before it is not laid at the string's door."""
+    assert complaints_about('rewrite "^/a->b" = "/c"') == [("expected `->`, found `=`", "write `->`")]
+
+
+def test_word_behind_a_statement_is_no_misspelt_one():
+    """Only a string behind it makes a word in the middle of a line the beginning of a statement."""
+    assert complaints_about('rewrite `^/a` -> "/b" text') == [
+        ("expected `rewrite`, `test` or `}`, found `text`", "the statement before it is complete")
+    ]
+
+
+def test_raw_string_over_several_lines_is_not_suspected():
+    """A mistake behind a raw string that holds no statement is told as what it is."""
+    text = 'rewrite `^/a\n  $` => "/b"'
+    assert complaints_about(text) == [("expected `->`, found `=>`", "write `->`")]
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ('rewrite my home `^/a$` -> "/b"', 'a name of several words stands between quotes: `"my home"`'),
+        ('rewrite `^/a$` -> golang "/b"', "did you mean `go`?"),
+        ('rewrite `^/a$` -> Jinja2 "/b"', "did you mean `jinja`?"),
+    ],
+)
+def test_what_was_meant_is_guessed(text, help):
+    """The cure is what would say it."""
+    ((_, found),) = complaints_about(text)
+    assert found == help
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        'jinja "/{{ request.headers["X-Team"] }}/b"',
+        'go "/{{ index .Groups "1" }}"',
+        'jinja "{% if a == "b" %}/c{% endif %}"',
+    ],
+)
+def test_a_quote_within_an_action_ends_the_template(template):
+    """It is told at the quote, once, and what follows is read."""
+    text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
+    message = 'the string ends at this `"`, within an action'
+    assert complaints_about(text) == [(message, "put the template between backticks, where quotes are allowed")]
+    assert kept(text) == ["/c"]
+
+
+def test_a_carriage_return_that_ends_lines_is_reported_once():
+    """The whole file is written so."""
+    found = list(parsed("target a {}\rtarget b {}\rtarget c {}\r").diagnostics)
+    assert [each.help for each in found] == ["save the file with LF or CR LF line ends"]
+
+
+def test_a_quote_in_a_key_that_looks_like_an_action_is_none_of_a_template():
+    """A test has no actions."""
+    messages = [message for message, _ in complaints_about('test "/{{ "x" -> "/d"')]
+    assert not any("within an action" in message for message in messages)
