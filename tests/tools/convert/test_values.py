@@ -6,7 +6,7 @@ import pytest
 from conversions import target
 
 from tornado_proxy.tools.convert.report import OptionOutcome
-from tornado_proxy.tools.convert.values import seconds
+from tornado_proxy.tools.convert.values import parsed_duration
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,18 @@ from tornado_proxy.tools.convert.values import seconds
         ("300ms", "0.3"),
         ("1µs", "0.000001"),
         ("5ns", "0.000000005"),
+        ("-1h", -3600),
     ],
 )
 def test_a_duration_is_read_as_go_reads_it(text, expected):
     """Parts with units, one after another."""
-    assert seconds(text) == Decimal(expected)
+    assert parsed_duration(text) == Decimal(expected)
 
 
-@pytest.mark.parametrize("text", ["", "5", "1d", "-1s", "1h 2m", "s", "1.5", ".s"])
+@pytest.mark.parametrize("text", ["", "5", "1d", "--1s", "1h 2m", "s", "1.5", ".s"])
 def test_what_is_no_duration_is_none(text):
-    """A number without a unit is none, and neither is a negative one here."""
-    assert seconds(text) is None
+    """A number without a unit is not a duration."""
+    assert parsed_duration(text) is None
 
 
 def _with_password(text):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
 
-from tornado_proxy.tools.convert.options import Options, Section
+from tornado_proxy.tools.convert.options import Options, Section, refusal
 from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configuration_text, rule_text
 from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome, Remark, Remarks
@@ -82,7 +82,9 @@ def _settings(
 
 def _target_list(section: Section, providers: Providers, remarks: Remarks) -> Setting:
     """The page of all targets; closed to everyone where its resource has no equivalent."""
-    where = section.section("mount") or section
+    where = section.section("mount")
+    if where is None:
+        raise refusal(section.span, "`listTargets` has no `mount`, so that s3-proxy does not start")
     settings: dict[str, Setting] = {"enabled": True, "mount": mount(where, remarks)}
     given = section.section("resource")
     if given is not None:

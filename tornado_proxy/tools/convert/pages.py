@@ -12,7 +12,7 @@ from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.definitions import built_in
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.tools.convert.default_pages import DEFAULT_PAGES, HELPERS
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
@@ -75,7 +75,7 @@ class PageConversion:
             texts = tuple(self.files[place] for place in named if isinstance(place, str) and place in self.files)
         if helpers:
             settings["helpers"] = helpers
-        settings.update(self._pages(section))
+        settings.update(self._pages(section, path_needed=True))
         if section and settings:
             self.remarks.add(OptionOutcome.CARRIED, section.path, section.span, "as `templates` of the target")
         return settings, texts
@@ -93,9 +93,11 @@ class PageConversion:
                 self.remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.{name}", place, message, misfit.help)
         return done
 
-    def _pages(self, section: Section | None) -> Iterator[tuple[str, Setting]]:
+    def _pages(self, section: Section | None, *, path_needed: bool = False) -> Iterator[tuple[str, Setting]]:
         for kind in _STATUSES:
             page = section.section(kind) if section else None
+            if page is not None and path_needed and not page.text("path"):
+                raise refusal(page.span, f"`{page.path}` has no `path`")
             if page is not None and (settings := self._page(kind, page)):
                 yield kind, settings
 

@@ -10,7 +10,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.answers import answer_headers, no_cache
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.tls import ssl
@@ -31,11 +31,16 @@ _LEVELS = {
 
 
 def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
-    """Where a server listens: on every interface by default. Certificates are added to `files`."""
+    """Where a server listens: on every interface by default. Certificates are added to `files`.
+
+    Raises `Unreadable`.
+    """
     section = root.section(name)
     if section is None:
         return {"listenAddr": "", "port": _PORTS[name], **(no_cache() if name == "server" else {})}
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
+    if not port:
+        raise refusal(section.place("port"), f"`{section.path}.port` is 0, so that s3-proxy does not start")
     found: dict[str, Setting] = {"listenAddr": _address(address, section, remarks), "port": port}
     found |= ssl(section, files, remarks)
     return found | (answer_headers(section, remarks) if name == "server" else {})
@@ -66,9 +71,9 @@ def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     for name, (here, difference) in _TIMEOUTS.items() if timeouts else ():
         assert timeouts is not None
         text = timeouts.text(name)
-        duration = seconds(text) if text else Decimal(0)
+        duration = seconds(timeouts, name) if text else Decimal(0)
         path, place = f"{timeouts.path}.{name}", timeouts.place(name)
-        if duration is None or not (duration == 0 or 1 <= duration <= DAY):
+        if not (duration == 0 or 1 <= duration <= DAY):
             message = f"`{text}` is not within a second and a day"
             remarks.add(OptionOutcome.LEFT_OUT, path, place, message)
         elif duration:
@@ -83,7 +88,9 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     section = root.section("log")
     level = section.text("level", "info") if section else "info"
     form = section.text("format", "json") if section else "json"
-    here = _LEVELS.get(level.lower(), "info")
+    here = _LEVELS.get(level.lower(), "")
+    if section and not here:
+        raise refusal(section.place("level"), f"`{level}` is not a level, so that s3-proxy does not start")
     if section and here != level:
         message = f"the level `{level}` is `{here}` here"
         remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)

@@ -13,7 +13,7 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.pages import PageConversion
 from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
@@ -28,17 +28,17 @@ _PORT = re.compile(r":[0-9]+\Z")
 
 
 def mount(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
-    """The mount; raises `Unservable`."""
+    """The mount; raises `Unservable` and `Unreadable`."""
     settings: dict[str, Setting] = {}
     host = section.text("host")
     if host not in ("", "*"):
         settings["host"] = _host(host, section, remarks)
     paths = section.texts("path")
-    settings["path"] = [_path(each.value) for each in paths] or ["/"]
     for each in paths:
         if not (each.value.startswith("/") and each.value.endswith("/")):
-            message = f"`{each.value}` is mounted as `{_path(each.value)}`; s3-proxy wants a slash at both ends"
-            remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", each.place, message)
+            message = f"the mount path `{each.value}` lacks a slash at an end, so that s3-proxy does not start"
+            raise refusal(each.place, message)
+    settings["path"] = [_path(each.value) for each in paths] or ["/"]
     return settings
 
 
@@ -88,8 +88,8 @@ def actions(target: Section, remarks: Remarks, pages: PageConversion) -> Actions
         if config and (called := webhooks(config, remarks)):
             done[name]["config"] = {**_configured(done[name]), "webhooks": called}
     if not enabled(done):
-        message = "no action is enabled, so every request is answered with 405; s3-proxy refuses to start"
-        remarks.add(OptionOutcome.CHANGED, section.path, section.span, message, "enable GET, PUT or DELETE")
+        message = f"`{section.path}` enables no action, so that s3-proxy does not start"
+        raise refusal(section.span, message, "enable GET, PUT or DELETE")
     return done
 
 
@@ -151,8 +151,8 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
     text = config.text("signedUrlExpiration")
     if not text:
         return
-    duration = seconds(text)
-    if duration is not None and 1 <= duration <= 7 * DAY and duration == int(duration):
+    duration = seconds(config, "signedUrlExpiration")
+    if 1 <= duration <= 7 * DAY and duration == int(duration):
         settings["signedUrlExpiration"] = int(duration)
         return
     message = f"`{text}` is not a whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"

@@ -7,8 +7,7 @@ from pathlib import PurePosixPath
 
 from tornado_proxy.config.tls import file_reference
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.tools.convert.options import Section, Unreadable
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 from tornado_proxy.tools.convert.values import reference, seconds
@@ -49,7 +48,7 @@ def _certificate(section: Section, stem: str, files: dict[str, str], remarks: Re
             found[f"{name}Url"] = f"{stem}.{ending}"
             if f"{name}Url" in section:
                 place = section.place(f"{name}Url")
-                raise Unreadable(Diagnostic("bad-value", f"`{name}` and `{name}Url` are both given", place))
+                raise refusal(place, f"`{name}` and `{name}Url` are both given, so that s3-proxy does not start")
             continue
         if url := section.text(f"{name}Url"):
             found[f"{name}Url"] = url
@@ -72,10 +71,10 @@ def _remark_on_file(url: str, section: Section, name: str, remarks: Remarks) -> 
 def _url_config(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     found: dict[str, Setting] = {}
     if text := section.text("httpTimeout"):
-        duration = seconds(text)
-        if duration is None:
+        duration = seconds(section, "httpTimeout")
+        if duration < 0:
             place = section.place("httpTimeout")
-            raise Unreadable(Diagnostic("bad-value", f"`{text}` is not a duration that s3-proxy would take", place))
+            raise refusal(place, f"`{text}` is less than nothing, so that s3-proxy does not start")
         if duration:
             found["httpTimeout"] = f"{duration:f}s"
     for name in ("awsRegion", "awsEndpoint"):

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 
 from tornado_proxy.config.values import VARIABLE
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
@@ -24,14 +24,25 @@ _UNITS = {
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|μs|ns|h|m|s)")
 
 
-def seconds(text: str) -> Decimal | None:
-    """The seconds of a duration (time.ParseDuration) that is not negative; None for what is none."""
-    if text == "0":
+def seconds(section: Section, name: str) -> Decimal:
+    """The seconds of an option that is a duration; raises `Unreadable` for what is none."""
+    text = section.text(name)
+    found = parsed_duration(text)
+    if found is None:
+        raise refusal(section.place(name), f"`{text}` is not a duration, so that s3-proxy does not start")
+    return found
+
+
+def parsed_duration(text: str) -> Decimal | None:
+    """The seconds of a duration, as Go's time.ParseDuration reads it; None for what is none."""
+    unsigned = text[1:] if text[:1] in ("+", "-") else text
+    if unsigned == "0":
         return Decimal(0)
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text.removeprefix("+"):
+    parts = _PART.findall(unsigned)
+    if not parts or "".join(number + unit for number, unit in parts) != unsigned:
         return None
-    return sum((Decimal(number.rstrip(".")) * _UNITS[unit] for number, unit in parts), Decimal(0))
+    total = sum((Decimal(number.rstrip(".")) * _UNITS[unit] for number, unit in parts), Decimal(0))
+    return -total if text.startswith("-") else total
 
 
 _VARIABLE = re.compile(VARIABLE)

@@ -31,7 +31,7 @@ def webhooks(config: Section, remarks: Remarks) -> list[Setting]:
 def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     method = section.text("method")
     if method not in _METHODS:
-        raise InvalidValue(f"has the method `{method}`, with which s3-proxy does not start")
+        raise InvalidValue(f"has the method `{method}`", "one of POST, PATCH, PUT and DELETE")
     settings: dict[str, Setting] = {"method": method, "url": values.http_url(section.text("url"))}
     headers, secret = section.section("headers"), section.section("secretHeaders")
     if headers and (told := headers.pairs()):
@@ -43,8 +43,8 @@ def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
         settings["retryCount"] = min(count, 100)
     for name in ("defaultWaitTime", "maxWaitTime"):
         if text := section.text(name):
-            duration = seconds(text)
-            if duration is None or duration > DAY:
+            duration = seconds(section, name)
+            if not 0 <= duration <= DAY:
                 raise InvalidValue(f"has the {name} `{text}`, which is not within a day")
             settings[name] = f"{int(duration * 1000)}ms"
     return settings
