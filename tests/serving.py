@@ -86,11 +86,23 @@ class Client:
             status, headers = await self.receive_head()
         if method == "HEAD" or status in (204, 304):
             return Received(status, headers, b"")
+        if "transfer-encoding" in headers:
+            return await self._receive_chunks(status, headers)
         length = int(headers["content-length"])
         try:
             return Received(status, headers, await self.reader.readexactly(length))
         except (asyncio.IncompleteReadError, ConnectionResetError) as error:
             return Received(status, headers, getattr(error, "partial", b""), complete=False)
+
+    async def _receive_chunks(self, status: int, headers: dict[str, str]) -> Received:
+        body, size = bytearray(), -1
+        try:
+            while size:
+                size = int(await self.reader.readuntil(b"\r\n"), 16)
+                body += (await self.reader.readexactly(size + 2))[:-2]
+        except (asyncio.IncompleteReadError, ConnectionResetError):
+            return Received(status, headers, bytes(body), complete=False)
+        return Received(status, headers, bytes(body))
 
     async def receive_head(self) -> tuple[int, dict[str, str]]:
         """Read a status line and headers, names in lower case; values of one name are joined."""

@@ -31,7 +31,7 @@ UNSOUND = [(text, told) for (kind, text), (after, told) in _PAIRS if kind == "ya
 _SECRET_OPTIONS = options_of(Reference)
 _NAMES = {bool: "boolean", int: "number", str: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
-_SIZES = {"MiB": 1024 * 1024, "KiB": 1024}
+_SIZES = {"MiB": 1024 * 1024, "KiB": 1024, "": 1}
 _PERIODS = {"m": 60, "s": 1, "ms": 0.001}
 
 

@@ -285,7 +285,7 @@ async def test_a_listing_has_the_form_that_is_asked_for(target, accept, content_
     """Accept chooses, `?format=` overrides, and caches are told."""
     async with serve({"x": b""}) as site:
         answer = await site.get(target, Accept=accept)
-    assert (answer.headers["content-type"], answer.headers["vary"]) == (content_type, "Accept")
+    assert (answer.headers["content-type"], answer.headers["vary"].split(",")[0]) == (content_type, "Accept")
 
 
 async def test_a_listing_has_pages():

@@ -206,8 +206,8 @@ HEADER_READERS = {
     "tornado_proxy.gateway.upload.raw_upload": ("Content-Type", "Content-Encoding"),
     "tornado_proxy.gateway.upload.checked": ("Content-Md5", "Content-Digest"),
     "tornado_proxy.gateway.upload.announced_length": (),  # llhttp has read it as a number of 64 bits
-    "tornado_proxy.gateway.custom_pages.with_headers": (),  # what is sent
-    "tornado_proxy.gateway.custom_pages.without": (),
+    "tornado_proxy.gateway.answer.with_headers": (),  # what is sent
+    "tornado_proxy.gateway.answer.without": (),
     "tornado_proxy.semantics.cors.CorsPolicy.of": (),  # the configuration's
     "tornado_proxy.storage.s3.signature.sign": (),  # what is sent
     "tornado_proxy.storage.s3.answers.content_length": (),  # int() of bytes: refused beyond 4,300 digits

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.semantics.accept import negotiate
+from tornado_proxy.semantics.accept import negotiate, negotiate_coding
 
 HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
 
@@ -65,3 +65,32 @@ def test_a_quote_that_is_not_closed_takes_the_rest(unclosed):
 def test_long_runs_of_blanks_are_read_in_time():
     """A header full of blanks, as large as a server takes, is passed over without trying every split of them."""
     assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", None),
+        ("gzip", "gzip"),
+        ("GZip", "gzip"),
+        ("x-gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("gzip, deflate, br, zstd", "gzip"),
+        ("deflate, gzip", "gzip"),
+        ("gzip;q=0.5, deflate;q=0.8", "deflate"),
+        ("gzip ; Q=0.1", "gzip"),
+        ("*", "gzip"),
+        ("gzip;q=0, *", "deflate"),
+        ("*;q=0", None),
+        ("gzip;q=0", None),
+        ("br", None),
+        ("identity", None),
+        ("identity, gzip;q=0.5", None),
+        ("identity;q=0.5, gzip;q=0.5", "gzip"),
+        ("gzip;q=2, deflate;q=0.1", "deflate"),
+        ("gzip;q=high, gzip/1, ;;", None),
+    ],
+)
+def test_a_coding_is_used_only_where_the_client_wants_it(accept, expected):
+    """What is not named is not accepted, and no coding stays the choice unless one weighs as much."""
+    assert negotiate_coding(accept, ("gzip", "deflate")) == expected

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Bounds, Constraint, option
+from tornado_proxy.config.actions import MediaType
+from tornado_proxy.config.options import Bounds, Constraint, Mark, option
 from tornado_proxy.config.providers import HeaderName, Line
+from tornado_proxy.config.quantities import GIB, Size
 
 
 def _origin(text: str) -> str:
@@ -63,3 +65,31 @@ class CacheHeaders:
     cache_control: Line | None = option("The Cache-Control header.", default=None)
     pragma: Line | None = option("The Pragma header.", default=None)
     x_accel_expires: Line | None = option("The X-Accel-Expires header, which nginx reads.", default=None)
+
+
+COMPRESSED_TYPES = (
+    "text/html",
+    "text/css",
+    "text/plain",
+    "text/javascript",
+    "application/javascript",
+    "application/x-javascript",
+    "application/json",
+    "application/atom+xml",
+    "application/rss+xml",
+    "image/svg+xml",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compress:
+    """Compression of answers, by gzip or deflate, for clients that accept it."""
+
+    shape: ClassVar[str] = "such as `{level: 5, types: [text/*, application/json]}`"
+
+    enabled: bool = option("Whether answers are compressed.", default=True)
+    level: Annotated[int, Bounds(1, 9)] = option("How hard to try: 1 is fast, 9 is small.", default=5)
+    types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
+        "The types of answers that are compressed, such as `text/*`.", default=COMPRESSED_TYPES
+    )
+    min_size: Annotated[int, Size(0, GIB)] = option("The bytes from which on an answer is compressed.", default=1024)

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
-from tornado_proxy.config.answers import CacheHeaders, Cors
+from tornado_proxy.config.answers import CacheHeaders, Compress, Cors
 from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
 from tornado_proxy.config.pages import TargetTemplates, Templates
 from tornado_proxy.config.providers import (
@@ -225,6 +225,7 @@ class Server(Listener):
     )
     cors: Cors | None = option("What pages of other origins may do.", default=None)
     cache: CacheHeaders | None = option("Headers about caching.", default=None)
+    compress: Compress = option("Compression of answers.", default=Compress())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
@@ -33,6 +34,7 @@ class Whole:
     status: int
     headers: Headers = ()
     body: bytes = b""
+    is_chunked: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Streamed:
     status: int
     headers: Headers
     opened: Opened
+    is_chunked: bool = False  # whether nobody knows its length before its end; no client of HTTP/1.0 is sent it
 
 
 Answer = Whole | Streamed
@@ -116,3 +119,14 @@ def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
         for name, value in present
         if not _CONTROL.search(value)
     )
+
+
+def with_headers(headers: Headers, others: Headers) -> Headers:
+    """Headers with others in the place of those of the same name; an empty value takes one out."""
+    named = {name.lower() for name, _ in others}
+    return (*without(headers, named), *((name, value) for name, value in others if value))
+
+
+def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
+    """Headers but for those of some names, which are in lower case."""
+    return tuple((name, value) for name, value in headers if name.lower() not in names)

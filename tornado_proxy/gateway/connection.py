@@ -88,7 +88,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last = False
         self._expects_continue = False
         self._head_written = False
-        self._remaining = 0  # bytes of the answer's body
+        self._remaining: float = 0  # bytes of the answer's body
         self._half_closed = False
         self._probed = False  # whether a client that has ended its side was sent something
         self._lingering = False
@@ -290,9 +290,9 @@ class Connection(asyncio.BufferedProtocol):
     # Answers.
 
     async def write_head(self, status: int, headers: Sequence[tuple[str, str]], chunk: bytes) -> None:
-        """Write the head of an answer, which has a Content-Length unless it has no body, and the first piece of it."""
-        has_body = not self.is_head and status not in (204, 304)
-        self._remaining = int(dict(headers)["Content-Length"]) if has_body else 0
+        """Write the head of an answer and the first piece of its body, which has a Content-Length or is in chunks."""
+        has_body, named = not self.is_head and status not in (204, 304), dict(headers)
+        self._remaining = (_NEVER if "Transfer-Encoding" in named else int(named["Content-Length"])) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
         self._keep_alive = self._keep_alive and not self._last and not incomplete
         lines = [f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
@@ -323,7 +323,7 @@ class Connection(asyncio.BufferedProtocol):
         """End an answer; raises HTTPOutputError where its body is shorter than was announced."""
         if self._request is None:
             return
-        if self._remaining:
+        if 0 < self._remaining < _NEVER:
             raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
         self._request = None
         if self._keep_alive and (self._parser is None or not self._parser.surplus):

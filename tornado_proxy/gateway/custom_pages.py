@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tornado_proxy.gateway.answer import Headers, Whole
+from tornado_proxy.gateway.answer import Whole, with_headers, without
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import (
     CustomPage,
@@ -140,14 +140,3 @@ def customized(own: Whole, custom: CustomRendering | None) -> Whole:
     if status in _BODILESS:
         return Whole(status, without(headers, _OF_BODY))
     return Whole(status, (*headers, ("Content-Length", str(len(body)))), body)
-
-
-def with_headers(headers: Headers, others: Headers) -> Headers:
-    """Headers with others in the place of those of the same name; an empty value takes one out."""
-    named = {name.lower() for name, _ in others}
-    return (*without(headers, named), *((name, value) for name, value in others if value))
-
-
-def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
-    """Headers but for those of some names, which are in lower case."""
-    return tuple((name, value) for name, value in headers if name.lower() not in names)

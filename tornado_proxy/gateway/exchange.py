@@ -110,7 +110,7 @@ class Exchange:
         asked = decision.request, decision.match, store, parts.pages, headers, self._upload
         context = RequestContext(*asked, decision.user, parts.renderer)
         outcome, attempt = await perform(decision.plan, context)
-        if not isinstance(outcome, Refusal) and outcome.status < 300:
+        if decision.match.site.has_webhooks and not isinstance(outcome, Refusal) and outcome.status < 300:
             self._used = object_used(attempt, context)
         return outcome
 
@@ -171,6 +171,8 @@ class Exchange:
                 self._status = answer.status
                 if self._reception.is_private:
                     answer = replace(answer, headers=self._reception.completed(answer.headers))
+                if (compressor := self._generation.parts.compressor) is not None:
+                    answer = await compressor.applied(answer, self._incoming.head)
                 if (policy := self._generation.parts.policy_headers) is not None:
                     answer = policy.added_to(answer, self._incoming.head)
                 await self._reply.send(answer)

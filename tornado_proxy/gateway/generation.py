@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
+from tornado_proxy.gateway.compression import Compressor, compressor_of
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.policy_headers import PolicyHeaders
 from tornado_proxy.pages.render import Pages
@@ -70,11 +71,13 @@ class Parts:
     renderer: PageRenderer = field(default_factory=PageRenderer)
     trusted_proxies: TrustedProxies = field(init=False)
     policy_headers: PolicyHeaders | None = field(init=False)  # None where the configuration gives none
+    compressor: Compressor | None = field(init=False)  # None where nothing is compressed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trusted_proxies", TrustedProxies(self.settings.server.trusted_proxies))
         server = self.settings.server
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
+        object.__setattr__(self, "compressor", compressor_of(server.compress) if server.compress.enabled else None)
 
 
 class Generation:

@@ -9,8 +9,17 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, file_headers, page, unchanged_headers
-from tornado_proxy.gateway.custom_pages import PageRenderer, customized, with_headers
+from tornado_proxy.gateway.answer import (
+    Answer,
+    Headers,
+    Streamed,
+    Whole,
+    file_headers,
+    page,
+    unchanged_headers,
+    with_headers,
+)
+from tornado_proxy.gateway.custom_pages import PageRenderer, customized
 from tornado_proxy.gateway.errors import TypeNotAllowed
 from tornado_proxy.gateway.failures import Outcome, refusal_of
 from tornado_proxy.gateway.upload import IncomingFile, stored_type

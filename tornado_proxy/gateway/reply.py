@@ -44,14 +44,17 @@ class Reply:
                 await self._write(answer, chunk)
             if not self.started:
                 await self._write(answer, b"")
+            if answer.is_chunked:
+                await self._connection.write(b"0\r\n\r\n")
         finally:
             await answer.opened.close()
 
     async def _write(self, answer: Answer, chunk: bytes) -> None:
         piece = b"" if self._connection.is_head else chunk
+        framed = b"%x\r\n%b\r\n" % (len(piece), piece) if answer.is_chunked and piece else piece  # RFC 9112 7.1
         if self.started:
-            await self._connection.write(piece)
+            await self._connection.write(framed)
         else:
             self.started = True
-            await self._connection.write_head(answer.status, (*self._headers, *answer.headers), piece)
+            await self._connection.write_head(answer.status, (*self._headers, *answer.headers), framed)
         self.sent += len(piece)

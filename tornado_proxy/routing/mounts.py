@@ -33,12 +33,15 @@ class Site:
     access: Access = field(compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    has_webhooks: bool = field(init=False, compare=False, repr=False)
     properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
-        object.__setattr__(self, "methods", self.target.actions.methods)
-        put = self.target.actions.put
+        actions = self.target.actions
+        get, head, put, delete = actions.get, actions.head, actions.put, actions.delete
+        object.__setattr__(self, "methods", actions.methods)
+        object.__setattr__(self, "has_webhooks", bool(get.webhooks or head.webhooks or put.webhooks or delete.webhooks))
         object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from conversions import made
 
+from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import OptionOutcome
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -35,10 +36,43 @@ def test_cors_that_is_off_is_nothing():
     assert done.messages(OptionOutcome.LEFT_OUT) == []
 
 
-def test_compression_that_is_off_is_nothing():
-    """Where it is on, the report says that it is lost."""
-    assert _made("compress: {enabled: false, level: 5}").messages(OptionOutcome.LEFT_OUT) == []
-    assert _made("compress: {level: 5}").subjects(OptionOutcome.LEFT_OUT) == ["server.compress"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("port: 80", {"minSize": 0}),
+        ("compress: {level: 5}", {"minSize": 0}),
+        (
+            "compress: {level: 1, types: [text/html, Text/*]}",
+            {"minSize": 0, "level": 1, "types": ["text/html", "text/*"]},
+        ),
+        ("compress: {enabled: false, level: 1}", {"enabled": False}),
+    ],
+)
+def test_compression_is_carried_over(text, expected):
+    """On unless told otherwise, and of the smallest answers too."""
+    done = _made(text)
+    assert done.document["server"]["compress"] == expected
+    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_what_compression_cannot_have_is_reported():
+    """A level beyond the highest is the highest; a type that no answer can have is left out."""
+    done = _made("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
+    assert done.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
+    assert done.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
+    assert done.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("level: 0", "`server.compress.level` is less than 1"), ("types: []", "`server.compress.types` is empty")],
+)
+def test_compression_with_which_s3_proxy_does_not_start_is_refused(text, message):
+    """With its place, even where it is off."""
+    with pytest.raises(Unreadable) as caught:
+        _made(f"compress: {{enabled: false, {text}}}")
+    (diagnostic,) = caught.value.diagnostics
+    assert message in diagnostic.message
 
 
 def test_an_age_is_one_that_browsers_keep():

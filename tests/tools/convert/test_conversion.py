@@ -22,6 +22,7 @@ def test_defaults_that_differ_are_written_out():
             "listenAddr": "",
             "port": 8080,
             "cache": {"noCacheEnabled": True},
+            "compress": {"minSize": 0},
             "trustedProxies": list(PRIVATE_NETWORKS),
         },
         "internalServer": {"listenAddr": "", "port": 9090},
@@ -65,10 +66,9 @@ def test_what_nobody_knows_is_reported_with_its_place():
     [
         ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
         ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
-        ("server: {compress: {enabled: true}}", "answers are not compressed: put that in front"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
-            "the admin listener is for programs, and nothing of it is cached",
+            "the admin listener is for programs: nothing of it is cached or compressed",
         ),
         ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
     ],

@@ -64,7 +64,7 @@ def test_a_time_out_without_an_equal_is_left_out():
     "path",
     [
         "tracing.enabled",
-        "server.compress.level",
+        "internalServer.compress.level",
         "internalServer.timeouts.writeTimeout",
         "targets.site.bucket.requestConfig.getHeaders",
         "targets.site.bucket.S3UploadConcurrency",

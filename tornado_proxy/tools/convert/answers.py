@@ -1,25 +1,26 @@
-"""Converts what s3-proxy's server says to every client: headers about other origins, and about caches."""
+"""Converts what s3-proxy's server does with every answer: headers about other origins and caches, compression."""
 
 from __future__ import annotations
 
-from tornado_proxy.tools.convert.options import Section
+from collections.abc import Mapping
+
+from tornado_proxy.config import values
+from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
 _LISTS = ("allowOrigins", "allowMethods", "allowHeaders", "exposeHeaders")
 _CACHE_HEADERS = ("expires", "cacheControl", "pragma", "xAccelExpires")
+_NO_CACHE: Mapping[str, Setting] = {"cache": {"noCacheEnabled": True}}
+_COMPRESS: Mapping[str, Setting] = {"compress": {"minSize": 0}}
+_LEVEL, _HARDEST = 5, 9  # of compression
 _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
 
 
 def answer_headers(server: Section, remarks: Remarks) -> dict[str, Setting]:
-    """The options `cors` and `cache` of a server; compression that is off is nothing to carry over."""
-    compress = server.section("compress")
-    if compress is not None:
-        if compress.flag("enabled", default=True):
-            message = "answers are not compressed: put that in front"
-            remarks.add(OptionOutcome.LEFT_OUT, compress.path, server.place("compress"), message)
-        compress.settle()
-    return {**_cors(server, remarks), **_cache(server)}
+    """The options `cors`, `cache` and `compress` of a server."""
+    return {**_cors(server, remarks), **_cache(server), **_compress(server, remarks)}
 
 
 def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
@@ -44,9 +45,9 @@ def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
     return {"cors": found}
 
 
-def no_cache() -> dict[str, Setting]:
-    """What s3-proxy sends where nothing is said of caches."""
-    return {"cache": {"noCacheEnabled": True}}
+def defaults() -> dict[str, Setting]:
+    """What s3-proxy does where nothing is said: nothing may be cached, and the smallest answers are compressed."""
+    return {**_NO_CACHE, **_COMPRESS}
 
 
 def _cache(server: Section) -> dict[str, Setting]:
@@ -54,6 +55,33 @@ def _cache(server: Section) -> dict[str, Setting]:
     if section is None or section.flag("noCacheEnabled"):
         if section is not None:
             section.settle()
-        return no_cache()
+        return dict(_NO_CACHE)
     given: dict[str, Setting] = {name: text for name in _CACHE_HEADERS if (text := section.text(name))}
     return {"cache": given} if given else {}
+
+
+def _compress(server: Section, remarks: Remarks) -> Mapping[str, Setting]:
+    section = server.section("compress")
+    if section is None:
+        return _COMPRESS
+    found: dict[str, Setting] = {"minSize": 0}
+    level, named = section.whole("level", _LEVEL), section.texts("types")
+    if level < 1:
+        raise refusal(section.place("level"), f"`{section.path}.level` is less than 1")
+    if "types" in section and not named:
+        raise refusal(section.place("types"), f"`{section.path}.types` is empty")
+    if not section.flag("enabled", default=True):
+        return {"compress": {"enabled": False}}
+    if level > _HARDEST:
+        message = f"`{level}` is `{_HARDEST}` here: no level is higher"
+        remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
+    if level != _LEVEL:
+        found["level"] = min(level, _HARDEST)
+    types: list[Setting] = []
+    for each in named:
+        try:
+            types.append(values.media_type(each.value))
+        except InvalidValue as misfit:
+            message = f"a type {misfit.message}"
+            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.types", each.place, message, misfit.help)
+    return {"compress": found | ({"types": types} if types else {})}

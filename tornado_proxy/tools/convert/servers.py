@@ -9,7 +9,7 @@ from decimal import Decimal
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.answers import answer_headers, no_cache
+from tornado_proxy.tools.convert.answers import answer_headers, defaults
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
@@ -37,7 +37,7 @@ def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) 
     """
     section = root.section(name)
     if section is None:
-        return {"listenAddr": "", "port": _PORTS[name], **(no_cache() if name == "server" else {})}
+        return {"listenAddr": "", "port": _PORTS[name], **(defaults() if name == "server" else {})}
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
     if not port:
         raise refusal(section.place("port"), f"`{section.path}.port` is 0, so that s3-proxy does not start")
@@ -101,8 +101,10 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
     (r"metrics(\..*)?", "no metric is labelled with a path"),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
-    (r"internalServer\.(cors|cache)(\..*)?", "the admin listener is for programs, and nothing of it is cached"),
-    (r"(server|internalServer)\.compress(\..*)?", "answers are not compressed: put that in front"),
+    (
+        r"internalServer\.(cors|cache|compress)(\..*)?",
+        "the admin listener is for programs: nothing of it is cached or compressed",
+    ),
     (r"internalServer\.timeouts\..*", "the admin listener has time-outs of its own"),
     (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),

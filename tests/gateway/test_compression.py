@@ -1,0 +1,203 @@
+"""Answers compressed for clients that accept it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from os import urandom
+
+import pytest
+from fakes import OneObject, ScriptedBody
+from serving import head, serve
+
+from tornado_proxy.config.answers import CacheHeaders, Compress
+from tornado_proxy.config.model import Server
+from tornado_proxy.gateway import compression
+from tornado_proxy.storage.errors import Unreachable
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import ObjectInfo
+
+TEXT = "".join(f"<p>{number}</p>\n" for number in range(30_000)).encode()
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+
+
+def _store(content: bytes = TEXT, **info: str) -> MemoryStore:
+    store = MemoryStore()
+    store.add("a", content, ObjectInfo(len(content), **({"content_type": "text/html; charset=utf-8"} | info)))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding", "plain"), [("gzip", "gzip", gzip.decompress), ("deflate", "deflate", zlib.decompress)]
+)
+async def test_a_file_is_compressed_in_the_coding_that_is_accepted(accepted, coding, plain):
+    """In chunks, as nobody knows its length before its end; a cache is told on what it depends."""
+    async with serve(_store()) as site:
+        answer = await site.request("GET", "/a", {"Accept-Encoding": accepted})
+    assert (answer.status, answer.headers["content-encoding"], plain(answer.body)) == (200, coding, TEXT)
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert len(answer.body) < len(TEXT) / 4
+    assert "content-length" not in answer.headers
+
+
+async def test_another_request_may_follow_on_the_connection():
+    """The end of the last chunk is the end of the answer."""
+    async with serve(_store()) as site, site.connect() as client:
+        answers = [await client.request("GET", "/a", GZIP) for _ in range(3)]
+    assert [gzip.decompress(each.body) for each in answers] == [TEXT] * 3
+
+
+async def test_who_does_not_ask_for_it_gets_the_file_as_it_is():
+    """With its length and its strong ETag, and with the same Vary."""
+    async with serve(_store()) as site:
+        answer = await site.request("GET", "/a")
+    assert (answer.body, answer.headers["vary"]) == (TEXT, "Accept-Encoding")
+    assert answer.headers["etag"].startswith('"')
+    assert "content-encoding" not in answer.headers
+
+
+async def test_the_compressed_form_has_an_etag_and_headers_of_its_own():
+    """Ranges and digests are of the plain one; a strong ETag would say that both have the same bytes."""
+    async with serve(_store()) as site:
+        plain, compressed = await site.request("GET", "/a"), await site.request("GET", "/a", GZIP)
+    assert compressed.headers["etag"] == f"W/{plain.headers['etag']}"
+    assert "accept-ranges" not in compressed.headers
+    assert compressed.headers["last-modified"] == plain.headers["last-modified"]
+
+
+async def test_the_weak_etag_finds_the_copy_current():
+    """The 304 names the form that the client has, so that its cache keeps that one fresh."""
+    async with serve(_store()) as site:
+        etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
+        current = await site.request("GET", "/a", {**GZIP, "If-None-Match": etag})
+        plain = await site.request("GET", "/a", {"If-None-Match": etag.removeprefix("W/")})
+    assert (current.status, current.headers["etag"], current.headers["vary"]) == (304, etag, "Accept-Encoding")
+    assert (plain.status, plain.headers["etag"]) == (304, etag.removeprefix("W/"))
+
+
+async def test_a_part_is_never_compressed():
+    """Its bytes are counted in the plain file; and the ETag of the compressed form fits no If-Range."""
+    async with serve(_store()) as site:
+        part = await site.request("GET", "/a", {**GZIP, "Range": "bytes=3-4"})
+        etag = (await site.request("GET", "/a", GZIP)).headers["etag"]
+        whole = await site.request("GET", "/a", {"Range": "bytes=3-4", "If-Range": etag})
+    assert (part.status, part.body, "content-encoding" in part.headers) == (206, TEXT[3:5], False)
+    assert (whole.status, whole.body) == (200, TEXT)
+
+
+async def test_head_says_what_get_would():
+    """But for the length, which only the whole work could tell."""
+    async with serve(_store()) as site:
+        got, looked = await site.request("GET", "/a", GZIP), await site.request("HEAD", "/a", GZIP)
+    names = ("content-encoding", "vary", "etag", "content-type", "last-modified")
+    assert [looked.headers[name] for name in names] == [got.headers[name] for name in names]
+    assert "content-length" not in looked.headers
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"content_type": "image/png"},
+        {"content_encoding": "br"},
+        {"cache_control": "public, no-transform"},
+    ],
+)
+async def test_what_would_not_get_smaller_or_may_not_change_is_left(info):
+    """By its type, by the coding that it has, or because its owner says so."""
+    async with serve(_store(**info)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert answer.body == TEXT
+    assert "vary" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "is_compressed"),
+    [
+        (Compress(), b"x" * 1023, False),
+        (Compress(), b"x" * 1024, True),
+        (Compress(min_size=0), b"x", True),
+        (Compress(min_size=0), b"", False),
+        (Compress(enabled=False), TEXT, False),
+        (Compress(types=("text/*",)), TEXT, True),
+        (Compress(types=("text/css",)), TEXT, False),
+    ],
+)
+async def test_the_options_decide_what_is_compressed(options, content, is_compressed):
+    """Size, types, and whether at all."""
+    async with serve(_store(content), server=Server(compress=options)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert ("content-encoding" in answer.headers) == is_compressed
+    assert (gzip.decompress(answer.body) if is_compressed else answer.body) == content
+
+
+async def test_a_level_that_tries_harder_makes_it_smaller():
+    """1 is the fastest, 9 the smallest."""
+    sizes = []
+    for level in (1, 9):
+        async with serve(_store(), server=Server(compress=Compress(level=level))) as site:
+            sizes.append(len((await site.request("GET", "/a", GZIP)).body))
+    assert sizes[1] < sizes[0]
+
+
+async def test_listings_are_compressed_whole():
+    """A page of a thousand entries is less than 60 kB on the line, and its length is known."""
+    async with serve({f"photo-{number:04}.jpg": b"x" for number in range(1000)}) as site:
+        answer = await site.request("GET", "/", GZIP)
+    assert answer.headers["vary"] == "Accept, Accept-Encoding"
+    assert int(answer.headers["content-length"]) == len(answer.body) < 60_000
+    assert b"photo-0999.jpg" in gzip.decompress(answer.body)
+
+
+async def test_the_cache_headers_of_the_configuration_do_not_keep_it_from_being_compressed():
+    """Their `no-transform` is for those in between; that of an object is its owner's word about its bytes."""
+    server = Server(cache=CacheHeaders(no_cache_enabled=True))
+    async with serve(_store(), server=server) as site:
+        answer = await site.request("GET", "/a", GZIP)
+    assert (answer.headers["content-encoding"], "no-transform" in answer.headers["cache-control"]) == ("gzip", True)
+
+
+async def test_a_client_of_http_1_0_gets_the_file_as_it_is():
+    """It knows no chunks, and could not tell a cut connection from the end."""
+    async with serve(_store()) as site, site.connect() as client:
+        await client.send(b"GET /a HTTP/1.0\r\nHost: files.test\r\nAccept-Encoding: gzip\r\n\r\n")
+        assert (await client.receive()).body == TEXT
+
+
+async def test_a_failure_on_the_way_leaves_the_answer_without_its_last_chunk():
+    """The connection is cut, so that nobody takes a part for the whole."""
+    body = ScriptedBody([TEXT, Unreachable("the bucket is gone")], 2 * len(TEXT))
+    async with serve(OneObject(body)) as site:
+        answer = await site.request("GET", "/a", GZIP)
+        event = await site.told()
+    assert (answer.status, answer.complete, event.complete) == (200, False, False)
+    assert body.closed.is_set()
+
+
+async def test_more_objects_at_once_than_memory_allows_are_sent_as_they_are(monkeypatch):
+    """Each takes memory for as long as its client takes to read it."""
+    monkeypatch.setattr(compression, "_MOST", 1)
+    async with serve(_store(urandom(10_000_000))) as site, site.connect() as slow:
+        await slow.send(head("GET", "/a", GZIP))
+        await slow.receive_head()
+        assert "content-encoding" not in (await site.request("GET", "/a", GZIP)).headers
+        slow.abort()
+        await site.told()
+        assert "content-encoding" in (await site.request("GET", "/a", GZIP)).headers
+
+
+async def test_others_have_their_turn_while_a_large_file_is_compressed():
+    """It is done in pieces."""
+    async with serve(_store(TEXT * 20)) as site:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        await site.request("GET", "/a", GZIP)
+        counting.cancel()
+    assert turns > len(TEXT) * 20 / (64 * 1024)

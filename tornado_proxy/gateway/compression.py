@@ -1,0 +1,137 @@
+"""Answers compressed on their way to a client that accepts it: gzip or deflate (RFC 9110 8.4.1), by zlib."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from tornado_proxy.config.answers import Compress
+from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, without
+from tornado_proxy.gateway.parser import RequestHead
+from tornado_proxy.semantics.accept import negotiate_coding
+from tornado_proxy.semantics.conditions import is_weak
+from tornado_proxy.storage.store import ObjectInfo, Opened
+
+# Each coding with the window that makes zlib write its format.
+_WINDOWS = {"gzip": 31, "deflate": 15}
+_CODINGS = tuple(_WINDOWS)
+
+_PIECE = 64 * 1024  # bytes that are compressed before anything else has its turn
+_MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
+
+# What does not hold of the compressed form: ranges are parts of the plain one, digests are of it.
+_OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
+
+
+class Compressor:
+    """Compresses answers of the types that the configuration names.
+
+    A compressed object is streamed, so that its size does not matter; a page is compressed whole.
+    """
+
+    def __init__(self, options: Compress) -> None:
+        self._level = options.level
+        self._types = frozenset(options.types)
+        self._min_size = max(1, options.min_size)
+        self._running = 0
+
+    async def applied(self, answer: Answer, head: RequestHead) -> Answer:
+        """The answer as it is sent, compressed if its type is one of those and the client accepts it."""
+        named = {name.lower(): value for name, value in answer.headers}
+        if answer.status == 304:
+            return _unchanged(answer, named, head)
+        essence = named.get("content-type", "").partition(";")[0].strip().lower()
+        is_meant = essence in self._types or f"{essence.partition('/')[0]}/*" in self._types
+        if not is_meant or answer.status == 206 or not self._may_be(named):
+            return answer
+        coding = negotiate_coding(head.headers.get("Accept-Encoding", ""), _CODINGS)
+        if coding is None or head.version == "HTTP/1.0" or (isinstance(answer, Streamed) and self._running >= _MOST):
+            return replace(answer, headers=(*without(answer.headers, {"vary"}), _vary(named)))
+        headers = (*without(answer.headers, _OF_PLAIN), *_of_compressed(named, coding))
+        if isinstance(answer, Streamed):
+            self._running += 1
+            body = CompressedObject(answer.opened, self._coder(coding), self._close)
+            return Streamed(answer.status, (*headers, ("Transfer-Encoding", "chunked")), body, is_chunked=True)
+        if head.method == "HEAD":
+            return Whole(answer.status, headers)
+        coded = b"".join([piece async for piece in _compressed(_once(answer.body), self._coder(coding))])
+        return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
+
+    def _may_be(self, named: Mapping[str, str]) -> bool:
+        """Whether an answer has a body that is worth it, and that nobody has compressed or wants as it is."""
+        is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
+        return not is_as_it_is and int(named.get("content-length", "0")) >= self._min_size
+
+    def _coder(self, coding: str) -> Any:
+        return zlib.compressobj(self._level, wbits=_WINDOWS[coding])
+
+    def _close(self) -> None:
+        self._running -= 1
+
+
+compressor_of = lru_cache(maxsize=4)(Compressor)
+"""One compressor for the same options, so that generations one after the other count together what is running."""
+
+
+class CompressedObject:
+    """An object whose body is compressed as it is read; `on_close` is called once."""
+
+    content_range = None
+
+    def __init__(self, opened: Opened, coder: Any, on_close: Callable[[], None]) -> None:
+        self._opened = opened
+        self._coder = coder
+        self._on_close = on_close
+
+    @property
+    def info(self) -> ObjectInfo:
+        """What S3 says of the object as it is stored."""
+        return self._opened.info
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The compressed body, piece by piece."""
+        return _compressed(self._opened.chunks(), self._coder)
+
+    async def close(self) -> None:
+        """Close the object."""
+        self._on_close()
+        await self._opened.close()
+
+
+async def _compressed(chunks: AsyncIterator[bytes], coder: Any) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        for start in range(0, len(chunk), _PIECE):
+            if piece := coder.compress(chunk[start : start + _PIECE]):
+                yield piece
+            await asyncio.sleep(0)
+    yield coder.flush()
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+def _of_compressed(named: Mapping[str, str], coding: str) -> Headers:
+    """The headers of the compressed form; its ETag is weak, as other bytes have the strong one (RFC 9110 8.8.3.3)."""
+    etag = named.get("etag")
+    return (("Content-Encoding", coding), _vary(named), *((("ETag", _weak(etag)),) if etag else ()))
+
+
+def _unchanged(answer: Answer, named: Mapping[str, str], head: RequestHead) -> Answer:
+    """A 304 that names the form which the client has: a cache keeps no other fresh by it (RFC 9111 4.3.4)."""
+    etag = named.get("etag", "")
+    if not etag or _weak(etag) not in head.headers.get("If-None-Match", ""):
+        return answer
+    return replace(answer, headers=(*without(answer.headers, {"etag", "vary"}), ("ETag", _weak(etag)), _vary(named)))
+
+
+def _weak(etag: str) -> str:
+    return etag if is_weak(etag) else f"W/{etag}"
+
+
+def _vary(named: Mapping[str, str]) -> tuple[str, str]:
+    return "Vary", f"{named['vary']}, Accept-Encoding" if "vary" in named else "Accept-Encoding"
