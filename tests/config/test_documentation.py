@@ -29,6 +29,7 @@ SOUND = [text for (kind, text), (after, _) in _PAIRS if kind == "yaml" and after
 UNSOUND = [(text, told) for (kind, text), (after, told) in _PAIRS if kind == "yaml" and after == "text"]
 
 _SECRET_OPTIONS = options_of(Reference)
+_SECRET = "A secret"
 _NAMES = {bool: "boolean", int: "number", str: "string"}
 _PLURALS = {"string": "strings", "secret": "secrets"}
 _SIZES = {"MiB": 1024 * 1024, "KiB": 1024, "": 1}
@@ -71,35 +72,48 @@ def _default(option: Option, kind: str) -> str:
 def _heading(path: OptionPath) -> str:
     """The heading that an option stands under; those of secrets stand in one place."""
     if path.option in _SECRET_OPTIONS:
-        return "A secret"
+        return _SECRET
     return f"`{'.'.join(path.path[:-1])}`" if path.path[1:] else "Top level"
 
 
-def tables() -> dict[str, list[str]]:
-    """The rows that the docs have for the options, by heading."""
-    rows = defaultdict(list)
+def _rows() -> dict[str, tuple[str, ...]]:
+    """The rows of the options, by heading."""
+    rows = defaultdict(dict)
     for path in all_options(Settings):
         kind = "section" if isinstance(path.option, OptionGroup) else _type(path.option.type)
         default = "" if isinstance(path.option, OptionGroup) else _default(path.option, kind)
-        row = f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"
-        if row not in rows[_heading(path)]:
-            rows[_heading(path)].append(row)
-    return rows
+        rows[_heading(path)][f"| `{path.option.name}` | {kind} | {default} | {path.option.description} |"] = None
+    return {heading: tuple(each) for heading, each in rows.items()}
+
+
+def tables() -> dict[str, str]:
+    """The tables of the docs by heading; sections with the same options share one, under that of the targets."""
+    sections = defaultdict(list)
+    for heading, rows in _rows().items():
+        sections[rows].append(heading)
+    found = {}
+    for heading, rows in _rows().items():
+        others = [each for each in sections[rows] if each != heading]
+        if heading == max(sections[rows], key=lambda each: each.startswith("`targets")):
+            also = f"The same options are in {', '.join(others)}.\n"
+            found[heading] = "\n".join([*([also] if others else []), *_HEAD, *rows])
+    return found
 
 
 def _updated(text: str) -> str:
-    """The docs with every table as the options are now; a section that is new follows the one before it."""
-    after = "### Top level"
-    for heading, rows in tables().items():
-        title, table = f"### {heading}", "\n".join([*_HEAD, *rows])
-        if f"\n{title}\n" not in text:
-            start = text.index(f"\n{after}\n") + 1
-            end = min(found for mark in ("\n### ", "\n## ") if (found := text.find(mark, start)) >= 0)
-            text = f"{text[:end]}\n{title}\n\n{table}\n{text[end:]}"
-        start = text.index("\n".join(_HEAD), text.index(f"\n{title}\n"))
-        end = text.index("\n\n", start)
-        text, after = text[:start] + table + text[end:], title
-    return text
+    """The docs with every table as the options are now, in their order; what follows a table stays with it."""
+    start, end = (text.index(f"\n## {heading}\n") for heading in ("Options", "Secrets"))
+    intro, *sections = re.split(r"^### ", text[start:end], flags=re.MULTILINE)
+    prose = {
+        section.partition("\n")[0]: re.split(r"^\|---.*(?:\n\|.*)*", section, maxsplit=1, flags=re.MULTILINE)[1].strip()
+        for section in sections
+    }
+    parts = [
+        "\n\n".join(filter(None, (f"### {heading}", table, prose.get(heading, ""))))
+        for heading, table in tables().items()
+        if heading != _SECRET
+    ]
+    return text[:start] + intro + "\n\n".join(parts) + "\n" + text[end:]
 
 
 def test_docs_are_written_anew():
@@ -110,16 +124,16 @@ def test_docs_are_written_anew():
     DOCS.with_name("configuration.schema.json").write_text(published(), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("heading", "rows"), tables().items())
-def test_every_option_is_in_the_docs(heading, rows):
+@pytest.mark.parametrize(("heading", "table"), tables().items())
+def test_every_option_is_in_the_docs(heading, table):
     """Under the heading of its section, each option has a row with its type, its default and its meaning."""
     (section,) = re.findall(rf"^### {re.escape(heading)}$(.*?)(?=^##|\Z)", TEXT, re.DOTALL | re.MULTILINE)
-    assert "\n".join([*_HEAD, *rows]) in section
+    assert table in section
 
 
 def test_docs_have_no_other_option():
     """No row tells of an option that is gone."""
-    known = {row for rows in tables().values() for row in rows}
+    known = {row for rows in _rows().values() for row in rows}
     options_of_docs = re.findall(r"^\| `[A-Za-z0-9]+` \|.*\|.*\|.*\|$", TEXT, re.MULTILINE)
     assert [row for row in options_of_docs if row not in known] == []
 
