@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := goregex semantics templates lang rules config routing
 
-.PHONY: help demo test check integration transcripts tables clean
+.PHONY: help demo test check integration dist deb transcripts tables clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -37,6 +37,17 @@ check: $(STAMP)  ## Format, lint, types, architecture
 integration: $(STAMP)  ## Install a browser, systemd and radosgw, and run the tests that need them
 	tests/integration/install
 	$(BIN)/python -m pytest -m integration
+
+# Archives of one commit are the same, whenever they are made.
+dist deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+
+dist: $(STAMP)  ## Build the wheel and the sdist, beside the versions of the dependencies that were tested
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	cp constraints.txt dist
+
+deb: dist  ## Build a Debian package, for the release of Debian that this is
+	packaging/deb dist/*.whl dist
 
 transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/transcripts do, to be reviewed
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py

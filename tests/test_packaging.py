@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -53,10 +54,12 @@ def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProc
         "tornado_proxy/gallery/site.rules",
         "tornado_proxy/gallery/demo.yaml",
         "tornado_proxy/service/sample_objects/site/index.html",
+        "tornado_proxy-0.1.0.data/data/lib/systemd/system/tornado-proxy.service",
+        "tornado_proxy-0.1.0.data/data/share/tornado-proxy/editors/vim/syntax/tornado_proxy_rules.vim",
     ],
 )
 def test_the_wheel_carries_what_the_package_reads(wheel, member):
-    """Grammar, gallery, samples and types are in the wheel that is built from the sdist."""
+    """Grammar, gallery, samples, types, units and editor files are in the wheel that is built from the sdist."""
     with zipfile.ZipFile(wheel) as archive:
         assert member in archive.namelist()
 
@@ -75,3 +78,19 @@ def test_the_installed_command_explains_a_path(installed, tmp_path):
     result = _run(installed, "explain", "/old/a.txt", "--rules", "site.rules", "--target", "site", folder=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     assert "/new/a.txt" in result.stdout
+
+
+def _shown_files() -> list[Path]:
+    """Files of the repository that people and machines take commands from."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in listed.split("\0") if name]
+    return [
+        path for path in paths if path.suffix in {".md", ".js", ".json", ".yaml", ".py", ""} and path != Path(__file__)
+    ]
+
+
+def test_nothing_installs_the_project_from_an_index():
+    """No file of the repository asks a package index for the project, whose name somebody else could take there."""
+    asked = re.compile(r"install [\"']?tornado-proxy(\[\w+\])?[\"'`\s](?!@ )")
+    asking = [path.name for path in _shown_files() if path.is_file() and asked.search(path.read_text(encoding="utf-8"))]
+    assert asking == []

@@ -23,7 +23,7 @@ async function restart() {
   } catch (error) {
     vscode.window.showErrorMessage(
       `The language server of tornado-proxy does not start: ${error.message}. ` +
-        "Install it with `pip install 'tornado-proxy[lsp]'`, or name it in the setting `tornado-proxy.command`.",
+        "Install it with `pip install '.[lsp]'` in a checkout, or name it in the setting `tornado-proxy.command`.",
     );
   }
 }

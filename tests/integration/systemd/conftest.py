@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import shutil
 import socket
 import sys
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from endless_s3 import endless_s3
 
 sys.path.insert(0, str(Path(__file__).parent))  # `machine`, which only these tests use
 
-from machine import Machine, boot, install_program, missing
+from machine import RELEASES, WHEELS, Machine, boot, boot_bare, build_package, build_wheel, install_program, missing
 
+CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
 server: {{port: {port}, gracePeriod: 10s}}
 internalServer: {{port: {admin}}}
@@ -107,3 +109,43 @@ def site(program, s3) -> Iterator[Site]:
         made.configure()
         made.answer_with("first")
         yield made
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory) -> Path:
+    """A folder with what `make dist` makes, for the version of this checkout and for 0.2.0."""
+    if missing():
+        pytest.skip(missing())
+    folder = tmp_path_factory.mktemp("wheels")
+    for version in ("", "0.2.0"):
+        shutil.copy(build_wheel(tmp_path_factory.mktemp("built"), version), folder)
+    shutil.copy(CHECKOUT / "constraints.txt", folder)
+    return folder
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def packages(request, wheels, tmp_path_factory) -> tuple[str, Path]:
+    """A release, and a folder with the Debian packages for it, each built there."""
+    folder = tmp_path_factory.mktemp("packages")
+    for wheel in wheels.glob("*.whl"):
+        build_package(request.param, wheel, folder)
+    return request.param, folder
+
+
+@contextmanager
+def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
+    """A machine of a release without the service, with a folder at /root/dist and good files for the service to come."""
+    with boot_bare(release, f"--bind-ro={folder}:/root/dist", f"--bind-ro={WHEELS}:/wheels") as machine:
+        machine.write(
+            "/etc/pip.conf", "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
+        )
+        site = Site(machine, endpoint, free_port(), free_port())
+        site.configure()
+        site.answer_with("first")
+        for socket_unit in ("tornado-proxy.socket", "tornado-proxy-instances.socket"):
+            site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{site.port}\n", socket_unit)
+        site.drop_in(
+            f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{site.admin_port // 10}%i\n",
+            "tornado-proxy-admin@.socket",
+        )
+        yield site

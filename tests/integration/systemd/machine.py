@@ -7,53 +7,87 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 PARTS = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
-ROOT = PARTS / "systemd"
+RELEASES = ("bookworm", "trixie")
+"""The releases of Debian, with systemd 252 and 257."""
 WHEELS = PARTS / "systemd-wheels"
 PROGRAM = Path("/opt/tornado-proxy")
 
 _CHECKOUT = Path(__file__).parents[3]
 _CGROUPS = Path("/sys/fs/cgroup")
 _LIMIT = 60  # seconds
+_LONG = 300  # seconds, for what installs
 _NUMBERS = itertools.count(1)
+
+
+def root(release: str) -> Path:
+    """The root file system of a release."""
+    return PARTS / f"systemd-{release}"
 
 
 def missing() -> str:
     """Why there can be no machine here; empty where there can."""
     if os.geteuid() != 0:
         return "a container needs root"
-    if not (ROOT / ".complete").exists() or shutil.which("systemd-nspawn") is None:
+    if not all((root(each) / ".complete").exists() for each in RELEASES) or shutil.which("systemd-nspawn") is None:
         return "no root file system: run `tests/integration/install systemd`"
     return ""
 
 
+def build_wheel(folder: Path, version: str = "") -> Path:
+    """The wheel of this checkout, or of the same program under another version."""
+    source = folder / "source"
+    build = [sys.executable, "-m", "build", "--no-isolation"]
+    _run([*build, "--sdist", "--outdir", str(folder / "sdist"), str(_CHECKOUT)])
+    source.mkdir(parents=True)
+    (archive,) = (folder / "sdist").iterdir()
+    _run(["tar", "-xzf", str(archive), "-C", str(source), "--strip-components=1"])
+    project = source / "pyproject.toml"
+    if version:
+        project.write_text(
+            re.sub(r'^version = ".*"', f'version = "{version}"', project.read_text(), flags=re.MULTILINE)
+        )
+    _run([*build, "--wheel", "--outdir", str(folder / "wheel"), str(source)])
+    (wheel,) = (folder / "wheel").iterdir()
+    return wheel
+
+
+def in_release(release: str, command: str, binds: Mapping[Path, str]) -> None:
+    """Run a command in the root file system of a release, with folders of the host, and pip's wheels at /wheels."""
+    mounts = "".join(
+        f"mkdir -p {root(release)}{place}\nmount --bind {folder} {root(release)}{place}\n"
+        for folder, place in {**binds, WHEELS: "/wheels"}.items()
+    )
+    script = f"set -e\nmount --make-rprivate /\n{mounts}exec chroot {root(release)} {command}"
+    _run(["unshare", "--mount", "bash", "-c", script])
+
+
+def build_package(release: str, wheel: Path, folder: Path) -> Path:
+    """The Debian package of a wheel, built in a release into a folder."""
+    before = set(folder.iterdir())
+    places = {_CHECKOUT: "/src", wheel.parent: "/wheel", folder: "/out"}
+    in_release(release, f"/src/packaging/deb /wheel/{wheel.name} /out", places)
+    (built,) = set(folder.iterdir()) - before
+    return built
+
+
 def install_program(folder: Path) -> Path:
     """A virtual environment with the wheel of this checkout, as it will stand at `PROGRAM`; where it is on the host."""
-    wheel = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "wheel")]
-    _run([*wheel, str(_CHECKOUT)])
+    wheel = build_wheel(folder / "built")
     program = folder / "program"
     program.mkdir()
-    (built,) = (folder / "wheel").glob("*.whl")
-    script = f"""
-        set -e
-        mount --make-rprivate /
-        mkdir -p {ROOT}/{PROGRAM} {ROOT}/wheels {ROOT}/wheel
-        mount --bind {program} {ROOT}/{PROGRAM}
-        mount --bind {WHEELS} {ROOT}/wheels
-        mount --bind {built.parent} {ROOT}/wheel
-        chroot {ROOT} python3 -m venv {PROGRAM}
-        chroot {ROOT} {PROGRAM}/bin/pip install --quiet --no-index --find-links /wheels /wheel/{built.name}
-    """
-    _run(["unshare", "--mount", "bash", "-c", script])
+    install = f"python3 -m venv {PROGRAM} && {PROGRAM}/bin/pip install --quiet /wheel/{wheel.name}"
+    in_release("trixie", f"bash -c '{install}'", {program: str(PROGRAM), wheel.parent: "/wheel"})
     return program
 
 
@@ -64,7 +98,8 @@ def _run(command: list[str]) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PIP_CONFIG_FILE": "/dev/null", "PIP_CERT": ""}
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return {**os.environ, **offline, "PIP_CONFIG_FILE": "/dev/null", "PIP_CERT": ""}
 
 
 @dataclass(frozen=True)
@@ -76,7 +111,8 @@ class Machine:
     def run(self, *command: str, check: bool = True) -> str:
         """The output of a command within, standard error last."""
         entered = ["nsenter", "--target", str(self.leader), "--all", *command]
-        result = subprocess.run(entered, capture_output=True, text=True, timeout=_LIMIT, check=False)
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+        result = subprocess.run(entered, env=environment, capture_output=True, text=True, timeout=_LONG, check=False)
         assert not check or result.returncode == 0, f"{command}: {result.returncode}\n{result.stdout}{result.stderr}"
         return result.stdout + result.stderr
 
@@ -113,15 +149,25 @@ class Machine:
 
 @contextmanager
 def boot(program: Path) -> Iterator[Machine]:
-    """A machine with the program and the units of this checkout installed."""
+    """A machine of Debian 13 with the program and the units of this checkout installed."""
+    with boot_bare("trixie", f"--bind={program}:{PROGRAM}") as machine:
+        for unit in (_CHECKOUT / "systemd").iterdir():
+            machine.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
+        machine.systemctl("daemon-reload")
+        yield machine
+
+
+@contextmanager
+def boot_bare(release: str, *options: str) -> Iterator[Machine]:
+    """A machine of a release as it is, booted with options of systemd-nspawn."""
     name = f"tornado-proxy-{os.getpid()}-{next(_NUMBERS)}"
     groups = [_CGROUPS / tree / name for tree in ("unified", "systemd") if (_CGROUPS / tree).is_dir()]
     for group in groups:
         group.mkdir(parents=True)
     command = [
         "systemd-nspawn",
-        *("--quiet", "--directory", str(ROOT), "--boot", "--machine", name, "--register=no", "--keep-unit"),
-        *("--console=pipe", "--volatile=overlay", "--system-call-filter=bpf", f"--bind={program}:{PROGRAM}"),
+        *("--quiet", "--directory", str(root(release)), "--boot", "--machine", name, "--register=no", "--keep-unit"),
+        *("--console=pipe", "--volatile=overlay", "--system-call-filter=bpf", *options),
     ]
     container = subprocess.Popen(
         [
@@ -138,11 +184,7 @@ def boot(program: Path) -> Iterator[Machine]:
         start_new_session=True,
     )
     try:
-        machine = _booted(container)
-        for unit in (_CHECKOUT / "systemd").iterdir():
-            machine.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
-        machine.systemctl("daemon-reload")
-        yield machine
+        yield _booted(container)
     finally:
         container.terminate()
         container.communicate(timeout=_LIMIT)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 
 import pytest
 from administering import eventually
+from steady_load import under_load
 
 pytestmark = pytest.mark.integration
 
@@ -25,47 +21,6 @@ UNITS = (
 )
 BAD = 'target site {\n    rewrite `^/(` -> "/x"\n}\n'
 SECURITY = 15  # tenths of systemd's measure of exposure
-
-
-@dataclass
-class Load:
-    """Clients that ask steadily, each time on a connection of its own, and what went wrong."""
-
-    address: tuple[str, int]
-    stop: threading.Event = field(default_factory=threading.Event)
-    answered: int = 0
-    lost: list[str] = field(default_factory=list)
-
-    def run(self) -> None:
-        """Ask until told to stop."""
-        while not self.stop.wait(0.005):
-            try:
-                with closing(http.client.HTTPConnection(*self.address, timeout=30)) as connection:
-                    connection.request("GET", "/a")
-                    answer = connection.getresponse()
-                    assert (answer.status, answer.read()) == (200, b"first/a.txt")
-                    self.answered += 1
-            except (OSError, http.client.HTTPException) as error:
-                self.lost.append(repr(error))
-
-    def pass_on(self) -> None:
-        """Wait for some more answers."""
-        before = self.answered
-        eventually(lambda: self.answered > before + 50)
-
-
-@contextmanager
-def _under_load(site) -> Iterator[Load]:
-    load = Load(site.address)
-    threads = [threading.Thread(target=load.run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield load
-    finally:
-        load.stop.set()
-        for thread in threads:
-            thread.join()
 
 
 def _listen_by_systemd(site, unit: str = SOCKET) -> None:
@@ -158,7 +113,7 @@ def test_a_restart_under_load_loses_no_request(site, options):
     """While one process ends and the next one starts, connections wait in systemd's socket."""
     _options(site, options)
     _listen_by_systemd(site)
-    with _under_load(site) as load:
+    with under_load(site.address) as load:
         for _ in range(3):
             load.pass_on()
             site.machine.systemctl("restart", UNIT)
@@ -255,7 +210,7 @@ def test_several_instances_share_one_port(site):
     base = site.admin_port // 10
     site.drop_in(f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{base}%i\n", "tornado-proxy-admin@.socket")
     site.machine.systemctl("start", "tornado-proxy@1.service", "tornado-proxy@2.service")
-    with _under_load(site) as load:
+    with under_load(site.address) as load:
         for instance in ("1", "2"):
             load.pass_on()
             site.machine.systemctl("restart", f"tornado-proxy@{instance}.service")

@@ -1,0 +1,102 @@
+"""docs/operations.md installs the service: its commands run as they stand there, on Debian 12 and 13."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from administering import eventually
+from steady_load import under_load
+
+sys.path.insert(0, str(Path(__file__).parent))  # modules that only these tests use
+
+from conftest import CHECKOUT, Site, boot_site
+from machine import RELEASES, build_package
+
+pytestmark = pytest.mark.integration
+
+PAGE = (CHECKOUT / "docs" / "operations.md").read_text(encoding="utf-8")
+UNIT = "tornado-proxy.service"
+
+
+def _blocks(title: str) -> list[str]:
+    """The blocks of commands in a section."""
+    (section,) = re.findall(rf"^### {title}\n(.*?)^##", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+def _run(site: Site, *blocks: str) -> None:
+    for line in "".join(blocks).splitlines():
+        site.machine.run("bash", "-c", f"cd /root/dist && {line}")
+
+
+def _installed(release: str, site: Site, *, instances: bool) -> None:
+    """Follow the section about the wheel, with its step for older systems, and one of the two ways to start."""
+    environment, files, drop_in, one, several = _blocks("From the wheel")
+    _run(site, environment, files, *([drop_in] if release == "bookworm" else []), several if instances else one)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_page_installs_upgrades_and_goes_back(release, wheels, s3):
+    """The commands about the wheel run, and the upgrade and the way back lose no request."""
+    upgrade, back = _blocks("Upgrade and rollback")
+    with boot_site(release, s3, wheels) as site:
+        _installed(release, site, instances=False)
+        assert site.get("/a") == (200, "first/a.txt")
+        with under_load(site.address) as load:
+            for step, version in ((upgrade, "0.2.0"), (back, "0.1.0")):
+                load.pass_on()
+                _run(site, step)
+                assert site.admin.status()["version"] == version
+            load.pass_on()
+        assert load.lost == []
+        print(f"{release}: {load.answered} requests over an upgrade and a rollback")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_page_starts_instances(release, wheels, s3):
+    """Both instances of the page run, and answer on one port."""
+    with boot_site(release, s3, wheels) as site:
+        _installed(release, site, instances=True)
+        assert site.get("/a") == (200, "first/a.txt")
+        assert [site.machine.show(f"tornado-proxy@{number}.service", "ActiveState") for number in "12"] == [
+            "active"
+        ] * 2
+
+
+def test_the_page_runs_the_debian_package(packages, s3):
+    """Installed, enabled, upgraded under load, taken back and purged by the page's commands; only the files stay."""
+    release, folder = packages
+    install, upgrade, back = _blocks("From the Debian package")
+    with boot_site(release, s3, folder) as site:
+        _run(site, install)
+        assert site.get("/a") == (200, "first/a.txt")
+        assert site.machine.systemctl("is-enabled", UNIT).strip() == "enabled"
+        eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/current").is_symlink())
+        with under_load(site.address) as load:
+            load.pass_on()
+            _run(site, upgrade)
+            assert site.admin.status()["version"] == "0.2.0"
+            load.pass_on()
+        assert load.lost == []
+        downgrade, purge = back.splitlines()
+        _run(site, downgrade)
+        assert site.admin.status()["version"] == "0.1.0"
+        _run(site, purge)
+        left = site.machine.run(
+            "find", "/usr", "/etc", "/var/lib", "-name", "*tornado-proxy*", "-not", "-path", "*/pip/*"
+        )
+        drop_ins = sorted(line for line in left.split() if not line.startswith("/etc/systemd/system/tornado-proxy"))
+        assert drop_ins == ["/etc/tornado-proxy"]
+        assert site.machine.path("/etc/tornado-proxy/rules/site.rules").exists()
+        assert site.machine.systemctl("is-system-running", check=False).strip() == "running"
+
+
+def test_two_builds_of_the_debian_package_are_the_same(packages, wheels, tmp_path):
+    """A package built again from one wheel has the same bytes."""
+    release, folder = packages
+    (first,) = folder.glob("tornado-proxy_0.2.0*")
+    (wheel,) = wheels.glob("tornado_proxy-0.2.0*")
+    assert build_package(release, wheel, tmp_path).read_bytes() == first.read_bytes()
