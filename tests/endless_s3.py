@@ -42,6 +42,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._object_head()
 
     def do_GET(self) -> None:
+        if "list-type=2" in self.path:
+            self._answer(b"<ListBucketResult></ListBucketResult>")
+            return
         if self.path.partition("?")[0].endswith(".txt"):
             self._answer(self.path.split("/", 2)[2].encode(), ETag='"e"')
             return

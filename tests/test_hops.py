@@ -13,6 +13,7 @@ from files import ENVIRONMENT, Files
 from serving import serve
 
 from tornado_proxy.cli.main import main
+from tornado_proxy.service.logs import close_logging
 from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sources import SourceReader, compile_sources
@@ -77,6 +78,7 @@ def test_a_get_passes_few_files_and_functions():
 
 
 async def _edit(files):
+    close_logging()  # that of a test before would count
     reader, bus = SourceReader(files.configuration, ENVIRONMENT), Bus()
     log_service_events(bus)
     sources = reader()

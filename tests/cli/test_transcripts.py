@@ -38,7 +38,11 @@ ANYTHING = "…"
 AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "explain-requests-stdin", "lint-usage"]
 
 # Commands that do not end by themselves, and where their statuses are tested.
-ELSEWHERE = {"demo": "tests/end_to_end/test_demo.py", "lsp": "tests/tools/lsp"}
+ELSEWHERE = {
+    "probe": "tests/cli/test_probe.py",
+    "demo": "tests/end_to_end/test_demo.py",
+    "lsp": "tests/tools/lsp",
+}
 
 # Commands that find nothing, so that there is no status 1.
 NO_FINDINGS = {"completion"}

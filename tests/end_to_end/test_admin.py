@@ -110,6 +110,13 @@ def test_a_bucket_that_boto3_takes_for_none_is_refused(admin, folder):
     assert admin.reload()[0] == 200
 
 
+def test_the_status_has_the_probe_of_each_target(admin):
+    """What the last probe of the bucket found is shown, and is a metric."""
+    probe = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]
+    assert (probe["up"], probe["granted"]) == (True, ["s3:ListBucket", "s3:GetObject"])
+    assert admin.metric("tornado_proxy_target_up") == 1
+
+
 def _shape(value):
     """The names in a JSON value, whatever stands under them."""
     if isinstance(value, dict):
@@ -121,6 +128,7 @@ def test_the_status_has_the_documented_shape(admin, folder):
     """docs/operations.md shows every name, and none that is not there."""
     (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
     admin.reload()
+    admin.wait(lambda status: status["targets"]["site"]["probe"])
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (documented,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
     assert _shape({**admin.status(), "lastFailedAttempt": None}) == _shape(json.loads(documented))

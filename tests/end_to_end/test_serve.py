@@ -14,9 +14,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from administering import CONFIGURATION, RULES, eventually, service
+from administering import CONFIGURATION, RULES, Admin, eventually, service
 from endless_s3 import endless_s3
-from running import START_LIMIT
+from running import START_LIMIT, start_proxy
 
 from tornado_proxy.cli.main import main
 
@@ -39,9 +39,10 @@ def _secrets(monkeypatch):
 
 
 def test_check_says_that_good_files_are_good(files, capfd):
-    """`--check` reads everything, says nothing, and ends with 0."""
+    """`--check` reads everything, says what it read, and ends with 0."""
     assert main(["serve", "--check", "--config", str(files)]) == 0
-    assert capfd.readouterr().err == ""
+    said = f"OK: `{files}` can be used: 1 target, 1 rewrite in 1 file\n"
+    assert capfd.readouterr() == (said, "")
 
 
 def test_check_shows_what_is_wrong(files, capfd):
@@ -55,6 +56,23 @@ def test_a_configuration_that_is_not_there_is_a_failure(files, capfd):
     """Exit status 2: there was nothing to judge."""
     assert main(["serve", "--config", "nowhere.yaml"]) == 2
     assert "there is no file `nowhere.yaml`" in capfd.readouterr().err
+
+
+def test_readiness_may_need_a_bucket(files, tmp_path):
+    """With `readyNeedsBucket`, a service that reaches none of its buckets serves, but is not ready."""
+    text = files.read_text() + "s3: {readyNeedsBucket: true, probeInterval: 100ms}\n"
+    with start_proxy(tmp_path, text, site=RULES.format("some")) as proxy:
+        admin = Admin.of(proxy)
+        problem = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["problem"]
+        assert problem["code"] == "unreachable"
+        assert admin.ask("GET", "/-/ready")[0] == 503
+        assert admin.metric("tornado_proxy_target_up") == 0
+        assert proxy.request("GET", "/a").status == 502
+        with endless_s3() as (endpoint, _):
+            (tmp_path / "proxy.yaml").write_text(text.replace("http://127.0.0.1:1", endpoint))
+            eventually(lambda: admin.ask("GET", "/-/ready")[0] == 200)
+    said = [line for line in proxy.lines if "the bucket" in line]
+    assert ["error" in line for line in said] == [True, False]
 
 
 def test_an_address_that_is_taken_is_a_failure(files, capfd):

@@ -19,8 +19,8 @@ from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.reload import Reloader, ReloadOutcome, reloader_view, rewrite_count, status_line
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
 from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
-from tornado_proxy.telemetry.metrics import ReloadMetrics
 from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.service_metrics import ServiceMetrics
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'
@@ -280,7 +280,9 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     scene = Story(Files.create(tmp_path_factory.mktemp("set"), site=GOOD))
     registry = CollectorRegistry()
     bus = Bus()
-    ReloadMetrics(registry, 1, 0.0).listen(bus)
+    metrics = ServiceMetrics("1", "", 0.0)
+    metrics.listen(bus)
+    registry.register(metrics)
     log_service_events(bus)
     scene.reloader = Reloader(
         (scene.reloader.in_force.sources, scene.reloader.in_force.loaded), scene.serving, scene.read, bus.emit
@@ -295,7 +297,7 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
         elif step in texts:
             scene.files.write(texts[step])
         report = asyncio.run(scene.reloader.reload())
-        view = reloader_view(scene.reloader)
+        view = reloader_view(scene.reloader, lambda _: None)
         refused = not report.is_in_force
         assert registry.get_sample_value("tornado_proxy_config_last_reload_successful") == (0 if refused else 1)
         assert registry.get_sample_value("tornado_proxy_generation") == view["generation"]

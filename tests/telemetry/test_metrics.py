@@ -8,7 +8,6 @@ import pickle
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import ObjectMissing
 from tornado_proxy.storage.memory import MemoryStore
@@ -17,13 +16,11 @@ from tornado_proxy.telemetry.events import (
     Bus,
     Failed,
     Refused,
-    Reloaded,
-    ReloadRefused,
     RequestRecord,
     S3Called,
     Served,
 )
-from tornado_proxy.telemetry.metrics import MOST_RULES, MeasuredStore, ReloadMetrics, RequestMetrics, Totals, counts_of
+from tornado_proxy.telemetry.metrics import MOST_RULES, MeasuredStore, RequestMetrics, Totals, counts_of
 
 
 def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
@@ -91,50 +88,6 @@ def test_defects_and_requests_in_flight_are_shown(registry, requests):
     other.register(RequestMetrics(lambda: 2))
     assert registry.get_sample_value("tornado_proxy_defects_total") == 1
     assert other.get_sample_value("tornado_proxy_requests_in_flight") == 2
-
-
-@pytest.fixture
-def reloads(registry):
-    """Emits events to what counts reloads, of a service started at 100 seconds."""
-    bus = Bus()
-    ReloadMetrics(registry, 1, 100.0).listen(bus)
-    return bus.emit
-
-
-def _reload_values(registry) -> dict[str, float | None]:
-    names = {
-        "generation": "tornado_proxy_generation",
-        "successful": "tornado_proxy_config_last_reload_successful",
-        "at": "tornado_proxy_config_last_reload_success_timestamp_seconds",
-    }
-    return {word: registry.get_sample_value(name) for word, name in names.items()}
-
-
-def test_a_start_counts_as_a_success(registry, reloads):
-    """The first generation is in force since it was loaded."""
-    assert _reload_values(registry) == {"generation": 1, "successful": 1, "at": 100}
-
-
-def test_a_refused_edit_keeps_the_generation_and_says_so(registry, reloads):
-    """The last reload was no success; when the last success was stays."""
-    reloads(ReloadRefused(1, (Diagnostic("x", "y"),)))
-    assert _reload_values(registry) == {"generation": 1, "successful": 0, "at": 100}
-    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "refused"}) == 1
-
-
-def test_the_next_good_edit_is_a_success_again(registry, reloads):
-    """A new generation, and its time."""
-    reloads(ReloadRefused(1, (Diagnostic("x", "y"),)))
-    reloads(Reloaded(2, 0.1, rewrites=3, at=200.0))
-    assert _reload_values(registry) == {"generation": 2, "successful": 1, "at": 200}
-
-
-def test_other_events_are_not_its_business(registry, reloads, requests):
-    """Each listener takes what it knows."""
-    before = _reload_values(registry)
-    reloads(Failed(_asked(), ValueError()))
-    requests(Reloaded(2, 0.1, rewrites=3, at=200.0))
-    assert _reload_values(registry) == before
 
 
 async def _chunks():

@@ -15,6 +15,7 @@ from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
     "serve": "serve the buckets that a configuration names",
+    "probe": "ask each bucket whether it can be used, and say what to grant where it cannot",
     "demo": "run everything on an S3 in the process, with sample objects",
     "explain": "show which rewrite takes a path, and why",
     "lint": "look for what is wrong, or probably not meant, in rule files",

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, show
+from tornado_proxy.cli.probe import probe_buckets, to_text
 from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.service.changes import counted
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
+from tornado_proxy.service.reload import rewrite_count
 from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import (
     CannotListen,
@@ -31,6 +34,7 @@ from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, co
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier
 from tornado_proxy.service.threads import end_process
+from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.service_log import log_diagnostics
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -47,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name-generation", action="store_true", help="name the generation in a header of each answer")
     parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
+    parser.add_argument("--probe", action="store_true", help="with `--check`: also ask each bucket, as `probe` does")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class _Start:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve; the result is an exit status."""
+    if arguments.probe and not arguments.check:
+        return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
     reader = SourceReader(arguments.config, dict(os.environ))
@@ -69,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not start.loaded.usable:
             continue
         if arguments.check:
-            return ExitStatus.CLEAN
+            return _checked(start.loaded, arguments)
         try:
             assert start.loaded.settings is not None
             raise_descriptor_limit()
@@ -82,6 +89,19 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             return end_process(ExitStatus.CLEAN)
     return ExitStatus.FINDINGS
+
+
+def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
+    """Say what was found good, and probe the buckets if asked to."""
+    assert loaded.settings is not None
+    targets = loaded.settings.targets
+    rules = f"{counted(rewrite_count(loaded), 'rewrite')} in {counted(len(loaded.files), 'file')}"
+    print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
+    if not arguments.probe:
+        return ExitStatus.CLEAN
+    results = probe_buckets(targets, PROBE_WITHIN, write=False)
+    print(to_text(results), end="")
+    return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
 def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:

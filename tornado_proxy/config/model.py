@@ -274,6 +274,13 @@ class S3Pool:
     connections: Annotated[int, Bounds(1, 65_536)] = option(
         "The most connections on which the event loop reads for a target; further requests wait.", default=512
     )
+    probe_interval: Annotated[float, Duration(0, DAY)] = option(
+        "How long after a probe of the buckets the next one follows, give or take a tenth; 0 turns probes off.",
+        default=60.0,
+    )
+    ready_needs_bucket: bool = option(
+        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

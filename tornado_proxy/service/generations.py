@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tornado_proxy.auth.authenticator import Authenticator
@@ -130,6 +130,13 @@ class GenerationBuilder:
 
     def _store(self, target: Target) -> Shared[Store]:
         return Shared(MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit))
+
+
+def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
+    """Each target with its store, past what measures the calls of requests."""
+    for target in parts.settings.targets:
+        store = parts.stores[target.name].thing
+        yield target, store.measured if isinstance(store, MeasuredStore) else store
 
 
 class GenerationHolder:

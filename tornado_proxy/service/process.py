@@ -20,6 +20,7 @@ from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.service.admin_server import AdminServer
 from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.last_good import LastGood, keep_each
+from tornado_proxy.service.probing import Prober
 from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sockets import Sockets
@@ -28,8 +29,8 @@ from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.service.threads import DetachedExecutor
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
-from tornado_proxy.telemetry.metrics import ReloadMetrics
 from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.service_metrics import ServiceMetrics
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -77,7 +78,13 @@ class _Life:
         self._registry = CollectorRegistry()
         bus = Bus()
         log_service_events(bus)
-        ReloadMetrics(self._registry, 1, time.time()).listen(bus)
+        settings = launch.loaded.settings
+        assert settings is not None, "what is served is valid"
+        self._needs_bucket = settings.s3.ready_needs_bucket
+        self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
+        metrics = ServiceMetrics(self._version, launch.loaded.digest, time.time(), self._prober.results)
+        metrics.listen(bus)
+        self._registry.register(metrics)
         self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.emit)
         self._from_last_good = launch.from_last_good
         self._stop = asyncio.Event()
@@ -87,8 +94,8 @@ class _Life:
 
     @property
     def ready(self) -> bool:
-        """Whether requests are being answered."""
-        return self._begun and self._serving.is_serving()
+        """Whether requests are being answered, and a bucket can be used where the configuration asks for that."""
+        return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -119,7 +126,7 @@ class _Life:
         return {
             "version": self._version,
             "ready": self.ready,
-            **reloader_view(self._reloader),
+            **reloader_view(self._reloader, self._prober.view),
             "startedFromLastGood": self._from_last_good,
             "lastGoodTrouble": (self._launch.last_good and self._launch.last_good.trouble) or None,
             "workers": list(workers),
@@ -156,6 +163,7 @@ class _Life:
     async def _until_stopped(self) -> None:
         follower = Follower(self._reloader.places, self._reload, self._launch.pace)
         loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
+        loops.append(self._prober.run())
         if self._launch.last_good is not None:
             loops.append(keep_each(self._launch.last_good, lambda: self._reloader.in_force.sources, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
@@ -172,6 +180,7 @@ class _Life:
             self._from_last_good = False
         if self._reloader.in_force.number != number:
             self._set_changed.set()
+            self._prober.poke()
             self._admin.ssl_options = self._admin_context()
         if self._status_line() != before:
             self._launch.notifier.status(self._status_line())

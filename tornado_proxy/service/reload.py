@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -158,9 +158,12 @@ class Reloader:
         await self._serving.activate(number, loaded, sources)
         self.in_force = InForce(number, sources, loaded, time.time())
         self.failure = None
-        lines = await asyncio.to_thread(in_background, lambda: tuple(changes(before, loaded)))
+        lines = await asyncio.to_thread(in_background, tuple, changes(before, loaded))
         report = self._report(ReloadOutcome.LOADED, loaded.digest, began)
-        self._emit(Reloaded(number, report.seconds, rewrite_count(loaded), report.at, lines, kept_back))
+        news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
+        self._emit(
+            Reloaded(number, report.seconds, rewrite_count(loaded), report.at, lines, kept_back, loaded.digest, news)
+        )
         return replace(report, diagnostics=loaded.diagnostics, changes=lines, kept_back=kept_back)
 
     def _restore(self) -> None:
@@ -196,6 +199,12 @@ class Reloader:
         return ReloadReport(outcome, self.in_force.number, digest, time.time(), time.perf_counter() - began)
 
 
+def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics that were not reported before; an edit may have moved their places."""
+    known = {(each.code, each.message) for each in before}
+    return tuple(each for each in now if (each.code, each.message) not in known)
+
+
 def rewrite_count(loaded: CompiledSet) -> int:
     """The number of rewrites of a generation, over all targets."""
     return sum(len(rules.rewrites) for rules in loaded.rule_sets.values())
@@ -215,15 +224,15 @@ def report_view(report: ReloadReport) -> dict[str, object]:
     }
 
 
-def reloader_view(reloader: Reloader) -> dict[str, object]:
-    """What is in force and the last attempts, as `GET /-/status` answers them."""
+def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
+    """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
     now = reloader.in_force
     return {
         "generation": now.number,
         "digest": now.loaded.digest,
         "loadedAt": moment(now.since),
         "files": [str(now.loaded.places[0]), *now.loaded.files] if now.loaded.places else [],
-        "targets": _targets_view(now.loaded),
+        "targets": _targets_view(now.loaded, probe_of),
         "lastAttempt": report_view(reloader.last) if reloader.last else None,
         "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
     }
@@ -242,7 +251,7 @@ def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
     return f"{line}; an edit was refused: {place}{first.message}"
 
 
-def _targets_view(loaded: CompiledSet) -> Mapping[str, object]:
+def _targets_view(loaded: CompiledSet, probe_of: Callable[[str], object]) -> Mapping[str, object]:
     targets = loaded.settings.targets if loaded.settings else ()
     return {
         target.name: {
@@ -250,6 +259,7 @@ def _targets_view(loaded: CompiledSet) -> Mapping[str, object]:
             "paths": list(target.mount.paths),
             "methods": list(target.actions.methods),
             "rewrites": len(loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+            "probe": probe_of(target.name),
         }
         for target in targets
     }

@@ -18,15 +18,23 @@ from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.generations import GcFreezer, GenerationBuilder, GenerationHolder, Unbuildable
+from tornado_proxy.service.generations import (
+    GcFreezer,
+    GenerationBuilder,
+    GenerationHolder,
+    Unbuildable,
+    bare_stores,
+)
 from tornado_proxy.service.logs import line_writer
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.threads import in_background
+from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.service_metrics import ProcessMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
@@ -64,6 +72,10 @@ class Serving(Protocol):
 
     async def metrics(self) -> bytes:
         """The metrics of requests, in Prometheus's text format."""
+        ...
+
+    async def probe(self) -> Sequence[ProbeResult]:
+        """Probes the buckets of the generation in force."""
         ...
 
     async def wind_down(self, grace: float) -> None:
@@ -125,6 +137,7 @@ class SingleProcess:
         metrics = RequestMetrics(lambda: self._gateway.in_flight)
         metrics.listen(bus)
         self._registry.register(metrics)
+        self._registry.register(ProcessMetrics())
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
         self._tracer = _tracer(settings.tracing)
@@ -188,6 +201,11 @@ class SingleProcess:
     async def metrics(self) -> bytes:
         """The metrics of requests."""
         return generate_latest(self._registry)
+
+    async def probe(self) -> Sequence[ProbeResult]:
+        """Probes the buckets with the connections of requests; the generation stays open meanwhile."""
+        with self._generations.current().pin() as generation:
+            return await probe_all(bare_stores(generation.parts))
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:
         """Finishes running requests, retires the generation, ends the threads.

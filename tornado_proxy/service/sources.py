@@ -211,17 +211,15 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 def _assembled(
     said: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Sources:
-    places = (config, *_rule_places(said), *(template_places(said.settings) if said.settings else ()))
+    named = (*said.settings.rules, *template_places(said.settings)) if said.settings else ()
+    places = (config, *named)
     digest = _digest(said, rules, templates)
     return Sources(said, rules, digest, places, secrets=secrets or {}, templates=templates)
 
 
-def _rule_places(said: configuration.Loaded) -> tuple[Path, ...]:
-    return said.settings.rules if said.settings else ()
-
-
 def _read_rules(said: configuration.Loaded) -> Read:
-    return read_rule_files(_rule_places(said), said.settings.rule_spans if said.settings else None, again=True)
+    places, spans = (said.settings.rules, said.settings.rule_spans) if said.settings else ((), None)
+    return read_rule_files(places, spans, again=True)
 
 
 def _digest(said: configuration.Loaded, rules: Read, templates: Read) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.generations import GenerationBuilder
+from tornado_proxy.service.generations import GenerationBuilder, bare_stores
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.worker import (
@@ -33,7 +35,10 @@ from tornado_proxy.service.worker import (
     WorkerCounts,
     work_on,
 )
+from tornado_proxy.storage.probe import ProbeResult, probe_all
+from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.metrics import Counts, Totals
+from tornado_proxy.telemetry.service_metrics import ProcessMetrics
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -188,8 +193,9 @@ class Supervisor:
     async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
         """Sends the set to every worker, and waits until each serves it."""
         assert loaded.settings is not None
-        # The stores built here never open a connection, so those that are replaced need no closing.
-        self._parts = await asyncio.to_thread(self._builder.build, loaded.settings, loaded.rule_sets, self._parts)
+        before = self._parts
+        self._parts = await asyncio.to_thread(self._builder.build, loaded.settings, loaded.rule_sets, before)
+        await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         # From here on a replaced worker starts with it.
         self._start = replace(self._start, number=number, sources=sources)
         workers = list(self._workers.values())
@@ -208,12 +214,17 @@ class Supervisor:
         """The last state of each worker."""
         return [worker.view for _, worker in sorted(self._workers.items())]
 
+    async def probe(self) -> Sequence[ProbeResult]:
+        """Probes the buckets, once for all workers."""
+        return await probe_all(bare_stores(self._parts))
+
     async def metrics(self) -> bytes:
         """The metrics of all workers, added up, including workers that were replaced."""
         workers = list(self._workers.values())
         await asyncio.gather(*(worker.refresh_counts() for worker in workers))
         for worker in workers:
             self._take_counts(worker)
+        self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
         return generate_latest(self._registry)
 
     def _take_counts(self, worker: WorkerHandle) -> None:
@@ -235,6 +246,7 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._keeping.values(), return_exceptions=True)
         await self._fork_server.close()
+        await _close_stores(self._parts.stores.values())
         await self._builder.close()
         if self._fork_server.is_lost:
             raise CannotServe("the fork server ended")
@@ -281,6 +293,11 @@ class Supervisor:
             self._totals.end(worker.pid)
             del self._workers[place]
             await worker.close()
+
+
+async def _close_stores(stores: Iterable[Shared[Store]]) -> None:
+    for each in stores:
+        await each.thing.close()
 
 
 def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:

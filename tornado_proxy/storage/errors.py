@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class StorageError(Exception):
-    """A store did not do what was asked; the text is for the log, never for a client."""
+    """A store did not do what was asked; the text is for the log, never for a client.
+
+    `code` is the error code of S3, or the name of the library's exception; empty where there is neither.
+    """
+
+    code = ""
 
 
 class ObjectMissing(StorageError):

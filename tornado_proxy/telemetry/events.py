@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.storage.probe import ProbeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Reloaded:
     """A new generation is in force; building it took `seconds`.
 
     `changes` are the differences from the one before, a line each; `kept_back` names changed settings that need a
-    restart.
+    restart; `diagnostics` are warnings that the one before did not have.
     """
 
     generation: int
@@ -80,6 +81,8 @@ class Reloaded:
     at: float = 0.0  # Unix time, seconds
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()
+    digest: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,14 @@ class S3Called:
 
 
 @dataclass(frozen=True, slots=True)
+class Probed:
+    """A bucket was probed; `is_news` is true where the probe before it had another result."""
+
+    result: ProbeResult
+    is_news: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectUsed:
     """A request of an action that has webhooks succeeded; `body` is what they receive, fit for JSON."""
 
@@ -154,6 +165,7 @@ Event = (
     | Restored
     | Retired
     | S3Called
+    | Probed
     | ObjectUsed
     | WebhookCalled
 )

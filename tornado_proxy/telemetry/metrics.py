@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from itertools import accumulate
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Metric
+from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
@@ -25,10 +25,6 @@ from tornado_proxy.telemetry.events import (
     Event,
     Failed,
     Refused,
-    Reloaded,
-    ReloadFailed,
-    ReloadRefused,
-    Restored,
     S3Called,
     Served,
     WebhookCalled,
@@ -93,7 +89,7 @@ class RequestMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The metrics; called by prometheus_client."""
-        yield _counter(
+        yield counter(
             "tornado_proxy_requests",
             "Requests answered",
             ("target", "method", "status"),
@@ -107,11 +103,11 @@ class RequestMetrics(Collector):
         )
         sent = {(target,): series.sent for target, series in self._bytes.items()}
         received = {(target,): series.received for target, series in self._bytes.items()}
-        yield _counter("tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent)
-        yield _counter("tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received)
-        yield _counter("tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._hits)
-        yield _counter("tornado_proxy_defects", "Requests that met a defect", (), {(): self._defects})
-        yield _counter(
+        yield counter("tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent)
+        yield counter("tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received)
+        yield counter("tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._hits)
+        yield counter("tornado_proxy_defects", "Requests that met a defect", (), {(): self._defects})
+        yield counter(
             "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome"), self._s3_calls
         )
         yield _histogram(
@@ -120,7 +116,7 @@ class RequestMetrics(Collector):
             ("target", "call"),
             self._s3_seconds,
         )
-        yield _counter(
+        yield counter(
             "tornado_proxy_webhooks", "Webhooks called, by outcome", ("target", "method", "outcome"), self._webhooks
         )
         yield GaugeMetricFamily("tornado_proxy_requests_in_flight", "Requests being answered", self._in_flight())
@@ -153,7 +149,8 @@ class RequestMetrics(Collector):
         self._defects += 1
 
 
-def _counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, int]) -> Metric:
+def counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, int]) -> Metric:
+    """A counter by the values of its labels."""
     family = CounterMetricFamily(name, text, labels=labels)
     for key, value in [*values.items()]:
         family.add_metric(key, value)
@@ -168,47 +165,6 @@ def _histogram(name: str, text: str, labels: Sequence[str], values: Mapping[Key,
     return family
 
 
-class ReloadMetrics:
-    """The listener that counts reloads, in the process that reads the files; `at` is Unix time, seconds."""
-
-    def __init__(self, registry: CollectorRegistry, generation: int, at: float) -> None:
-        self._reloads = Counter("tornado_proxy_reloads", "Reloads of changed files", ["outcome"], registry=registry)
-        self._generation = Gauge("tornado_proxy_generation", "The generation in force", registry=registry)
-        self._successful = Gauge(
-            "tornado_proxy_config_last_reload_successful", "Whether the last reload was (1 or 0)", registry=registry
-        )
-        self._success = Gauge(
-            "tornado_proxy_config_last_reload_success_timestamp_seconds",
-            "When the generation in force was loaded (Unix time)",
-            registry=registry,
-        )
-        self._loaded(generation, at)
-
-    def listen(self, bus: Bus) -> None:
-        """Counts the events of a bus."""
-        bus.add(self, Reloaded, ReloadRefused, Restored, ReloadFailed)
-
-    def __call__(self, event: Reloaded | ReloadRefused | Restored | ReloadFailed) -> None:
-        """Counts an event."""
-        match event:
-            case Reloaded():
-                self._reloads.labels("loaded").inc()
-                self._loaded(event.generation, event.at)
-            case ReloadRefused():
-                self._reloads.labels("refused").inc()
-                self._successful.set(0)
-            case Restored():
-                self._successful.set(1)
-            case ReloadFailed():
-                self._reloads.labels("failed").inc()
-                self._successful.set(0)
-
-    def _loaded(self, generation: int, at: float) -> None:
-        self._generation.set(generation)
-        self._successful.set(1)
-        self._success.set(at)
-
-
 Result = TypeVar("Result")
 
 
@@ -216,40 +172,40 @@ class MeasuredStore:
     """Passes every call on to a store, and emits how it went."""
 
     def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
-        self._store = store
+        self.measured = store
         self._target = target
         self._emit = emit
 
     def __repr__(self) -> str:
-        return f"<MeasuredStore {self._store!r}>"
+        return f"<MeasuredStore {self.measured!r}>"
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
         """The object's info and its body, or a part of it."""
-        return await self._timed("open", self._store.open(key, conditions, part))
+        return await self._timed("open", self.measured.open(key, conditions, part))
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """The object's info."""
-        return await self._timed("head", self._store.head(key, conditions))
+        return await self._timed("head", self.measured.head(key, conditions))
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
         """A page of what lies directly below a prefix."""
-        return await self._timed("list", self._store.list(prefix, token, limit))
+        return await self._timed("list", self.measured.list(prefix, token, limit))
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object."""
-        return await self._timed("put", self._store.put(key, chunks, write))
+        return await self._timed("put", self.measured.put(key, chunks, write))
 
     async def remove(self, key: ObjectKey) -> None:
         """Removes an object."""
-        await self._timed("remove", self._store.remove(key))
+        await self._timed("remove", self.measured.remove(key))
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object; makes no call to the bucket."""
-        return await self._store.sign(key, expires)
+        return await self.measured.sign(key, expires)
 
     async def close(self) -> None:
         """Closes the connections."""
-        await self._store.close()
+        await self.measured.close()
 
     async def _timed(self, call: str, awaited: Awaitable[Result]) -> Result:
         began, outcome = time.perf_counter(), "cancelled"
@@ -269,6 +225,9 @@ Counts = tuple[Metric, ...]
 """Everything that a process has counted; can be pickled."""
 
 _Series = tuple[str, tuple[tuple[str, str], ...]]
+
+# Of these the least counts: when a series or a process began, and the limit of each process.
+_NOT_ADDED = ("_created", "process_start_time_seconds", "process_max_fds")
 
 
 def counts_of(registry: CollectorRegistry) -> Counts:
@@ -307,8 +266,7 @@ def _added(metrics: Iterable[Metric]) -> Iterator[Metric]:
         _, values = sums.setdefault(metric.name, (metric, {}))
         for sample in metric.samples:
             series = sample.name, tuple(sample.labels.items())
-            # The time when a series began cannot be added.
-            add = min if sample.name.endswith("_created") else operator.add
+            add = min if sample.name.endswith(_NOT_ADDED) else operator.add
             values[series] = add(values[series], sample.value) if series in values else sample.value
     for metric, values in sums.values():
         total = Metric(metric.name, metric.documentation, metric.type)

@@ -8,8 +8,18 @@ from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.access_log import Field
-from tornado_proxy.telemetry.events import Bus, Failed, Reloaded, ReloadFailed, ReloadRefused, Restored, Retired
+from tornado_proxy.telemetry.events import (
+    Bus,
+    Failed,
+    Probed,
+    Reloaded,
+    ReloadFailed,
+    ReloadRefused,
+    Restored,
+    Retired,
+)
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -17,7 +27,7 @@ _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Sev
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-ServiceEvent = Failed | Reloaded | ReloadFailed | ReloadRefused | Restored | Retired
+ServiceEvent = Failed | Probed | Reloaded | ReloadFailed | ReloadRefused | Restored | Retired
 
 
 def log_service_events(bus: Bus) -> None:
@@ -30,13 +40,8 @@ def service_log(event: ServiceEvent) -> None:
     match event:
         case Failed(request, error):
             _LOG.error("request `%s` failed", request.request_id, exc_info=error)
-        case Reloaded(generation, seconds, rewrites, _, changes, kept_back):
-            noun = "rewrite" if rewrites == 1 else "rewrites"
-            _LOG.info("generation %d is in force: %d %s, built in %.3f s", generation, rewrites, noun, seconds)
-            for line in changes:
-                _LOG.info("%s", line)
-            for name in kept_back:
-                _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+        case Reloaded():
+            _log_reload(event)
         case ReloadRefused(generation, diagnostics):
             _LOG.error("an edit was refused: generation %d stays in force", generation)
             log_diagnostics(diagnostics)
@@ -46,6 +51,30 @@ def service_log(event: ServiceEvent) -> None:
             _LOG.info("the bad edit was reverted: generation %d is in force", generation)
         case Retired(generation):
             _LOG.debug("generation %d has retired", generation)
+        case Probed(result, is_news):
+            if is_news:
+                _log_probe(result)
+
+
+def _log_reload(event: Reloaded) -> None:
+    noun = "rewrite" if event.rewrites == 1 else "rewrites"
+    _LOG.info(
+        "generation %d is in force: %d %s, built in %.3f s", event.generation, event.rewrites, noun, event.seconds
+    )
+    for line in event.changes:
+        _LOG.info("%s", line)
+    for name in event.kept_back:
+        _LOG.warning("`%s` changed, and needs a restart to take effect", name)
+    if event.diagnostics:
+        log_diagnostics(event.diagnostics)
+
+
+def _log_probe(result: ProbeResult) -> None:
+    if (problem := result.problem) is None:
+        _LOG.info("target `%s`: the bucket `%s` can be used", result.target, result.bucket)
+    else:
+        text = "target `%s`: the bucket `%s` cannot be used: %s (help: %s)"
+        _LOG.error(text, result.target, result.bucket, problem.message, problem.help)
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:

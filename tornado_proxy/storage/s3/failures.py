@@ -113,7 +113,9 @@ def translate(error: Exception, doing: str) -> StorageError:
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
         return from_answer(doing, status, said.get("Code", ""), f"{said.get('Message')} (request {request_id})")
     kind = next(ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs))
-    return kind(f"{doing}: {type(error).__name__}: {error}")
+    failure = kind(f"{doing}: {type(error).__name__}: {error}")
+    failure.code = type(error).__name__
+    return failure
 
 
 def from_answer(doing: str, status: int, code: str, message: str) -> StorageError:
@@ -122,4 +124,6 @@ def from_answer(doing: str, status: int, code: str, message: str) -> StorageErro
     The answer to a HEAD has no body and so no code.
     """
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status, UpstreamError)
-    return kind(f"{doing}: {status} {code}: {message}")
+    failure = kind(f"{doing}: {status} {code}: {message}")
+    failure.code = code or str(status)
+    return failure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections import deque
 from dataclasses import dataclass
@@ -156,7 +157,9 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
-            raise Unreachable(f"no connection to {host}:{port}: {error}") from error
+            # asyncio puts the address into the message, which is there already.
+            reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
+            raise Unreachable(f"no connection to {host}:{port}: {reason}") from error
         finally:
             self._connecting -= 1
             if made is None:

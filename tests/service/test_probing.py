@@ -1,0 +1,114 @@
+"""The prober: probes now and then, and says what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tornado_proxy.service.probing import Prober
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
+
+UP = ProbeResult("site", "b", 1.0, 0.1, ("s3:ListBucket",))
+DOWN = ProbeResult("site", "b", 2.0, 0.1, (), BucketProblem("no-bucket", "there is no bucket `b`", "create it"))
+SOON = 0.001  # seconds
+
+
+@dataclass
+class _Buckets:
+    """Probes that give results in turn, and then wait for ever."""
+
+    results: list[ProbeResult | Exception]
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self):
+        """The next result."""
+        if not self.results:
+            self.done.set()
+            await asyncio.Event().wait()
+        result = self.results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return [result]
+
+
+@asynccontextmanager
+async def _running(prober: Prober):
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(prober.run())
+        yield
+        running.cancel()
+
+
+async def _run(*results: ProbeResult | Exception):
+    events, buckets = [], _Buckets(list(results))
+    prober = Prober(buckets, SOON, events.append)
+    async with _running(prober):
+        await buckets.done.wait()
+    return prober, events
+
+
+async def test_the_last_result_is_kept():
+    """Status and metrics show it."""
+    prober, _ = await _run(UP, DOWN)
+    assert prober.results() == [DOWN]
+    assert prober.view("site")["problem"]["code"] == "no-bucket"
+    assert prober.view("other") is None
+
+
+@pytest.mark.parametrize(
+    ("results", "news"),
+    [((UP, UP), [False, False]), ((DOWN, DOWN), [True, False]), ((UP, DOWN, UP), [False, True, True])],
+)
+async def test_only_a_change_is_news(results, news):
+    """A bucket that stays down is logged once, one that works from the start never."""
+    _, events = await _run(*results)
+    assert [event.is_news for event in events] == news
+
+
+async def test_a_defect_does_not_end_it(caplog):
+    """The next probe is made, and the result before is kept until then."""
+    prober, _ = await _run(UP, ValueError("a defect"))
+    assert prober.results() == [UP]
+    assert "probing the buckets failed" in caplog.text
+
+
+async def test_without_an_interval_nothing_is_probed():
+    """An interval of 0 turns probes off, and readiness does not wait for them."""
+    prober = Prober(_Buckets([UP]), 0, print)
+    await prober.run()
+    assert prober.results() == []
+    assert prober.finds_bucket
+
+
+async def test_a_bucket_is_found_once_a_probe_succeeded():
+    """Before the first probe nothing is known."""
+    assert not Prober(_Buckets([]), 60, print).finds_bucket
+    assert (await _run(UP))[0].finds_bucket
+    assert not (await _run(UP, DOWN))[0].finds_bucket
+
+
+async def test_other_buckets_are_probed_at_once():
+    """After a reload the next probe does not wait for the interval."""
+    events = asyncio.Queue()
+    prober = Prober(_Buckets([UP, DOWN]), 60, events.put_nowait)
+    async with _running(prober):
+        assert (await events.get()).result == UP
+        prober.poke()
+        assert (await events.get()).result == DOWN
+
+
+async def test_a_probe_of_buckets_that_were_replaced_is_dropped():
+    """A reload in the meantime makes its result void, and the next probe follows at once."""
+    events, results = asyncio.Queue(), [DOWN, UP]
+
+    async def probe():
+        if len(results) == 2:
+            prober.poke()
+        return [results.pop(0)]
+
+    prober = Prober(probe, 60, events.put_nowait)
+    async with _running(prober):
+        assert (await events.get()).result == UP

@@ -1,0 +1,194 @@
+"""Probes of buckets: what is asked, and what each failure is called."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from fakes import Failing
+from hostile_s3 import hostile_s3
+from scripted_s3 import Then, an_error, ending, reply
+from stores import store_at
+
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import Bucket, Target
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    StorageError,
+    TimedOut,
+    Unreachable,
+    UpstreamError,
+)
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.probe import probe, probe_all
+
+SITE = Target("site", bucket=Bucket("my-bucket", prefix="www/"))
+WRITABLE = Target("site", bucket=Bucket("my-bucket"), actions=Actions(put=PutAction(enabled=True)))
+EMPTY = reply(200, b"<ListBucketResult></ListBucketResult>")
+
+
+def _with_code(error: StorageError, code: str) -> StorageError:
+    error.code = code
+    return error
+
+
+class _Frozen(MemoryStore):
+    """A store that never answers."""
+
+    async def list(self, *_arguments):
+        """Wait for ever."""
+        await asyncio.Event().wait()
+
+
+async def test_reading_is_tried():
+    """A bucket that can be listed and read is up, whether or not it holds anything."""
+    result = await probe(SITE, MemoryStore())
+    assert (result.is_up, result.granted) == (True, ("s3:ListBucket", "s3:GetObject"))
+    assert (result.target, result.bucket) == ("site", "my-bucket")
+
+
+async def test_an_upload_only_target_is_not_read():
+    """What a target does not do is not tried."""
+    actions = Actions(get=GetAction(enabled=False), put=PutAction(enabled=True))
+    result = await probe(Target("drop", bucket=Bucket("b"), actions=actions), MemoryStore())
+    assert result.granted == ("s3:ListBucket",)
+
+
+@pytest.mark.parametrize("actions", [Actions(put=PutAction(enabled=True)), Actions(delete=DeleteAction(enabled=True))])
+async def test_writing_is_tried_on_request_and_leaves_nothing(actions):
+    """The object of the probe is removed again."""
+    store = MemoryStore()
+    result = await probe(Target("site", bucket=Bucket("b"), actions=actions), store, write=True)
+    assert result.granted[2:] == ("s3:PutObject", "s3:DeleteObject")
+    assert store.keys() == ()
+
+
+async def test_a_target_that_only_reads_is_never_written_to():
+    """Not on request either: it needs no such permission."""
+    result = await probe(SITE, Failing(put=AssertionError(), remove=AssertionError()), write=True)
+    assert result.granted == ("s3:ListBucket", "s3:GetObject")
+
+
+@pytest.mark.parametrize(
+    ("operation", "action", "resource"),
+    [
+        ("list", "s3:ListBucket", "arn:aws:s3:::my-bucket"),
+        ("head", "s3:GetObject", "arn:aws:s3:::my-bucket/*"),
+        ("put", "s3:PutObject", "arn:aws:s3:::my-bucket/*"),
+        ("remove", "s3:DeleteObject", "arn:aws:s3:::my-bucket/*"),
+    ],
+)
+async def test_a_missing_permission_is_named(operation, action, resource):
+    """The help says what to grant on what."""
+    denied = Failing(**{operation: _with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied")})
+    problem = (await probe(WRITABLE, denied, write=True)).problem
+    assert (problem.code, problem.message) == ("access-denied", f"`{action}` is not permitted")
+    assert problem.help == f"grant `{action}` on `{resource}`"
+
+
+async def test_a_permission_is_asked_for_the_prefix_only():
+    """A policy may be as narrow as the target."""
+    denied = Failing(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
+    assert (await probe(SITE, denied)).problem.help == "grant `s3:GetObject` on `arn:aws:s3:::my-bucket/www/*`"
+
+
+async def test_objects_of_an_access_point_have_another_name():
+    """Their ARN has `object/` in front of the key (IAM, "Access points policies")."""
+    arn = "arn:aws:s3:eu-west-1:123456789012:accesspoint/files"
+    denied = Failing(head=_with_code(AccessDenied("HeadObject: 403"), "403"))
+    assert (await probe(Target("site", bucket=Bucket(arn)), denied)).problem.help.endswith(f"`{arn}/object/*`")
+
+
+@pytest.mark.parametrize(
+    "get", [GetAction(disable_listing=True), GetAction(enabled=False)], ids=["disableListing", "no GET"]
+)
+async def test_a_target_that_lists_nothing_need_not_be_allowed_to(get):
+    """The bucket is up; what was not granted is not named as granted."""
+    denied = Failing(list=_with_code(AccessDenied("ListObjectsV2: 403"), "AccessDenied"))
+    result = await probe(Target("site", bucket=Bucket("b"), actions=Actions(get=get)), denied)
+    assert result.is_up
+    assert "s3:ListBucket" not in result.granted
+
+
+async def test_bad_credentials_are_found_where_listing_is_not_needed():
+    """A refused key is no missing permission."""
+    denied = Failing(list=_with_code(AccessDenied("ListObjectsV2: 403"), "InvalidAccessKeyId"))
+    target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
+    assert (await probe(target, denied)).problem.code == "bad-credentials"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (BucketMissing("x: 404"), "no-bucket", "there is no bucket `my-bucket`"),
+        (Unreachable("x: no connection to s3:443: refused"), "unreachable", "no connection to s3:443: refused"),
+        (TimedOut("S3 did not answer within 5 s"), "timed-out", "S3 did not answer within 5 s"),
+        (Busy("x: 503 SlowDown: wait"), "busy", "503 SlowDown: wait"),
+        (UpstreamError("x: 500 InternalError: no"), "failed", "s3:ListBucket: 500 InternalError: no"),
+    ],
+)
+async def test_each_failure_has_a_code_and_a_message(error, code, message):
+    """Programs read the code, people the message and what to do."""
+    problem = (await probe(SITE, Failing(list=error))).problem
+    assert (problem.code, problem.message) == (code, message)
+    assert problem.help
+
+
+async def test_a_frozen_bucket_is_not_waited_for():
+    """The probe ends in time and says so."""
+    began = time.monotonic()
+    result = await probe(SITE, _Frozen(), within=0.05)
+    assert (result.problem.code, result.problem.message) == ("timed-out", "S3 did not answer within 0.05 s")
+    assert time.monotonic() - began < 5
+
+
+async def test_buckets_are_probed_side_by_side():
+    """Many frozen buckets take as long as one; the order is kept."""
+    began = time.monotonic()
+    results = await probe_all([(Target(str(number), bucket=Bucket("b")), _Frozen()) for number in range(8)], 0.3)
+    assert [result.target for result in results] == list("01234567")
+    assert time.monotonic() - began < 8 * 0.3
+
+
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (an_error(404, "NoSuchBucket"), "no-bucket"),
+        (an_error(403, "AccessDenied"), "access-denied"),
+        (an_error(403, "InvalidAccessKeyId"), "bad-credentials"),
+        (an_error(403, "SignatureDoesNotMatch"), "bad-credentials"),
+        (an_error(400, "IllegalLocationConstraintException"), "wrong-region"),
+        (ending(EMPTY, Then.CLOSE, after=0), "unreachable"),
+        (an_error(503, "SlowDown"), "busy"),
+    ],
+)
+async def test_the_answers_of_s3_are_understood(answer, code, reads):
+    """Read on the loop or by boto3, an answer leads to the same problem."""
+    async with hostile_s3(answer) as s3, store_at(s3.url, reads, max_attempts=1) as store:
+        result = await probe(Target("site", bucket=Bucket("bucket")), store)
+    assert result.problem.code == code
+
+
+async def test_no_secret_is_shown():
+    """Neither key of the pair stands in a result."""
+    async with hostile_s3(an_error(403, "SignatureDoesNotMatch")) as s3, store_at(s3.url, max_attempts=1) as store:
+        shown = repr(await probe(Target("site", bucket=Bucket("bucket")), store))
+    assert "access" not in shown.replace("access key", "")
+    assert "`secret`" not in shown
+
+
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+async def test_missing_credentials_are_named(reads, monkeypatch, tmp_path):
+    """boto3 found nothing: the help says where it looks."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    async with hostile_s3(EMPTY) as s3, store_at(s3.url, reads, credentials=None) as store:
+        problem = (await probe(SITE, store)).problem
+    assert (problem.code, problem.message) == ("no-credentials", "no credentials were found")

@@ -1,0 +1,142 @@
+"""Ask each bucket that a configuration names whether it can be used, and say what to grant where it cannot."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tornado_proxy.cli.inputs import CommandError, raise_errors, require_target
+from tornado_proxy.cli.output import ExitStatus, activity
+from tornado_proxy.config.model import S3Pool, Settings, Target
+from tornado_proxy.service.probing import probe_view
+from tornado_proxy.service.sources import read_to_check
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.probe import PROBE_WITHIN, BucketProblem, ProbeResult, probe_all
+from tornado_proxy.storage.s3.store import S3Store
+
+_POOL = S3Pool(threads=2, queue=10, connections=2)
+_SERVICE_ONLY = BucketProblem(
+    "no-credentials",
+    "the credentials are systemd credentials, which only the service has",
+    "run this command as systemd would: docs/operations.md shows how",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="the targets to probe (default: all)")
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="also store an empty object and remove it, where a target takes uploads or removes objects",
+    )
+    add_timeout(parser, PROBE_WITHIN)
+    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+
+
+def add_timeout(parser: argparse.ArgumentParser, seconds: float) -> None:
+    """Declare how long an answer is waited for."""
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=seconds,
+        metavar="SECONDS",
+        help=f"how long to wait for an answer (default: {seconds:g})",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Probe; 1 if a bucket cannot be used or the configuration has mistakes."""
+    try:
+        settings = _settings(arguments.config)
+        chosen = _chosen(settings, arguments.targets)
+    except CommandError as error:
+        return error.report("probe")
+    with activity("asking S3"):
+        results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
+    print(_json(results) if arguments.format == "json" else to_text(results), end="")
+    return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
+
+
+def probe_buckets(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
+    """Probes the buckets of targets side by side, each with a new connection and one attempt."""
+    return asyncio.run(_probed(targets, within, write=write))
+
+
+async def _probed(targets: Sequence[Target], within: float, *, write: bool) -> Sequence[ProbeResult]:
+    stores: dict[str, S3Store] = {}
+    failed: dict[str, ProbeResult] = {}
+    for target in targets:
+        pair = target.bucket.credentials
+        if pair is not None and not (pair.access_key.reveal() and pair.secret_key.reveal()):
+            failed[target.name] = _failed(target, _SERVICE_ONLY)
+            continue
+        bucket = target.bucket
+        limits = {name: min(getattr(bucket, name), within) for name in ("connect_timeout", "read_timeout")}
+        try:
+            stores[target.name] = S3Store(replace(bucket, max_attempts=1, **limits), _POOL)
+        except StorageError as error:
+            failed[target.name] = _failed(target, BucketProblem("failed", str(error), "correct the target's `bucket`"))
+    try:
+        asked = [(each, stores[each.name]) for each in targets if each.name in stores]
+        found = {result.target: result for result in await probe_all(asked, within, write=write)}
+    finally:
+        for store in stores.values():
+            await store.close()
+    return [failed.get(target.name) or found[target.name] for target in targets]
+
+
+def _failed(target: Target, problem: BucketProblem) -> ProbeResult:
+    return ProbeResult(target.name, target.bucket.name, time.time(), 0.0, (), problem)
+
+
+def to_text(results: Sequence[ProbeResult]) -> str:
+    """A line for each target, and below it what to do."""
+    names = max((len(result.target) for result in results), default=0)
+    buckets = max((len(result.bucket) for result in results), default=0)
+    lines = []
+    for result in results:
+        word = "OK    " if result.is_up else "FAILED"
+        said = result.problem.message if result.problem else f"{', '.join(result.granted)} ({result.seconds:.2f} s)"
+        lines.append(f"{word}  {result.target:<{names}}  {result.bucket:<{buckets}}  {said}\n")
+        if result.problem:
+            lines.append(f"{'':{len(word) + names + buckets + 6}}help: {result.problem.help}\n")
+    return "".join(lines)
+
+
+def _json(results: Sequence[ProbeResult]) -> str:
+    targets = [{"target": each.target, "bucket": each.bucket, **probe_view(each)} for each in results]
+    return f"{json.dumps({'version': 1, 'targets': targets}, indent=2)}\n"
+
+
+def _settings(path: Path) -> Settings:
+    if not path.is_file():
+        raise CommandError(ExitStatus.FAILED, f"there is no file `{path}`")
+    said = read_to_check(path, dict(os.environ)).configuration
+    raise_errors(said.diagnostics)
+    assert said.settings is not None, "a configuration without errors has settings"
+    return said.settings
+
+
+def _chosen(settings: Settings, names: Sequence[str]) -> Sequence[Target]:
+    known = [target.name for target in settings.targets]
+    for name in names:
+        require_target(name, known)
+    return [target for target in settings.targets if not names or target.name in names]
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds up to 3600")
+    return seconds

@@ -1,0 +1,188 @@
+"""Probes: whether a bucket can be used as its target needs, and if not, what is wrong and what would mend it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tornado_proxy.config.model import Bucket, Target
+from tornado_proxy.routing.keys import object_key
+from tornado_proxy.rules.keys import Key
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    ObjectMissing,
+    StorageError,
+    TimedOut,
+    Unreachable,
+)
+from tornado_proxy.storage.store import Store, Write
+
+PROBE_WITHIN = 10.0  # seconds that the probe of one bucket may take
+_AT_ONCE = 16  # buckets
+_NAME = ".tornado-proxy-probe-"
+
+_LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
+
+
+@dataclass(frozen=True, slots=True)
+class BucketProblem:
+    """Why a bucket cannot be used: a fixed code, a message without secrets, and what to do."""
+
+    code: str
+    message: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """The result of a probe; `granted` are the IAM actions that were tried with success.
+
+    `at` is the Unix time of its end in seconds.
+    """
+
+    target: str
+    bucket: str
+    at: float
+    seconds: float
+    granted: tuple[str, ...] = ()
+    problem: BucketProblem | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the bucket can be used."""
+        return self.problem is None
+
+
+async def probe_all(
+    buckets: Iterable[tuple[Target, Store]], within: float = PROBE_WITHIN, *, write: bool = False
+) -> Sequence[ProbeResult]:
+    """Probes the buckets of targets side by side, each within a time in seconds; results in the same order."""
+    at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(target: Target, store: Store) -> ProbeResult:
+        async with at_once:
+            return await probe(target, store, within, write=write)
+
+    return await asyncio.gather(*(one(target, store) for target, store in buckets))
+
+
+async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, write: bool = False) -> ProbeResult:
+    """Lists the target's prefix and looks for an object that is not there.
+
+    A HEAD of the bucket would need the permission to list as well, and its answer has no error code. `write` also
+    stores an object and removes it, where the target takes uploads or removes objects.
+    """
+    began, granted = time.perf_counter(), list[str]()
+    problem, action = None, ""
+    try:
+        async with asyncio.timeout(within):
+            for action, call in _steps(target, store, write=write):
+                if await _is_granted(call, is_needed=_is_needed(action, target)):
+                    granted.append(action)
+    except TimeoutError:
+        problem = BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
+    except StorageError as error:
+        problem = _problem(error, action, target.bucket)
+    seconds = time.perf_counter() - began
+    return ProbeResult(target.name, target.bucket.name, time.time(), seconds, tuple(granted), problem)
+
+
+def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
+    bucket, actions = target.bucket, target.actions
+    # A new name each time: it is nobody's object, and two probes do not meet.
+    key = object_key(bucket, Key(f"/{_NAME}{secrets.token_hex(8)}"))
+    yield _LIST, lambda: store.list(object_key(bucket, Key("/")), None, 1)
+    if actions.get.enabled:
+        yield _GET, lambda: store.head(key, Conditions())
+    if write and (actions.put.enabled or actions.delete.enabled):
+        yield _PUT, lambda: store.put(key, _nothing(), Write())
+        yield _DELETE, lambda: store.remove(key)
+
+
+async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
+    """Whether a call is permitted; raises `StorageError` for any other failure, and where it is needed."""
+    try:
+        await call()
+    except ObjectMissing:
+        return True
+    except AccessDenied as error:
+        if is_needed or error.code not in _DENIED:
+            raise
+        return False
+    return True
+
+
+def _is_needed(action: str, target: Target) -> bool:
+    """Whether a target cannot do without a permission: one that lists nothing need not be allowed to."""
+    get = target.actions.get
+    return action != _LIST or (get.enabled and not get.disable_listing)
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    yield b""
+
+
+_NETWORK = "check `bucket.s3Endpoint`, name resolution, routes, firewalls and TLS certificates on the way to S3"
+_REGION = BucketProblem(
+    "wrong-region", "the bucket is in another region", "set `bucket.region` to the region of the bucket"
+)
+_DENIED = ("AccessDenied", "403")
+
+# Error codes of S3, statuses where an answer has no code, and names of botocore's exceptions.
+_BY_CODE = {
+    "NoCredentialsError": BucketProblem(
+        "no-credentials",
+        "no credentials were found",
+        "set `bucket.credentials`, or give the service what boto3 looks for: environment variables, a profile, "
+        "a web identity or the role of an instance",
+    ),
+    "InvalidAccessKeyId": BucketProblem(
+        "bad-credentials", "S3 does not know the access key", "correct the access key of `bucket.credentials`"
+    ),
+    "SignatureDoesNotMatch": BucketProblem(
+        "bad-credentials",
+        "the secret key does not belong to the access key",
+        "correct the secret key of `bucket.credentials`",
+    ),
+    "ExpiredToken": BucketProblem("bad-credentials", "the session token has expired", "renew the credentials"),
+    "InvalidToken": BucketProblem("bad-credentials", "the session token is not valid", "renew the credentials"),
+    "RequestTimeTooSkewed": BucketProblem("wrong-clock", "the clock is wrong", "set the clock of this machine"),
+    "AuthorizationHeaderMalformed": _REGION,
+    "IllegalLocationConstraintException": _REGION,
+    "PermanentRedirect": _REGION,
+    "TemporaryRedirect": _REGION,
+    "301": _REGION,
+    "307": _REGION,
+}
+
+
+def _problem(error: StorageError, action: str, bucket: Bucket) -> BucketProblem:
+    if error.code in _BY_CODE:
+        return _BY_CODE[error.code]
+    detail = str(error).partition(": ")[2] or str(error)
+    match error:
+        case BucketMissing():
+            cure = "create the bucket, or correct `bucket.name`, `bucket.region` or `bucket.s3Endpoint`"
+            return BucketProblem("no-bucket", f"there is no bucket `{bucket.name}`", cure)
+        case AccessDenied():
+            cure = f"grant `{action}` on `{_resource(action, bucket)}`"
+            return BucketProblem("access-denied", f"`{action}` is not permitted", cure)
+        case Unreachable() | TimedOut():
+            code = "unreachable" if isinstance(error, Unreachable) else "timed-out"
+            return BucketProblem(code, detail, _NETWORK)
+        case Busy():
+            return BucketProblem("busy", detail, "wait, raise `s3.connections`, or ask S3 for fewer requests")
+    return BucketProblem("failed", f"{action}: {detail}", "look for the error code in the S3 documentation")
+
+
+def _resource(action: str, bucket: Bucket) -> str:
+    """The ARN that a policy names to grant an action on a bucket, or on the objects of its prefix."""
+    is_access_point = bucket.name.startswith("arn:")
+    arn = bucket.name if is_access_point else f"arn:aws:s3:::{bucket.name}"
+    return arn if action == _LIST else f"{arn}/{'object/' if is_access_point else ''}{bucket.prefix}*"
