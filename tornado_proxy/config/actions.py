@@ -27,45 +27,47 @@ CannedAcl = Literal[
 MediaType = Annotated[str, Constraint(values.media_type)]
 UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
 
-_GET_CONFIG = OptionGroup("config", "How GET and HEAD answer.")
-_PUT_CONFIG = OptionGroup("config", "How uploads are stored.")
-_HEAD_CONFIG = OptionGroup("config", "What follows a HEAD.")
-_DELETE_CONFIG = OptionGroup("config", "What follows a DELETE.")
+_GET_CONFIG = OptionGroup("config", "Options of GET and HEAD.")
+_PUT_CONFIG = OptionGroup("config", "Options of uploads.")
+_HEAD_CONFIG = OptionGroup("config", "Options of HEAD.")
+_DELETE_CONFIG = OptionGroup("config", "Options of DELETE.")
 
 
 @dataclass(frozen=True, slots=True)
 class GetAction:
     """GET, and HEAD with it."""
 
-    enabled: bool = option("Whether files and directories can be fetched.", default=True)
+    enabled: bool = option("Whether files and directories can be read.", default=True)
     index_document: IndexDocument = option(
-        "The file that is served for a directory that has it, such as `index.html`.", default="", group=_GET_CONFIG
+        "The file that is served for a directory, if it exists, such as `index.html`.", default="", group=_GET_CONFIG
     )
     redirect_with_trailing_slash_for_not_found_file: bool = option(
         "Whether a missing file is redirected to the directory of that name, if there is one.",
         default=False,
         group=_GET_CONFIG,
     )
-    disable_listing: bool = option("Whether directories are answered with 403.", default=False, group=_GET_CONFIG)
+    disable_listing: bool = option(
+        "Whether directories without an index document are 403.", default=False, group=_GET_CONFIG
+    )
     redirect_to_signed_url: bool = option(
-        "Whether clients are redirected to a signed URL of S3 instead of getting the file from here.",
+        "Whether clients are redirected to a signed URL of S3 instead of getting the file from this service.",
         default=False,
         group=_GET_CONFIG,
     )
     user_isolation: bool = option(
-        "Whether each user has a directory of their own, named after the user, below the prefix. It holds for all "
-        "methods, and does not show in paths.",
+        "Whether each user has a separate directory, named after the user, below the prefix. It applies "
+        "to all methods and is not visible in paths.",
         default=False,
         group=_GET_CONFIG,
     )
     user_isolation_admins: tuple[UserName, ...] = option(
-        "Users who see the directories of all users.", default=(), group=_GET_CONFIG
+        "Users who have access to the directories of all users.", default=(), group=_GET_CONFIG
     )
     signed_url_expiration: Annotated[int, Duration(1, 7 * DAY)] = option(
         "How long a signed URL is valid; S3 accepts at most 7 days.", default=900, group=_GET_CONFIG
     )
     streamed_file_headers: HeaderTemplates = option(
-        "Headers of files and their Go templates. A header whose template writes nothing is left as it is.",
+        "Headers of files and their Go templates. A template with an empty result does not change its header.",
         default=(),
         group=_GET_CONFIG,
     )
@@ -81,19 +83,15 @@ class GetAction:
         default="auto",
         group=_GET_CONFIG,
     )
-    webhooks: tuple[Webhook, ...] = option(
-        "What is called after each GET that succeeded.", default=(), group=_GET_CONFIG
-    )
+    webhooks: tuple[Webhook, ...] = option("Calls after each successful GET.", default=(), group=_GET_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadAction:
     """HEAD; it obeys GET's configuration."""
 
-    enabled: bool = option("Whether HEAD is answered, in the way in which GET would be.", default=True)
-    webhooks: tuple[Webhook, ...] = option(
-        "What is called after each HEAD that succeeded.", default=(), group=_HEAD_CONFIG
-    )
+    enabled: bool = option("Whether HEAD is enabled.", default=True)
+    webhooks: tuple[Webhook, ...] = option("Calls after each successful HEAD.", default=(), group=_HEAD_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class SystemMetadata:
     content_disposition: Template = option("The template of Content-Disposition.", default="")
     content_encoding: Template = option("The template of Content-Encoding.", default="")
     content_language: Template = option("The template of Content-Language.", default="")
-    expires: Template = option("The template of Expires; it makes a moment of RFC 3339.", default="")
+    expires: Template = option("The template of Expires; its result is a time in the format of RFC 3339.", default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +113,20 @@ class PutAction:
 
     enabled: bool = option("Whether files can be uploaded.", default=False)
     allow_override: bool = option(
-        "Whether an upload may replace a file. If not, it is answered with 409.", default=False, group=_PUT_CONFIG
+        "Whether an upload may replace a file; otherwise the answer is 409.", default=False, group=_PUT_CONFIG
     )
     max_size: Annotated[int, Size(1)] | None = option(
-        "The largest file that can be uploaded, in bytes. Without it, S3's own limit holds.",
+        "The largest file that can be uploaded. The default is the limit of S3.",
         default=None,
         group=_PUT_CONFIG,
     )
     raw_uploads: bool = option(
-        "Whether a file can also be sent as the body itself, to a path that does not end in `/`, as `curl -T` does.",
+        "Whether the body itself can be the file, sent to a path that does not end in `/`, as by `curl -T`.",
         default=False,
         group=_PUT_CONFIG,
     )
     allowed_types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
-        "The types of files that can be uploaded, such as `application/pdf` or `image/*`. Without it, all can.",
+        "The types of files that can be uploaded, such as `application/pdf` or `image/*`. The default is all types.",
         default=(),
         group=_PUT_CONFIG,
     )
@@ -146,29 +144,25 @@ class PutAction:
     canned_acl: CannedAcl | None = option(
         "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
     )
-    webhooks: tuple[Webhook, ...] = option(
-        "What is called after each upload that succeeded.", default=(), group=_PUT_CONFIG
-    )
+    webhooks: tuple[Webhook, ...] = option("Calls after each successful upload.", default=(), group=_PUT_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAction:
     """Removal of files."""
 
-    enabled: bool = option("Whether files can be removed.", default=False)
-    webhooks: tuple[Webhook, ...] = option(
-        "What is called after each DELETE that succeeded.", default=(), group=_DELETE_CONFIG
-    )
+    enabled: bool = option("Whether files can be deleted.", default=False)
+    webhooks: tuple[Webhook, ...] = option("Calls after each successful DELETE.", default=(), group=_DELETE_CONFIG)
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
     """What clients may do at all; `resources` decides who may do it."""
 
-    get: GetAction = option("Fetching.", default=GetAction(), name="GET")
-    head: HeadAction = option("Asking for headers only.", default=HeadAction(), name="HEAD")
-    put: PutAction = option("Uploading.", default=PutAction(), name="PUT")
-    delete: DeleteAction = option("Removing.", default=DeleteAction(), name="DELETE")
+    get: GetAction = option("Reading files and directories.", default=GetAction(), name="GET")
+    head: HeadAction = option("Reading headers only.", default=HeadAction(), name="HEAD")
+    put: PutAction = option("Uploads.", default=PutAction(), name="PUT")
+    delete: DeleteAction = option("Deletion.", default=DeleteAction(), name="DELETE")
 
     @property
     def methods(self) -> tuple[str, ...]:

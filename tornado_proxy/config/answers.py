@@ -28,28 +28,28 @@ class Cors:
 
     shape: ClassVar[str] = "such as `{enabled: true, allowOrigins: [https://app.example.org]}`"
 
-    enabled: bool = option("Whether answers say what pages of other origins may do.", default=False)
+    enabled: bool = option("Whether answers have CORS headers.", default=False)
     allow_all: bool = option(
-        "Whether any page may do anything, without credentials; nothing else counts then.", default=False
+        "Whether pages of any origin have full access without credentials. Overrides the other options.", default=False
     )
     allow_origins: tuple[Origin, ...] = option(
-        "The origins that may; `*` stands for anything once. Without it, every origin.", default=()
+        "The origins that have access; one `*` matches any text. The default is every origin.", default=()
     )
     allow_methods: tuple[Line, ...] = option(
-        "The methods that they may use. Without it, GET, POST and HEAD.", default=()
+        "The methods that they may use. The default is GET, POST and HEAD.", default=()
     )
     allow_headers: tuple[Annotated[str, Constraint(values.line)], ...] = option(
-        "The headers that they may send; `*` is any. Without it, Origin, Accept and Content-Type.", default=()
+        "The headers that they may send; `*` is any. The default is Origin, Accept and Content-Type.", default=()
     )
     expose_headers: tuple[HeaderName, ...] = option("The headers of answers that they may read.", default=())
     max_age: Annotated[int, Bounds(0, 86400)] = option(
-        "The seconds in which a browser need not ask again; 0 leaves it to the browser.", default=0
+        "How many seconds a browser may cache the answer to a preflight; 0 leaves it to the browser.", default=0
     )
     allow_credentials: bool = option(
-        "Whether they may send cookies and passwords. Name the origins then.", default=False
+        "Whether they may send cookies and passwords. Requires `allowOrigins`.", default=False
     )
     options_passthrough: bool = option(
-        "Whether a preflight gets the answer of a usual OPTIONS request, with the headers of a preflight.",
+        "Whether a preflight is also handled as an ordinary OPTIONS request.",
         default=False,
     )
 
@@ -60,7 +60,7 @@ class CacheHeaders:
 
     shape: ClassVar[str] = "such as `{cacheControl: 'max-age=3600'}`"
 
-    no_cache_enabled: bool = option("Whether nothing may be cached; nothing else counts then.", default=False)
+    no_cache_enabled: bool = option("Whether caching is forbidden. Overrides the other options.", default=False)
     expires: Line | None = option("The Expires header.", default=None)
     cache_control: Line | None = option("The Cache-Control header.", default=None)
     pragma: Line | None = option("The Pragma header.", default=None)
@@ -88,8 +88,8 @@ class Compress:
     shape: ClassVar[str] = "such as `{level: 5, types: [text/*, application/json]}`"
 
     enabled: bool = option("Whether answers are compressed.", default=True)
-    level: Annotated[int, Bounds(1, 9)] = option("How hard to try: 1 is fast, 9 is small.", default=5)
+    level: Annotated[int, Bounds(1, 9)] = option("The level of compression, from 1 (fast) to 9 (small).", default=5)
     types: Annotated[tuple[MediaType, ...], Mark.NOT_EMPTY] = option(
         "The types of answers that are compressed, such as `text/*`.", default=COMPRESSED_TYPES
     )
-    min_size: Annotated[int, Size(0, GIB)] = option("The bytes from which on an answer is compressed.", default=1024)
+    min_size: Annotated[int, Size(0, GIB)] = option("The size of the smallest answer that is compressed.", default=1024)

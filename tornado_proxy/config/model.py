@@ -65,7 +65,7 @@ class Mount:
         "A host without its port, or a pattern: `*` is one label or more. Empty is any host.", default=""
     )
     paths: Annotated[tuple[MountPath, ...], Mark.ONE_OR_MANY, Mark.NOT_EMPTY, Constraint(_distinct)] = option(
-        "Path prefixes, matched at segment borders and removed before the key is made.", default=("/",), name="path"
+        "Path prefixes, compared segment by segment and removed to make the key.", default=("/",), name="path"
     )
 
 
@@ -77,7 +77,7 @@ class Bucket:
 
     name: BucketName = option("The bucket's name, or an access point's ARN.", example="my-bucket")
     prefix: Prefix = option(  # a directory: no leading slash, one closing slash; empty is the whole bucket
-        "The directory of the bucket that is served. It is put in front of every key; rules do not see it.", default=""
+        "The directory of the bucket that is served, the start of every object key. Rules do not see it.", default=""
     )
     leading_slash: bool = option("Whether object keys start with `/`, as some tools write them.", default=False)
     region: Region = option("The bucket's region.", default="us-east-1")
@@ -88,7 +88,7 @@ class Bucket:
         "Whether to use HTTP where `s3Endpoint` has no scheme.", default=False, name="disableSSL"
     )
     force_path_style: bool = option(
-        "Whether the bucket's name goes into the path instead of the host name.",
+        "Whether the bucket's name is part of the path instead of the host name.",
         default=False,
         name="s3ForcePathStyle",
     )
@@ -100,13 +100,11 @@ class Bucket:
         "The entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
     )
     connect_timeout: Timeout = option("How long connecting to S3 may take.", default=5.0)
-    read_timeout: Timeout = option("How long S3 may send or take nothing.", default=30.0)
+    read_timeout: Timeout = option("How long S3 may neither send nor receive anything.", default=30.0)
     timeout: Timeout = option("How long S3 may take to answer, including retries.", default=60.0)
-    max_attempts: Annotated[int, Bounds(1, 20)] = option(
-        "How often a call to S3 is tried, including the first time.", default=3
-    )
+    max_attempts: Annotated[int, Bounds(1, 20)] = option("How often a call to S3 is attempted in all.", default=3)
     part_size: Annotated[int, Size(5 * MIB, 5 * GIB)] = option(
-        "The bytes of one part of an upload to S3, held in memory until they are sent.", default=8 * MIB
+        "The size of the parts of an upload to S3, which are held in memory until they are sent.", default=8 * MIB
     )
 
 
@@ -116,14 +114,16 @@ class BasicUser:
 
     shape: ClassVar[str] = "such as `{user: ann, password: {env: NAME}}`"
 
-    user: UserName = option("The name. It is one segment of a path, since rules put it into keys.", example="ann")
+    user: UserName = option(
+        "The name. It must be one segment of a path, because rules insert it into keys.", example="ann"
+    )
     password: Annotated[Secret, Mark.MAY_BE_HASHED] = option("The password, or its bcrypt or argon2 hash.")
     span: Span | None = place_of("password")
 
 
 _RESOURCE_BASIC = OptionGroup(
     "basic",
-    "Who may sign in, if the provider uses basic authentication.",
+    "Access for users of a `basic` provider.",
     "such as `{credentials: [{user: ann, password: {env: NAME}}]}`",
 )
 
@@ -135,27 +135,27 @@ class Resource:
     shape: ClassVar[str] = "such as `{path: /public/**, whiteList: true}`"
 
     path: Glob = option(
-        "A glob over the whole request path, mount included: `*` within a segment, `**` across any number.",
+        "A glob that matches the whole request path, mount included: `*` within a segment, `**` across segments.",
         example="/public/**",
     )
     methods: Annotated[tuple[Method, ...], Mark.NOT_EMPTY, Constraint(_with_head)] = option(
         "The methods that it covers. GET includes HEAD.", default=("GET", "HEAD")
     )
-    white_list: bool = option("Whether everyone may, without signing in.", default=False)
+    white_list: bool = option("Whether everyone has access without signing in.", default=False)
     provider: Line | None = option(
         "The name of the provider, from `authProviders`, with which users sign in.", default=None
     )
     users: Annotated[tuple[BasicUser, ...], Mark.NOT_EMPTY] = option(
-        "The users who may.", default=(), name="credentials", group=_RESOURCE_BASIC
+        "The users who have access.", default=(), name="credentials", group=_RESOURCE_BASIC
     )
     opa: OpaServer | None = option(
-        "A policy server that is asked about those users as well.",
+        "A policy server that must also allow the request.",
         default=None,
         name="authorizationOPAServer",
         group=_RESOURCE_BASIC,
     )
-    oidc: Authorization | None = option("Who may pass, if the provider is one of OpenID Connect.", default=None)
-    header: Authorization | None = option("Who may pass, if the provider reads headers.", default=None)
+    oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
+    header: Authorization | None = option("Access for users of a `header` provider.", default=None)
 
     @property
     def authorization(self) -> Authorization | None:
@@ -170,13 +170,15 @@ class Target:
     shape: ClassVar[str] = "such as `{mount: {path: [/]}, bucket: {name: my-bucket}}`"
 
     name: str
-    mount: Mount = option("The host and the paths that lead here.", default=Mount())
+    mount: Mount = option("The host and the paths of the target.", default=Mount())
     bucket: Bucket = option("The bucket and how to reach it.", default=Bucket(""), required=True)
-    actions: Actions = option("What clients may do.", default=Actions())
+    actions: Actions = option("What clients may do, by method.", default=Actions())
     resources: Annotated[tuple[Resource, ...], Mark.NOT_EMPTY] = option(
-        "Who may do it, in order. Without it, everyone may. Where no resource matches, nobody may.", default=()
+        "Who has access to which paths, in order. Without resources, everyone has access; with some, "
+        "requests that match none are refused.",
+        default=(),
     )
-    templates: TargetTemplates = option("Pages of the target's own.", default=TargetTemplates())
+    templates: TargetTemplates = option("Custom pages of the target.", default=TargetTemplates())
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +187,9 @@ class TargetList:
 
     shape: ClassVar[str] = "such as `{enabled: true, mount: {path: [/]}}`"
 
-    enabled: bool = option("Whether there is such a page.", default=False)
-    mount: Mount = option("The host and the paths of the page itself; nothing lies below it.", default=Mount())
-    resource: Resource | None = option("Who may see it. Without it, everyone may.", default=None)
+    enabled: bool = option("Whether the page exists.", default=False)
+    mount: Mount = option("The host and the paths of the page itself.", default=Mount())
+    resource: Resource | None = option("Who may see the page. By default, everyone.", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +219,13 @@ class Server(Listener):
         "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
     )
     trusted_proxies: tuple[Network, ...] = option(
-        "Addresses and networks of proxies in front, whose headers about the client are believed.", default=()
+        "Addresses and networks of proxies whose headers about the client are trusted.", default=()
     )
     proxy_protocol: bool = option(
         "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
         default=False,
     )
-    cors: Cors | None = option("What pages of other origins may do.", default=None)
+    cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
     cache: CacheHeaders | None = option("Headers about caching.", default=None)
     compress: Compress = option("Compression of answers.", default=Compress())
 
@@ -240,17 +242,15 @@ class Limits:
     """Bounds on everything that a client can make large or slow."""
 
     max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
-        "The bytes of a request's line and headers.", default=64 * KIB
+        "The size of the request line and headers.", default=64 * KIB
     )
     max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = option(
-        "The bytes of all parts of an upload's form but the file.", default=64 * KIB
+        "The size of an upload's form without its file.", default=64 * KIB
     )
-    idle_timeout: Timeout = option("How long a connection without a request is kept.", default=75.0)
-    header_timeout: Timeout = option(
-        "How long a client may take for a request's line and headers, from their first byte.", default=60.0
-    )
-    body_timeout: Timeout = option("How long a client may send nothing of a body.", default=60.0)
-    send_timeout: Timeout = option("How long a client may read nothing of an answer.", default=60.0)
+    idle_timeout: Timeout = option("How long a connection may be idle between requests.", default=75.0)
+    header_timeout: Timeout = option("How long a client may take to send the request line and headers.", default=60.0)
+    body_timeout: Timeout = option("How long a client may pause while it sends a body.", default=60.0)
+    send_timeout: Timeout = option("How long a client may pause while it reads an answer.", default=60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +265,14 @@ class S3Pool:
         default=1000,
     )
     upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
-        "The memory that the uploads of all targets share in a process; an upload waits while it is taken.",
+        "The memory for uploads of all targets in a process; further uploads wait.",
         default=128 * MIB,
     )
     reads: Literal["loop", "executor"] = option(
-        "Whether objects are read on the event loop, or by boto3 in the threads.", default="loop"
+        "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
     )
     connections: Annotated[int, Bounds(1, 65_536)] = option(
-        "The most connections on which the event loop reads for a target; further requests wait.", default=512
+        "How many connections the event loop uses to read from a target; further requests wait.", default=512
     )
     probe_interval: Annotated[float, Duration(0, DAY)] = option(
         "How long after a probe of the buckets the next one follows, give or take a tenth; 0 turns probes off.",
@@ -290,7 +290,7 @@ class Log:
     level: Literal["debug", "info", "warning", "error"] = option(
         "The least severe level that is logged.", default="info"
     )
-    format: Literal["text", "json"] = option("Lines for people or for programs.", default="text")
+    format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
     access: bool = option("Whether each request is logged.", default=True)
 
 
@@ -316,7 +316,7 @@ class Settings:
         "Providers of OpenID Connect, by the name that resources use.", default=(), name="oidc", group=AUTH_PROVIDERS
     )
     header_providers: Annotated[tuple[HeaderProvider, ...], Mark.BY_NAME] = option(
-        "Proxies in front that sign users in, by the name that resources use.",
+        "Proxies that sign users in, by the name that resources use.",
         default=(),
         name="header",
         group=AUTH_PROVIDERS,
@@ -326,9 +326,9 @@ class Settings:
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
         default=(),
     )
-    templates: Templates = option("Pages of one's own.", default=Templates())
-    limits: Limits = option("Bounds on what a client can do.", default=Limits())
-    s3: S3Pool = option("The calls to S3 of all targets together.", default=S3Pool())
+    templates: Templates = option("Custom pages of all targets.", default=Templates())
+    limits: Limits = option("Limits for clients.", default=Limits())
+    s3: S3Pool = option("Resources for calls to S3.", default=S3Pool())
     log: Log = option("The log.", default=Log())
     tracing: Tracing | None = option("Traces of requests. Without it, there are none.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from

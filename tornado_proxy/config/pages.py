@@ -21,15 +21,13 @@ class PageOptions:
     shape: ClassVar[str] = "such as `{path: pages/not-found.tpl}`"
 
     path: TemplatePath | None = option(
-        "The file of the template, relative to the configuration file. Without it, the page is the service's own.",
+        "The file of the template, relative to the configuration file. The default is the service's page.",
         default=None,
     )
     headers: HeaderTemplates = option(
-        "Headers and their templates. A header whose template writes nothing is left out.", default=()
+        "Headers and their templates. A header whose template has an empty result is omitted.", default=()
     )
-    status: StatusTemplate = option(
-        "The status, or its template. Without it, the page has the status that it has anyway.", default=""
-    )
+    status: StatusTemplate = option("The status, or its template. The default is the page's usual status.", default="")
     path_span: Span | None = place_of("path")
     headers_span: Span | None = place_of("headers")
     status_span: Span | None = place_of("status")
@@ -60,7 +58,7 @@ class HelperOptions:
 _LIST, _MISSING = "The page of a directory.", "The page of a 404."
 _UNAUTHORIZED, _FORBIDDEN = "The page of a 401.", "The page of a 403 or 409."
 _BAD, _FAILED = "The page of a 400, 408, 413, 415 or 431.", "The page of a 500, 502, 503 or 504."
-_PUT, _DELETE = "The answer to an upload.", "The answer to a removal."
+_PUT, _DELETE = "The answer to an upload.", "The answer to a deletion."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Templates:
     """Pages of one's own for all targets."""
 
     helpers: tuple[TemplatePath, ...] = option(
-        "Files of helper templates, relative to the configuration file, which pages and rules may call.", default=()
+        "Files of helper templates for pages and rules, relative to the configuration file.", default=()
     )
     folder_list: PageOptions | None = option(_LIST, default=None)
     target_list: PageOptions | None = option("The page of all targets.", default=None)
@@ -87,7 +85,7 @@ class TargetTemplates:
     """Pages of one's own for a target, in place of those for all."""
 
     helpers: tuple[HelperOptions, ...] = option(
-        "Files of helper templates, in place of those for all targets.", default=()
+        "Files of helper templates, which replace those for all targets.", default=()
     )
     folder_list: TargetPageOptions | None = option(_LIST, default=None)
     not_found_error: TargetPageOptions | None = option(_MISSING, default=None)

@@ -47,17 +47,15 @@ class OidcProvider:
         "The public URL of this service. Without it, the request's scheme and host are used.", default=None
     )
     scopes: Annotated[tuple[Line, ...], Mark.NOT_EMPTY] = option(
-        "What is asked of the issuer. `offline_access` lets sessions be renewed.",
+        "The scopes that are requested. `offline_access` allows sessions to be renewed.",
         default=("openid", "profile", "email"),
     )
-    group_claim: Line = option("The claim that lists the user's groups; dots lead into objects.", default="groups")
+    group_claim: Line = option("The claim with the user's groups; dots select members of objects.", default="groups")
     email_verified: bool = option("Whether only users with a verified email address may sign in.", default=False)
     cookie_name: CookieName = option("The name of the session cookie.", default="oidc")
-    cookie_secure: bool = option(
-        "Whether browsers send the cookie over HTTPS only, even where the request came by HTTP.", default=False
-    )
+    cookie_secure: bool = option("Whether the cookie is `Secure` even if the request came by HTTP.", default=False)
     cookie_domains: tuple[Line, ...] = option(
-        "Domains whose hosts share a session: the first that the request's host belongs to counts.", default=()
+        "Domains whose hosts share a session. The first one that contains the request's host is used.", default=()
     )
     login: PagePath = option("The page that begins a login; `/auth/NAME` without it.", default="", name="loginPath")
     callback: PagePath = option(
@@ -110,8 +108,10 @@ class AccessRule:
 
     group: Line | None = option("A group of the user.", default=None)
     email: Line | None = option("The user's email address.", default=None)
-    regexp: bool = option("Whether it is a regular expression in Go's syntax, searched for.", default=False)
-    forbidden: bool = option("Whether those who match may not pass.", default=False)
+    regexp: bool = option(
+        "Whether `group` or `email` is a regular expression in Go's syntax, which may match anywhere.", default=False
+    )
+    forbidden: bool = option("Whether matching users are denied access.", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,12 @@ class Authorization:
     shape: ClassVar[str] = "such as `{authorizationAccesses: [{group: editors}]}`"
 
     accesses: tuple[AccessRule, ...] = option(
-        "Rules in order: the first that matches decides, and whom none matches may not pass.",
+        "Rules in order. The first one that matches the user decides; without a match, access is denied.",
         default=(),
         name="authorizationAccesses",
     )
     opa: OpaServer | None = option(
-        "A policy server that is asked as well.", default=None, name="authorizationOPAServer"
+        "A policy server that must also allow the request.", default=None, name="authorizationOPAServer"
     )
 
 

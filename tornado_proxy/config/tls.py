@@ -166,14 +166,16 @@ class Certificate:
 
     certificate: str | None = option("The certificate and its chain, the certificate first.", default=None)
     certificate_url: DocumentUrl | None = option(
-        "Where it stands: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, `s3:` or"
-        " `arn:` (S3, Secrets Manager, SSM).",
+        "The location: a file, relative to the configuration, or a URL with `file:`, `http:`, `https:`, "
+        "`s3:` or `arn:` (S3, Secrets Manager, SSM).",
         default=None,
     )
-    certificate_url_config: UrlConfig = option("How it is fetched.", default=UrlConfig())
+    certificate_url_config: UrlConfig = option("How to fetch it.", default=UrlConfig())
     private_key: Secret | None = option("The private key, without a passphrase.", default=None)
-    private_key_url: DocumentUrl | None = option("Where the private key stands, as `certificateUrl`.", default=None)
-    private_key_url_config: UrlConfig = option("How it is fetched.", default=UrlConfig())
+    private_key_url: DocumentUrl | None = option(
+        "The location of the private key, as for `certificateUrl`.", default=None
+    )
+    private_key_url_config: UrlConfig = option("How to fetch it.", default=UrlConfig())
     span: Span | None = place_of("certificateUrl")
     # What was found, once it was looked for.
     chain: Secret | None = field(default=None, repr=False)
@@ -188,18 +190,18 @@ class Ssl:
 
     enabled: bool = option("Whether the listener speaks TLS, and nothing else.", default=True)
     certificates: tuple[Certificate, ...] = option(
-        "The certificates. A client gets the first that has the name which it asks for, or else the first.", default=()
+        "The certificates. A client gets the first one for the name that it requests, or else the first.", default=()
     )
     self_signed_hostnames: tuple[
         Annotated[str, Constraint(values.host, (("pattern", values.HOST), ("minLength", 1)))], ...
     ] = option(
-        "Names of a self-signed certificate, made at start and offered first; for trying things out.", default=()
+        "Host names of a self-signed certificate, which is made at start and offered first; for tests.", default=()
     )
     min_version: TlsVersion = option("The oldest version of TLS.", default="TLSv1.2", name="minTLSVersion")
     max_version: TlsVersion = option("The newest version of TLS.", default="TLSv1.3", name="maxTLSVersion")
     cipher_suites: tuple[CipherSuite, ...] = option(
-        "The cipher suites of TLS 1.2, by their IANA names; those of TLS 1.3 are fixed. Without it, those with"
-        " ECDHE and AEAD.",
+        "The cipher suites of TLS 1.2 by their IANA names; those of TLS 1.3 are fixed. The default is all "
+        "with ECDHE and AEAD.",
         default=(),
     )
     self_signed: Certificate | None = None  # once it was made

@@ -19,9 +19,9 @@ class Tracing:
 
     endpoint: Url = option("The URL that traces are sent to.", example="http://127.0.0.1:4318/v1/traces")
     secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, Constraint(values.header_pairs)] = option(
-        "Headers that are sent along, by name.", default=()
+        "Headers of the calls, by name.", default=()
     )
     service_name: Line = option("The name of the service in traces.", default="tornado-proxy")
     sampled_percent: Annotated[int, Bounds(0, 100)] = option(
-        "How many of a hundred requests are traced; one whose `traceparent` decides it is not counted.", default=100
+        "The percentage of requests that are traced, unless their `traceparent` header decides.", default=100
     )

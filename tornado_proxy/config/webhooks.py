@@ -30,7 +30,7 @@ class Webhook:
         "Headers whose values are secrets, by name.", default=()
     )
     retry_count: Annotated[int, Bounds(0, 100)] = option(
-        "How often a call that fails is made again: one without an answer, or with 429 or 5xx.", default=0
+        "How often a failed call is repeated: one without an answer, or with 429 or 5xx.", default=0
     )
     default_wait_time: _Wait = option(
         "How long the first repetition waits; each further one waits twice as long.", default=0.1
