@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ssl import SSLError
 from typing import Any
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Limits, Mount, Resource, Settings, Target
 from tornado_proxy.config.model import Server as ServerSettings
+from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
@@ -200,10 +201,12 @@ def generation(
     authenticators: Mapping[str, Any] | None = None,
     server: ServerSettings | None = None,
     custom: Mapping[str, Recipe] | None = None,
+    listing: ListingOptions | None = None,
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
     target = Target("site", mount or Mount(), bucket or Bucket("bucket"), doing, tuple(resources))
+    target = replace(target, listing=listing or ListingOptions())
     mounts = Mounts([Site(target, rule_set(rules), Access(target.resources))])
     settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
     own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}

@@ -1,7 +1,7 @@
 import pytest
-from configurations import complaints, settings, target
+from configurations import complaints, complaints_about_target, settings, target
 
-from tornado_proxy.config.pages import PAGES
+from tornado_proxy.config.pages import PAGES, ListingOptions
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 
@@ -45,3 +45,23 @@ def test_all_pages_have_a_name():
 def test_invalid_pages(page, code, message):
     """Statuses, headers and paths are checked when they are read."""
     assert complaints(f"{TARGETS}templates: {{put: {page}}}\n") == [(code, message)]
+
+
+def test_what_listings_show():
+    """Directories come first and nothing is hidden, unless the target says otherwise."""
+    assert target("").listing == ListingOptions()
+    found = target("listing: {directoriesFirst: false, hidden: ['.*', '*.tmp']}").listing
+    assert (found.directories_first, found.hidden) == (False, (".*", "*.tmp"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("a/b", "an item of `hidden` cannot be `a/b`"),
+        ("", "an item of `hidden` is empty"),
+        ('"a\\nb"', "an item of `hidden` contains a control character"),
+    ],
+)
+def test_a_pattern_is_one_of_names(pattern, message):
+    """It is compared with a name in a directory, which has no slash."""
+    assert complaints_about_target(f"listing: {{hidden: [{pattern or repr('')}]}}") == [("bad-value", message)]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from fakes import Failing
-from serving import part, serve
+from serving import PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
@@ -220,3 +220,37 @@ async def test_a_request_that_cannot_be_read_is_logged_with_its_client():
         await site.request("GET", "/%zz", FORWARDED)
         event = await site.told()
     assert (event.status, event.request.client) == (400, "203.0.113.9")
+
+
+async def test_what_pages_refer_to_is_there_for_everyone():
+    """Style and script need no sign-in, no target and no path of their own; they may be kept for ever."""
+    name = next(iter(PAGES.assets))
+    async with serve({"a": b"x"}, mount=Mount("files.test", ("/m/",)), **STAFF) as site:
+        for target in (f"/m/.tornado-proxy/{name}", f"/.tornado-proxy/{name}", f"/m/a/.tornado-proxy/{name}?x"):
+            answer = await site.get(target, Host="any")
+            assert (answer.status, answer.body) == (200, PAGES.assets[name].body)
+        assert "immutable" in answer.headers["cache-control"]
+        head = await site.request("HEAD", target)
+        assert (head.status, head.body, head.headers["content-length"]) == (200, b"", answer.headers["content-length"])
+        event = await site.told()
+    assert (event.request.path, event.request.target, event.status) == (f"/m/a/.tornado-proxy/{name}", None, 200)
+
+
+@pytest.mark.parametrize("name", ["style.css", "style.0123456789abcdef.css", "", "../style.css"])
+async def test_only_the_files_of_the_pages_are_served_so(name):
+    """Every other path below that name is a path like any other."""
+    async with serve({".tornado-proxy/style.css": b"own"}, **STAFF) as site:
+        answer = await site.get(f"/.tornado-proxy/{name}")
+        put = await site.request("PUT", f"/.tornado-proxy/{next(iter(PAGES.assets))}")
+    assert answer.status in (400, 401)
+    assert put.status == 401
+
+
+async def test_the_page_of_an_error_leads_home_and_up():
+    """To the mount that the request led to."""
+    async with serve({}, mount=Mount("files.test", ("/m/",))) as site:
+        below = await site.get("/m/a/b.txt", Accept="text/html")
+        outside = await site.get("/x", Accept="text/html", Host="other")
+    assert 'href="/m/a/">Up' in below.text
+    assert 'href="/m/">Home' in below.text
+    assert 'href="/">Home' in outside.text

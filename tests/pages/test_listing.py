@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from urllib.parse import parse_qsl
 
 import pytest
 
-from tornado_proxy.pages.listing import Crumb, Line, Listing, as_json, as_text, timestamp
+from tornado_proxy.pages.listing import Crumb, Line, Listing, Order, as_json, as_text, timestamp
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
 
@@ -48,8 +49,98 @@ def test_json_has_every_field_of_every_entry():
 
 def test_json_says_where_it_goes_on():
     """A page that is not the last has the link to the next."""
-    listing = Listing("/a b/", "/", (), (("after", "t="), ("limit", "5")))
+    listing = Listing("/a b/", "/", (), {"limit": "5", "other": "1"}, "t=")
     assert as_json(listing)["next"] == "/a%20b/?after=t%3D&limit=5"
+
+
+FILES = (Line("a10", 3, CHANGED), Line("B/"), Line("a9", 5), Line("A1", 3, CHANGED.replace(year=2025)))
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        (Order(), "B/ A1 a9 a10"),
+        (Order(descending=True), "B/ a10 a9 A1"),
+        (Order(directories_first=False), "A1 a9 a10 B/"),
+        (Order("size"), "B/ A1 a10 a9"),
+        (Order("size", descending=True), "B/ a9 A1 a10"),
+        (Order("size", descending=True, directories_first=False), "a9 A1 a10 B/"),
+        (Order("date"), "B/ a9 A1 a10"),
+        (Order("date", descending=True), "B/ a10 A1 a9"),
+    ],
+)
+def test_lines_are_sorted_as_people_expect(order, names):
+    """Numbers in names count, cases do not; equal sizes and dates stand by name; directories may come first."""
+    assert " ".join(line.name for line in order.applied(FILES)) == names
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({}, ["a10", "B/", "a9", "A1"]),
+        ({"sort": "owner"}, ["a10", "B/", "a9", "A1"]),
+        ({"sort": "size", "order": "desc"}, ["B/", "a9", "A1", "a10"]),
+    ],
+)
+def test_programs_get_an_order_only_if_they_ask(query, names):
+    """Without `?sort=`, and with one that does not exist, lines stand in S3's order."""
+    listing = Listing("/", "/", FILES, query)
+    assert [entry["name"] for entry in as_json(listing)["entries"]] == names
+
+
+def test_a_column_leads_to_its_order_and_back():
+    """The link of a column sorts this page by it, in descending order if it was in the ascending one."""
+    assert Listing("/", "/", ()).sorted_by("name") == "/?sort=name&order=desc"
+    assert Listing("/", "/", (), {"after": "YQ", "limit": "5"}).sorted_by("size") == (
+        "/?after=YQ&limit=5&sort=size&order=asc"
+    )
+    assert Listing("/", "/", (), {"sort": "size"}).sorted_by("size") == "/?sort=size&order=desc"
+    assert Listing("/", "/", (), {"sort": "size", "order": "desc"}).sorted_by("size") == "/?sort=size&order=asc"
+
+
+def _query(href):
+    return dict(parse_qsl(href.partition("?")[2], keep_blank_values=True))
+
+
+def test_pages_lead_on_and_back():
+    """From the first page to the last, and by the same ways back; the order is kept."""
+    seen, query = [], {"sort": "size"}
+    for token in ("t1", "t2", "t3", None):
+        listing = Listing("/", "/", (), query, token)
+        seen.append(query)
+        query = _query(listing.next_page) if token else query
+    back = []
+    while listing.previous_page:
+        query = _query(listing.previous_page)
+        back.append(query.get("after"))
+        listing = Listing("/", "/", (), query, "more")
+        assert query["sort"] == "size"
+    assert [each.get("after") for each in seen] == [None, "t1", "t2", "t3"]
+    assert back == ["t2", "t1", None]
+
+
+def test_the_way_back_is_bounded():
+    """A link remembers thirty pages; where the way back is forgotten, none is shown."""
+    query: dict[str, str] = {}
+    for number in range(50):
+        query = _query(Listing("/", "/", (), query, f"t{number}").next_page)
+    assert len(query["via"]) < 200
+    steps = 0
+    while previous := Listing("/", "/", (), query).previous_page:
+        query, steps = _query(previous), steps + 1
+    assert (steps, query["after"]) == (30, "t19")
+
+
+@pytest.mark.parametrize("query", [{}, {"after": "YQ"}, {"via": "a.b"}])
+def test_without_a_way_there_is_no_way_back(query):
+    """The first page has no page before it, and one that a link of a program led to does not know it."""
+    assert Listing("/", "/", (), query).previous_page is None
+
+
+def test_a_way_that_somebody_wrote_is_harmless():
+    """What is no token is left out."""
+    listing = Listing("/", "/", (), {"after": "YQ", "via": '"><script>.b.' + "x" * 2000})
+    assert listing.previous_page == "/?after=b&via="
 
 
 def test_json_keeps_a_name_that_cannot_be_requested():

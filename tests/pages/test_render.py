@@ -6,10 +6,8 @@ import json
 import os
 import re
 import resource
-from base64 import b64encode
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -35,8 +33,8 @@ LISTINGS = {
             Line("../", None),
         ),
     ),
-    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), (("after", "dDE"),), first=False),
-    "listing_end": Listing("/a/", "/", (), first=False),
+    "listing_page": Listing("/", "/", (Line("c.txt", 5 * 1024**3, CHANGED),), {"after": "YQ", "via": ""}, "dDE"),
+    "listing_end": Listing("/a/", "/", (), {"after": "YQ"}),
     "listing_empty": Listing("/", "/", ()),
 }
 FAILURE = Failure(404, "There is nothing at this address <yet>", "4f2a9c")
@@ -50,6 +48,7 @@ def pages() -> Pages:
 
 def _compare(name: str, body: bytes) -> None:
     path = GOLDEN / name
+    body = re.sub(rb"\.[0-9a-f]{16}\.(css|js)", rb".DIGEST.\1", body)
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_bytes(body)
     assert body.decode() == path.read_text(encoding="utf-8")
@@ -78,17 +77,52 @@ def test_an_uploads_answer_looks_as_it_did(pages, form):
     _compare(f"upload.{SUFFIXES[form]}", pages.upload(UploadResult("/a%20b/c.txt", 12, '"e"'), form).body)
 
 
-def test_the_policy_allows_the_style_and_nothing_else(pages):
-    """The hash in the Content-Security-Policy is that of the one inline sheet, and there is no script."""
-    rendering = pages.listing(LISTINGS["listing"], Form.HTML)
-    html = rendering.body.decode()
-    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    policy = _header(rendering, "Content-Security-Policy")
-    assert f"style-src 'sha256-{digest}';" in policy
-    assert policy.startswith("default-src 'none';")
-    assert "<script" not in html
-    assert "style=" not in html
+@pytest.mark.parametrize("page", ["listing", "failure", "targets"])
+def test_the_policy_allows_our_own_files_and_nothing_inline(pages, page):
+    """Style and script are files of the same origin; no page has a style or a script of its own."""
+    made = {
+        "listing": pages.listing(LISTINGS["listing"], Form.HTML),
+        "failure": pages.failure(FAILURE, Form.HTML),
+        "targets": pages.targets((), Form.HTML),
+    }[page]
+    policy, html = _header(made, "Content-Security-Policy"), made.body.decode()
+    assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self' data:;")
+    assert "unsafe" not in policy
+    assert ("script-src 'self'" in policy) == ("<script" in html) == (page == "listing")
+    assert re.search(r"<style|<[^>]* (?:style|on[a-z]+)=|<script>", html) is None
+
+
+def test_what_a_page_refers_to_is_found_below_its_mount(pages):
+    """The addresses of style and script name their content, and lie where the mount's clients can ask for them."""
+    html = pages.listing(LISTINGS["listing"], Form.HTML).body.decode()
+    found = re.findall(r'(?:src|href)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
+    assert sorted(found) == sorted(pages.assets)
+    assert {dict(each.headers)["Cache-Control"] for each in pages.assets.values()} == {
+        "public, max-age=31536000, immutable"
+    }
+
+
+@pytest.mark.parametrize(
+    ("root", "path", "up"),
+    [
+        ("/files/", "/files/a/b.txt", "/files/a/"),
+        ("/files/", "/files/a/b/", "/files/a/"),
+        ("/files/", "/files/b.txt", None),
+        ("/files/", "/files/", None),
+        ("/", "/a b/c", "/a%20b/"),
+    ],
+)
+def test_an_error_leads_home_and_up(pages, root, path, up):
+    """To the mount's root, and to the directory above, where that is another one."""
+    html = pages.failure(Failure(404, "a sentence", "id", root, path), Form.HTML).body.decode()
+    assert f'href="{root}">Home</a>' in html
+    assert (f'href="{up}">Up' in html) if up else ("Up to" not in html)
+
+
+def test_who_must_sign_in_can_try_again(pages):
+    """The page of a 401 leads back to what was asked for."""
+    html = pages.failure(Failure(401, "a sentence", "id", "/", "/a b"), Form.HTML).body.decode()
+    assert '<a class="button" href="/a%20b">Sign in</a>' in html
 
 
 @pytest.mark.parametrize("form", Form)

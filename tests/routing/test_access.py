@@ -4,7 +4,7 @@ from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.providers import AccessRule, OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
+from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, lets_pass, path_expression
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.templates.data import User
 
@@ -196,3 +196,37 @@ def test_what_is_no_star_stands_for_itself(glob):
 def test_a_glob_of_many_stars_costs_no_more_than_its_length():
     """A glob that backtracking would take years over is answered."""
     assert not _covers("/**a" * 30 + "!", "/" + "a" * 5000)
+
+
+EDITORS = (AccessRule(group="editors"),)
+ANN_ALONE, ANYBODY = SignedIn("staff", (ANN,)), SignedIn("staff", None)
+
+
+@pytest.mark.parametrize(
+    ("guard", "passed", "user", "expected"),
+    [
+        (Anyone(), Anyone(), None, True),
+        (Nobody(), Anyone(), None, False),
+        (ANN_ALONE, ANN_ALONE, User("ann"), True),
+        (SignedIn("staff", (BEN, ANN)), ANN_ALONE, User("ann"), True),
+        (ANYBODY, ANN_ALONE, User("ann"), True),
+        (SignedIn("staff", (BEN,)), ANN_ALONE, User("ann"), False),
+        (SignedIn("staff", (BasicUser("ann", Secret("value", "other")),)), ANN_ALONE, User("ann"), False),
+        (SignedIn("id", None), ANN_ALONE, User("ann"), False),
+        (ANN_ALONE, Anyone(), None, False),
+        (ANN_ALONE, Anyone(), User("ann"), False),
+        (ANYBODY, ANYBODY, None, False),
+        (SignedIn("id", None, EDITORS), SignedIn("id", None), User("ann", groups=("editors",)), True),
+        (SignedIn("id", None, EDITORS), SignedIn("id", None), User("ann"), False),
+    ],
+)
+def test_who_has_passed_one_guard_may_pass_another(guard, passed, user, expected):
+    """Somebody who signed in with the same provider and password, if the other guard permits; strangers never."""
+    assert lets_pass(guard, passed, user) is expected
+
+
+def test_a_policy_server_is_not_asked_on_the_way():
+    """What only it can say counts as a no, unless its yes is assumed."""
+    guarded = SignedIn("staff", (ANN,), (), OpaServer("http://127.0.0.1:8181/v1/data/allow"))
+    assert not lets_pass(guarded, ANN_ALONE, User("ann"))
+    assert lets_pass(guarded, ANN_ALONE, User("ann"), assume_policy=True)

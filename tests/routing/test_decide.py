@@ -5,7 +5,7 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Targe
 from tornado_proxy.config.providers import AccessRule, Authorization, OidcProvider, OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Anyone, Nobody, SignedIn
-from tornado_proxy.routing.decide import Authenticate, Authorize, NameFile, decide, simulate
+from tornado_proxy.routing.decide import Authenticate, Authorize, NameFile, decide, plan_beside, simulate
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
@@ -364,3 +364,18 @@ def test_a_policy_server_is_asked_about_those_whom_the_rules_let_pass(site):
         (first, *_) = end.value.value.plan
         assert getattr(first, "status", None) == status
     assert simulate(mounts, read_request("/a", "GET"), User("ann")).plan[0] == Serve("a")
+
+
+@pytest.mark.parametrize(
+    ("path", "plan"),
+    [
+        ("/m/d/README.md", (Serve("new/README.md"), Refuse(404, "no object at this key"))),
+        ("/m/d/sub/", (Browse("new/sub/"), Refuse(404, "no objects below this key"))),
+    ],
+)
+def test_the_plan_of_a_path_beside_the_one_that_was_asked(site, path, plan):
+    """It is what a GET of that path would get, whatever the method and the query of the request were."""
+    found = site((r"^/d/(?P<rest>.*)$", "/new/$rest"), mount="/m/")
+    request = read_request("/m/d/?format=zip", "HEAD")
+    match = Mounts([found]).find("", request.path)
+    assert plan_beside(match, request, path, None) == plan

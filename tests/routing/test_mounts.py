@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket, Mount, Resource, Target
+from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.keys import RequestPath
@@ -202,3 +205,24 @@ def test_templates_see_the_target():
 def test_an_endpoint_that_is_not_configured_is_empty():
     """A template reads text, never none, of an endpoint that boto3 chooses."""
     assert target_data(Target("site", Mount(), Bucket("b"))).bucket_s3_endpoint == ""
+
+
+@pytest.mark.parametrize(
+    ("globs", "hidden", "shown"),
+    [
+        ((".*",), [".git", "..."], ["a.b", "git"]),
+        (("*.tmp", "?.o"), ["a.tmp", ".tmp", "a.o"], ["a.tmp2", "ab.o", "A.TMP"]),
+        (("[a]+",), ["[a]+"], ["a"]),
+        (("a*",), ["a\nb"], ["ba"]),
+    ],
+)
+def test_hidden_names_are_those_that_a_pattern_covers(site, globs, hidden, shown):
+    """A pattern is compared with the whole name; only `*` and `?` mean something."""
+    target = replace(site().target, listing=ListingOptions(hidden=globs))
+    pattern = Site(target, RuleSet("site"), Access(())).hidden
+    assert [name for name in (*hidden, *shown) if pattern.search(name)] == hidden
+
+
+def test_nothing_is_hidden_by_default(site):
+    """Without patterns there is nothing to compare with."""
+    assert site().hidden is None

@@ -15,7 +15,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
 from tornado_proxy.config.answers import CacheHeaders, Compress, Cors
 from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
-from tornado_proxy.config.pages import TargetTemplates, Templates
+from tornado_proxy.config.pages import ListingOptions, TargetTemplates, Templates
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     Authorization,
@@ -178,6 +178,7 @@ class Target:
         "requests that match none are refused.",
         default=(),
     )
+    listing: ListingOptions = option("What listings contain.", default=ListingOptions())
     templates: TargetTemplates = option("Custom pages of the target.", default=TargetTemplates())
 
 

@@ -9,6 +9,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, option, place_of
 from tornado_proxy.lang.source import Span
 
+NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]
 TemplatePath = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
 StatusTemplate = Annotated[str, Constraint(values.status_template)]
@@ -95,6 +96,22 @@ class TargetTemplates:
     internal_server_error: TargetPageOptions | None = option(_FAILED, default=None)
     put: TargetPageOptions | None = option(_PUT, default=None)
     delete: TargetPageOptions | None = option(_DELETE, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ListingOptions:
+    """What the listings of a target show."""
+
+    shape: ClassVar[str] = "such as `{hidden: ['.*'], directoriesFirst: true}`"
+
+    directories_first: bool = option(
+        "Whether directories come before files, in HTML and in every form that a client sorts.", default=True
+    )
+    hidden: tuple[NamePattern, ...] = option(
+        "Names that are left out of listings; `*` is any part of a name, `?` one character. A hidden file can still"
+        " be requested: to protect it, use `resources`.",
+        default=(),
+    )
 
 
 PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))

@@ -33,6 +33,7 @@ BUCKET = r"^(?:[A-Za-z0-9._-]{1,255}|arn:[A-Za-z0-9:/._-]+)$"
 REGION = r"^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$"
 USER_NAME = r"^(?!\.{1,2}$)[^/:\u0000-\u001f\u007f-\u009f]+$"
 ROOTED = r"^/"
+NAME_PATTERN = r"^[^/]+$"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 HEADER_NAME = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"  # RFC 9110 5.6.2
 HTTP_URL = r"^https?://"
@@ -271,6 +272,13 @@ def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], 
         if _CONTROL.search(value):
             raise InvalidValue("contains a control character")
     return pairs
+
+
+def name_pattern(text: str) -> str:
+    """Check a pattern of names in a directory."""
+    if not re.search(NAME_PATTERN, line(text)):
+        raise InvalidValue(f"cannot be `{text}`", "a pattern is compared with a name alone, such as `.*` or `*.tmp`")
+    return text
 
 
 def media_type(text: str) -> str:

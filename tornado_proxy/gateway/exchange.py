@@ -24,10 +24,12 @@ from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, 
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
+from tornado_proxy.pages.theme import ASSETS_AT
+from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
-from tornado_proxy.routing.request import Request, host_name, read_request, shown_path
+from tornado_proxy.routing.request import Request, host_name, read_address, read_request, shown_path
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import RequestData, User
@@ -89,15 +91,11 @@ class Exchange:
         policy = self._generation.parts.policy_headers
         if policy is not None and (answer := policy.preflight(self._incoming.head)) is not None:
             return answer
+        if ASSETS_AT in self._incoming.head.target and (asset := self._asset()) is not None:
+            return asset
         decision = await self._decide()
         if decision.match is None:
-            (only,) = decision.plan
-            if isinstance(only, VisitProvider):
-                return await self._reception.visit(only, decision.request)
-            if isinstance(only, ListTargets):
-                return await self._target_list(decision.request)
-            assert isinstance(only, Refuse)
-            return refusal_of(only)
+            return await self._outside(decision)
         if decision.request.method == "DELETE":
             # Nothing is removed before the request is whole.
             async for _ in self._incoming.body:
@@ -108,11 +106,28 @@ class Exchange:
             self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
         store = self._generation.store(decision.match.site.target.name)
         asked = decision.request, decision.match, store, parts.pages, headers, self._upload
-        context = RequestContext(*asked, decision.user, parts.renderer)
+        guard = decision.checks[-1].guard if decision.checks else Nobody()
+        context = RequestContext(*asked, decision.user, parts.renderer, guard)
         outcome, attempt = await perform(decision.plan, context)
         if decision.match.site.has_webhooks and not isinstance(outcome, Refusal) and outcome.status < 300:
             self._used = object_used(attempt, context)
         return outcome
+
+    async def _outside(self, decision: Decision) -> Outcome:
+        """The outcome of a request that leads to no target."""
+        (only,) = decision.plan
+        if isinstance(only, VisitProvider):
+            return await self._reception.visit(only, decision.request)
+        if isinstance(only, ListTargets):
+            return await self._target_list(decision.request)
+        assert isinstance(only, Refuse)
+        return refusal_of(only)
+
+    def _asset(self) -> Answer | None:
+        """A file that pages refer to, which everyone may have, wherever they ask for it."""
+        head = self._incoming.head
+        asset = self._generation.parts.pages.assets.get(read_address(head.target).path.rpartition(ASSETS_AT)[2])
+        return Whole(200, asset.headers, asset.body) if asset and head.method in ("GET", "HEAD") else None
 
     async def _target_list(self, request: Request) -> Answer:
         headers, parts = self._incoming.head.headers, self._generation.parts
@@ -123,7 +138,7 @@ class Exchange:
         user = self._decision.user if self._decision else None
         data = partial(TargetListData, request, user, targets)
         custom = await parts.renderer.render("target_list", None, None, data)
-        return customized(page(200, parts.pages.targets(found, form)), custom)
+        return customized(page(200, parts.pages.targets(found, form, request.path)), custom)
 
     async def _decide(self) -> Decision:
         """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
@@ -190,7 +205,9 @@ class Exchange:
     def _own_page(self, refused: Refusal) -> Whole:
         query = dict(reversed(self._decision.request.query)) if self._decision else {}
         form = choose(FAILURE_FORMS, self._incoming.head.headers.get("Accept"), query.get("format"))
-        failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id)
+        decision = self._decision
+        where = (decision.match.mount, decision.request.path) if decision and decision.match else ()
+        failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id, *where)
         return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
 
     async def _custom_page(self, refused: Refusal) -> CustomRendering | None:

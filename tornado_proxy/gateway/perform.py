@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +18,7 @@ from tornado_proxy.gateway.answer import (
     unchanged_headers,
     with_headers,
 )
+from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import PageRenderer, customized
 from tornado_proxy.gateway.errors import TypeNotAllowed
 from tornado_proxy.gateway.failures import Outcome, refusal_of
@@ -29,8 +29,6 @@ from tornado_proxy.pages.custom import (
     CustomRendering,
     DeleteData,
     DeletePageData,
-    FolderEntry,
-    FolderListData,
     PageData,
     PutPageData,
     StoredUpload,
@@ -38,8 +36,8 @@ from tornado_proxy.pages.custom import (
     StreamFileData,
 )
 from tornado_proxy.pages.forms import choose
-from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.render import LISTING_FORMS, UPLOAD_FORMS, Pages, UploadResult
+from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult
+from tornado_proxy.routing.access import Guard, Nobody
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
 from tornado_proxy.routing.properties import PutData, PutInput
@@ -49,9 +47,6 @@ from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing, PreconditionFailed
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
 from tornado_proxy.templates.data import HeaderFields, User
-
-# Query parameters that the next page of a listing keeps.
-_KEPT = ("limit", "format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +61,7 @@ class RequestContext:
     upload: IncomingFile | None = None
     user: User | None = None
     renderer: PageRenderer = field(default_factory=PageRenderer)
+    guard: Guard = field(default_factory=Nobody)  # that the user has passed
     conditions: Conditions = field(init=False)
     query: Mapping[str, str] = field(init=False)
 
@@ -143,45 +139,6 @@ def _stream_file(info: ObjectInfo, headers: Mapping[str, str]) -> StreamFile:
         info.etag or "",
         info.last_modified or NEVER,
     )
-
-
-async def _browse(attempt: Browse, context: RequestContext) -> Answer | None:
-    query = context.query
-    token = query.get("after") or None
-    found = await context.store.list(
-        attempt.prefix, token, _limit(query, context.match.site.target.bucket.list_max_keys)
-    )
-    if not found.entries and not found.exists and not attempt.root:
-        return None
-    lines = tuple(Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries)
-    kept = tuple((name, query[name]) for name in _KEPT if name in query)
-    more = () if found.next_token is None else (("after", found.next_token), *kept)
-    listing = Listing(context.request.path, context.match.mount, lines, more, first=token is None)
-    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
-    # A page of a thousand lines is not made only to be replaced.
-    shown = listing if custom is None or custom.body is None else replace(listing, lines=())
-    return customized(page(200, context.pages.listing(shown, choose(LISTING_FORMS, *_wanted(context)))), custom)
-
-
-def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
-    target = context.match.site.target
-    entries = tuple(_folder_entry(prefix, line, listing) for line in listing.lines)
-    following = listing.next_href or ""
-    return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
-
-
-def _folder_entry(prefix: str, line: Line, listing: Listing) -> FolderEntry:
-    key, path = f"{prefix}{line.name}", listing.href(line) or ""
-    if line.is_directory:
-        return FolderEntry(line.name, path, key, "FOLDER")
-    return FolderEntry(line.name, path, key, "FILE", line.size or 0, line.etag or "", line.last_modified or NEVER)
-
-
-def _limit(query: Mapping[str, str], most: int) -> int:
-    """Returns the number of entries that a query asks for; an invalid one counts as absent."""
-    text = query.get("limit", "")
-    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else most
-    return limit if 0 < limit < most else most
 
 
 def _wanted(context: RequestContext) -> tuple[str | None, str | None]:
@@ -263,5 +220,5 @@ async def _check_removal(attempt: Remove, context: RequestContext) -> None:
 
 
 _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(
-    {Serve: _serve, Browse: _browse, Redirect: _redirect, Sign: _sign, Receive: _receive, Remove: _remove}
+    {Serve: _serve, Browse: browse, Redirect: _redirect, Sign: _sign, Receive: _receive, Remove: _remove}
 )

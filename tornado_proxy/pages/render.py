@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from hashlib import sha256
 from http.client import responses
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
 from tornado_proxy.pages.forms import Form
-from tornado_proxy.pages.links import visible
-from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, timestamp
-from tornado_proxy.semantics.sizes import human_size
-
-_DEAD = '<span class="dead" title="No request can name this entry">'
+from tornado_proxy.pages.links import link
+from tornado_proxy.pages.listing import Listing, as_json, as_text
+from tornado_proxy.pages.listing_view import Offers, listing_view
+from tornado_proxy.pages.theme import ASSETS_AT, Asset, Theme
 
 LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
 UPLOAD_FORMS = (Form.JSON, Form.TEXT)
@@ -27,16 +20,33 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a client learns of an error; the message is a sentence without its full stop."""
+    """What a client learns of an error; the message is a sentence without its full stop.
+
+    `root` is the mount's path, `path` the request's, where the request was read as far as that.
+    """
 
     status: int
     message: str
     request_id: str
+    root: str = "/"
+    path: str = "/"
 
     @property
     def title(self) -> str:
         """The status in words."""
         return responses.get(self.status, "Error")
+
+    @property
+    def ways(self) -> dict[str, str | None]:
+        """What the page leads to, and the id to quote; `up` is left out where it would be the same as `home`."""
+        up = self.path.rstrip("/").rpartition("/")[0] + "/"
+        is_below = up.startswith(self.root) and up != self.root
+        return {
+            "here": link(self.path),
+            "home": link(self.root),
+            "up": link(up) if is_below else None,
+            "request_id": self.request_id,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,124 +73,78 @@ class Rendering:
     headers: tuple[tuple[str, str], ...]
 
 
+# `img-src data:` is for the icons in the sheet, and for the empty one that keeps browsers from asking for another.
+_POLICY = "default-src 'none'; style-src 'self'; img-src 'self' data:"
+_NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_SCRIPT = "script-src 'self'; connect-src 'self'; media-src 'self'; require-trusted-types-for 'script'"
+
+Headers = tuple[tuple[str, str], ...]
+
+
 class Pages:
-    """Every page that the service makes; autoescaped, without scripts, styled by one inline sheet that CSP knows."""
+    """Every page that the service makes, in the clothes of a theme; nothing inline, and nothing from other hosts."""
 
-    def __init__(self) -> None:
-        environment = Environment(
-            loader=PackageLoader("tornado_proxy.pages"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            keep_trailing_newline=True,
-            auto_reload=False,
-        )
-        style = environment.loader.get_source(environment, "style.css")[0] if environment.loader else ""
-        environment.globals["style"] = Markup(style)  # noqa: S704 - our own sheet, from the package
-        # All now, also those that others extend: a request opens no file, for which there may be no descriptor left.
-        for name in environment.list_templates(extensions=["html"]):
-            environment.get_template(name)
-        self._listing = environment.get_template("listing.html")
-        self._failure = environment.get_template("failure.html")
-        self._targets = environment.get_template("targets.html")
-        self._html_headers = (("Content-Security-Policy", _policy(style)),)
+    def __init__(self, theme: Theme | None = None) -> None:
+        self._theme = theme or Theme()
 
-    def listing(self, listing: Listing, form: Form) -> Rendering:
-        """A page of a directory."""
+    @property
+    def assets(self) -> Mapping[str, Asset]:
+        """The files that the pages refer to, by name."""
+        return self._theme.assets
+
+    def listing(self, listing: Listing, form: Form, offers: Offers | None = None) -> Rendering:
+        """A page of a directory; `offers` is what HTML shows besides."""
         writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: lambda: self._listing.render(_listing_view(listing)),
+            Form.HTML: lambda: self._html("listing", listing.root, listing_view(listing, offers or Offers())),
             Form.JSON: lambda: _json(as_json(listing)),
             Form.TEXT: lambda: as_text(listing),
         }
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more))
+        return _rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), _SCRIPT)
 
-    def targets(self, targets: Sequence[TargetLinks], form: Form) -> Rendering:
-        """The page of all targets."""
+    def targets(self, targets: Sequence[TargetLinks], form: Form, path: str = "/") -> Rendering:
+        """The page of all targets, which has a path of its own."""
         lines = (f"{each.name}\t{link}\n" for each in targets for link in each.links)
         writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: lambda: self._targets.render(targets=targets),
+            Form.HTML: lambda: self._html("targets", path, {"targets": targets}),
             Form.JSON: lambda: json.dumps([each._asdict() for each in targets], ensure_ascii=False) + "\n",
             Form.TEXT: lambda: "".join(lines),
         }
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
+        return _rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
 
     def failure(self, failure: Failure, form: Form) -> Rendering:
         """The page of an error."""
         fields = {"status": failure.status, "title": failure.title, "message": failure.message}
         writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: partial(self._failure.render, fields, request_id=failure.request_id),
+            Form.HTML: lambda: self._html("failure", failure.root, {**fields, **failure.ways}),
             Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
             Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
         }
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
+        return _rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
     def upload(self, upload: UploadResult, form: Form) -> Rendering:
         """The answer to a stored upload."""
         fields = {"location": upload.location, "size": upload.size, "etag": upload.etag}
-        return self._rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())
+        return _rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())
 
-    def _rendering(self, form: Form, text: str, more: tuple[tuple[str, str], ...]) -> Rendering:
-        headers = (
-            ("Content-Type", form.content_type),
-            ("Vary", "Accept"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "same-origin"),
-            *more,
-            *(self._html_headers if form is Form.HTML else ()),
-        )
-        return Rendering(text.encode("utf-8", "replace"), headers)
+    def _html(self, name: str, root: str, values: Mapping[str, object]) -> str:
+        """A page of a mount, or of another directory, whose assets are found below it."""
+        return self._theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
 
 
-def _policy(style: str) -> str:
-    """Nothing but our own sheet; `img-src data:` is the empty icon that keeps browsers from asking for one."""
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+def _rendering(form: Form, text: str, more: Headers, script: str = "") -> Rendering:
+    policy = "; ".join(filter(None, (_POLICY, script, _NO_MORE)))
+    headers = (
+        ("Content-Type", form.content_type),
+        ("Vary", "Accept"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", "same-origin"),
+        *more,
+        *((("Content-Security-Policy", policy),) if form is Form.HTML else ()),
     )
+    return Rendering(text.encode("utf-8", "replace"), headers)
 
 
 def _json(value: Mapping[str, object]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def _listing_view(listing: Listing) -> dict[str, object]:
-    *parents, here = listing.crumbs
-    return {
-        "here": here,
-        "parents": parents,
-        # Every text in them is escaped.
-        "rows": Markup("".join([_row(listing, line) for line in listing.lines])),  # noqa: S704
-        "totals": _totals(listing),
-        "next": listing.next_href,
-        "first": listing.first,
-        "whole": listing.first and not listing.next_href,
-    }
-
-
-def _row(listing: Listing, line: Line) -> str:
-    """The row of an entry; made here, since a page may have a thousand and a template takes ten times as long."""
-    href, kind, moment = listing.href(line), line.kind, timestamp(line.last_modified)
-    opening, closing = (f'<a href="{escape(href)}">', "</a>") if href else (_DEAD, "</span>")
-    size = "" if line.size is None else f'<data value="{line.size}">{human_size(line.size)}</data>'
-    time = f'<time datetime="{moment}">{moment[:10]} {moment[11:16]}</time>' if moment else ""
-    return (
-        f'<tr><th scope="row">{opening}<svg class="{kind}" aria-hidden="true"><use href="#{kind}"/></svg>'
-        f"<bdi>{escape(visible(line.name))}</bdi>{closing}</th>"
-        f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
-    )
-
-
-def _totals(listing: Listing) -> str:
-    files = [line for line in listing.lines if not line.is_directory]
-    counts = [_count(len(listing.lines) - len(files), "directory", "directories"), _count(len(files), "file", "files")]
-    size = human_size(sum(line.size or 0 for line in files)) if files else ""
-    whole = listing.first and not listing.next_href
-    said = ", ".join(part for part in (*counts, size) if part)
-    return said if whole or not said else f"{said} on this page"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}" if number else ""

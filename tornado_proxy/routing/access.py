@@ -78,6 +78,20 @@ class Nobody:
 Guard = Anyone | SignedIn | Nobody
 
 
+def lets_pass(guard: Guard, passed: Guard, user: User | None, *, assume_policy: bool = False) -> bool:
+    """Whether a guard lets somebody pass who has passed another one as `user`; asks nobody, and says no where in doubt.
+
+    `assume_policy` takes the yes of a policy server for granted.
+    """
+    if not isinstance(guard, SignedIn):
+        return isinstance(guard, Anyone)
+    if user is None or not isinstance(passed, SignedIn) or passed.provider != guard.provider:
+        return False
+    # Of one name, each resource may have another password.
+    is_known = guard.users is None or guard.find(user.username) == passed.find(user.username)
+    return is_known and guard.permits(user) and (guard.opa is None or assume_policy)
+
+
 @dataclass(frozen=True, slots=True)
 class _Ruling:
     """The resources for one method, in order, and what each demands."""

@@ -202,6 +202,12 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     return Decision(request, plan, match, checks, user, data, rewritten)
 
 
+def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: User | None) -> Plan:
+    """Plans the GET of another path of the same mount; whether the user may see it is asked elsewhere."""
+    asked = replace(request, method="GET", path=path, raw_query="", query=())
+    return _rewrite(Decision(asked, (), match, (), user), match, Key(path[len(match.mount) - 1 :]), path).plan
+
+
 def _home(get: GetAction, user: User) -> str:
     """Returns the directory that holds all keys of a user where users are isolated; it ends in `/`."""
     return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider
-from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
+from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.properties import PropertyTemplates
@@ -35,14 +35,23 @@ class Site:
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
     has_webhooks: bool = field(init=False, compare=False, repr=False)
     properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
+    hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
-        actions = self.target.actions
+        actions, listing = self.target.actions, self.target.listing
         get, head, put, delete = actions.get, actions.head, actions.put, actions.delete
         object.__setattr__(self, "methods", actions.methods)
         object.__setattr__(self, "has_webhooks", bool(get.webhooks or head.webhooks or put.webhooks or delete.webhooks))
         object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
+        object.__setattr__(self, "hidden", _names(listing.hidden) if listing.hidden else None)
+
+
+def _names(globs: Sequence[str]) -> Pattern:
+    """The names that globs cover: `*` is any part of a name, `?` one character."""
+    meanings = {"*": ".*", "?": "."}
+    expressions = ("".join(meanings.get(each) or re.escape(each) for each in glob) for glob in globs)
+    return compile_pattern(rf"(?s)\A(?:{'|'.join(expressions)})\z")
 
 
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:

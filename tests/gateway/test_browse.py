@@ -1,0 +1,138 @@
+"""A directory over HTTP: what its listing leaves out, in which order it stands, and what it offers to whom."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from serving import EVERYTHING, serve
+
+from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.model import BasicUser, Resource
+from tornado_proxy.config.pages import ListingOptions
+from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.templates.data import User
+
+ANN = BasicUser("ann", Secret("test", "x"))
+
+
+class _Staff:
+    """An authenticator that believes whoever says a name."""
+
+    async def authenticate(self, facts, guard):
+        name = dict(facts.headers).get("Authorization")
+        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
+
+
+def _staff(*resources):
+    return {"resources": resources, "authenticators": {"staff": _Staff()}}
+
+
+def _shown(answer):
+    return re.findall(r"<bdi>([^<]+)</bdi></a></th>", answer.text)
+
+
+FILES = dict.fromkeys([".git/x", "a10.txt", "a9.txt", "B/c", "z.tmp"], b"x")
+
+
+async def test_a_listing_for_people_is_sorted_naturally():
+    """Directories stand first, numbers count as numbers; the query chooses another order."""
+    async with serve(FILES) as site:
+        assert _shown(await site.get("/", Accept="text/html")) == [".git/", "B/", "a9.txt", "a10.txt", "z.tmp"]
+        turned = _shown(await site.get("/?sort=name&order=desc", Accept="text/html"))
+    assert turned == ["B/", ".git/", "z.tmp", "a10.txt", "a9.txt"]
+
+
+async def test_a_target_may_mix_directories_and_files():
+    """With `directoriesFirst: false`, a directory stands where its name does."""
+    async with serve(FILES, listing=ListingOptions(directories_first=False)) as site:
+        assert _shown(await site.get("/", Accept="text/html")) == [".git/", "a9.txt", "a10.txt", "B/", "z.tmp"]
+
+
+async def test_programs_get_s3s_order():
+    """JSON and text are sorted only where the client asks."""
+    async with serve(FILES) as site:
+        plain = json.loads((await site.get("/?format=json")).body)["entries"]
+        by_name = (await site.get("/?format=text&sort=name")).text.splitlines()
+    assert [entry["name"] for entry in plain] == [".git/", "B/", "a10.txt", "a9.txt", "z.tmp"]
+    assert [line.partition("\t")[0] for line in by_name] == [".git/", "B/", "a9.txt", "a10.txt", "z.tmp"]
+
+
+@pytest.mark.parametrize("form", ["html", "json", "text"])
+async def test_hidden_names_are_left_out_and_stay_there(form):
+    """Patterns hide files and directories in every form; who knows the path gets the file."""
+    async with serve(FILES, listing=ListingOptions(hidden=(".*", "*.tmp"))) as site:
+        listing = await site.get(f"/?format={form}")
+        known = await site.get("/z.tmp")
+    assert "a9.txt" in listing.text
+    assert ".git" not in listing.text
+    assert "z.tmp" not in listing.text
+    assert (known.status, known.body) == (200, b"x")
+
+
+def _offered(answer):
+    return 'class="upload"' in answer.text, answer.text.count("data-removable")
+
+
+@pytest.mark.parametrize(
+    ("actions", "offered"),
+    [(Actions(), (False, 0)), (Actions(put=PutAction(enabled=True)), (True, 0)), (EVERYTHING, (True, 3))],
+)
+async def test_only_what_the_target_allows_is_shown(actions, offered):
+    """Uploads and removals are off by default; directories are never removed."""
+    async with serve(FILES, actions=actions) as site:
+        assert _offered(await site.get("/", Accept="text/html")) == offered
+
+
+PUBLIC = Resource("/**", ("GET",), white_list=True)
+
+
+@pytest.mark.parametrize(
+    ("resources", "user", "offered"),
+    [
+        ([Resource("/**", ("GET", "PUT", "DELETE"), provider="staff", users=(ANN,))], "ann", (True, 3)),
+        ([Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))], "ann", (True, 0)),
+        ([PUBLIC, Resource("/**", ("PUT", "DELETE"), provider="staff", users=(ANN,))], "ann", (False, 0)),
+        (
+            [
+                Resource("/a9.txt", ("DELETE",), provider="staff", users=(ANN,)),
+                Resource("/**", ("GET",), provider="staff", users=(ANN,)),
+            ],
+            "ann",
+            (False, 1),
+        ),
+        (
+            [
+                Resource(
+                    "/**",
+                    ("GET", "PUT", "DELETE"),
+                    provider="staff",
+                    users=(ANN,),
+                    opa=OpaServer("http://127.0.0.1:1/x"),
+                )
+            ],
+            "ann",
+            (True, 3),
+        ),
+    ],
+)
+async def test_only_what_the_viewer_may_is_shown(resources, user, offered):
+    """Each file's removal and the upload are asked of the resources, for the user that signed in."""
+    parts = _staff(*resources)
+    async with serve(FILES, **parts) as site:
+        if resources[0].opa is None:
+            assert _offered(await site.get("/", Accept="text/html", Authorization=user)) == offered
+        else:
+            # The policy server is not there: the listing itself is refused, and nothing is shown.
+            assert (await site.get("/", Accept="text/html", Authorization=user)).status == 500
+
+
+async def test_the_form_says_what_an_upload_may_be():
+    """Whether it may replace, and how large it may be."""
+    put = PutAction(enabled=True, allow_override=True, max_size=7)
+    async with serve({}, actions=Actions(put=put)) as site:
+        html = (await site.get("/", Accept="text/html")).text
+    assert 'aria-label="Upload" hidden data-replace data-max="7">' in html

@@ -1,0 +1,112 @@
+"""A listing as HTML shows it."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from tornado_proxy.pages.forms import Form
+from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.listing_view import Offers, listing_view
+from tornado_proxy.pages.render import Pages
+
+CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)
+
+
+def _rows(*lines, offers=None):
+    return str(listing_view(Listing("/a/", "/", lines), offers or Offers())["rows"])
+
+
+@pytest.mark.parametrize(
+    ("name", "icon"),
+    [
+        ("a/", "directory"),
+        ("photo.JPG", "image"),
+        ("film.mp4", "video"),
+        ("song.mp3", "audio"),
+        ("notes.txt", "text"),
+        ("main.py", "code"),
+        ("all.tar.gz", "archive"),
+        ("LICENSE", "file"),
+        ("gz", "file"),
+        ("a.unknown", "file"),
+    ],
+)
+def test_an_entry_has_the_icon_of_its_kind(name, icon):
+    """The ending decides, in any case."""
+    assert f'<a class="{icon}"' in _rows(Line(name))
+
+
+def test_exact_values_stand_behind_what_is_shown():
+    """The size in bytes, the moment to the second."""
+    rows = _rows(Line("a", 1234567, CHANGED))
+    assert '<data value="1234567" title="1234567 bytes">1.2 MiB</data>' in rows
+    assert 'datetime="2026-05-01 12:34:56Z" title="2026-05-01 12:34:56Z">2026-05-01 12:34</time>' in rows
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>alert(1)</script>",
+        '" onmouseover="alert(1)',
+        "' onload='x",
+        "&amp;",
+        "javascript:alert(1)",
+        "\u202egpj.exe",
+    ],
+)
+def test_a_name_is_text_and_leads_to_itself(name):
+    """No name ends an attribute, makes an element, or turns the text beside it around."""
+    rows = _rows(Line(name, 1))
+    assert re.fullmatch(r'<tr><th scope="row"><a class="[a-z]+" href="/a/[^"<>]+"><bdi>[^<>]+</bdi></a></th>.*\n', rows)
+
+
+def test_only_what_may_be_removed_says_so():
+    """The script puts a button beside those rows."""
+    rows = _rows(Line("a", 1), Line("b", 1), offers=Offers(removable=frozenset({"b"})))
+    assert [row for row in rows.splitlines() if "data-removable" in row] == [rows.splitlines()[1]]
+
+
+@pytest.mark.parametrize("may", [False, True])
+def test_uploading_is_shown_to_those_who_may(may):
+    """Others see neither the form nor the hint for those without JavaScript."""
+    html = Pages().listing(Listing("/", "/", ()), Form.HTML, Offers(upload=may, replace=True, max_size=5)).body.decode()
+    assert ('<section class="upload" aria-label="Upload" hidden data-replace data-max="5">' in html) == may
+    assert ("<noscript>" in html) == may
+
+
+def test_a_page_of_several_says_that_it_is_sorted_by_itself():
+    """What lies on other pages is not compared."""
+    lines = (Line("a", 1), Line("b", 1))
+    several = Pages().listing(Listing("/", "/", lines, {}, "YQ"), Form.HTML).body.decode()
+    assert "2 files, 2 B on this page" in several
+    assert "Each page is sorted and filtered by itself." in several
+    assert "by itself" not in Pages().listing(Listing("/", "/", lines), Form.HTML).body.decode()
+
+
+def test_the_column_of_the_order_says_so():
+    """`aria-sort` stands at the one column by which the page is sorted."""
+    html = Pages().listing(Listing("/", "/", (Line("a"),), {"sort": "date", "order": "desc"}), Form.HTML).body.decode()
+    assert re.findall(r'aria-sort="([a-z]+)"><a href="[^"]+" rel="nofollow">(\w+)', html) == [
+        ("descending", "Modified")
+    ]
+
+
+def test_a_thousand_entries_are_small():
+    """With names, sizes and dates at random, a page of 1000 entries is less than 60 kB, compressed."""
+    some = random.Random(7)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789-_ "
+    lines = tuple(
+        Line(
+            "".join(some.choices(letters, k=some.randint(8, 32))) + some.choice([".jpg", ".pdf", ".txt", ""]),
+            some.randint(0, 1 << 32),
+            datetime.fromtimestamp(some.randint(1_500_000_000, 1_790_000_000), UTC),
+        )
+        for _ in range(1000)
+    )
+    html = Pages().listing(Listing("/a/", "/", lines), Form.HTML).body
+    assert len(gzip.compress(html, 6)) < 60_000

@@ -1,0 +1,93 @@
+"""A directory as an answer: a page of its listing, with what its viewer may do there."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tornado_proxy.gateway.answer import Answer, page
+from tornado_proxy.gateway.custom_pages import customized
+from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
+from tornado_proxy.pages.forms import Form, choose
+from tornado_proxy.pages.listing import Line, Listing
+from tornado_proxy.pages.listing_view import Offers
+from tornado_proxy.pages.render import LISTING_FORMS
+from tornado_proxy.routing.access import lets_pass
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.plan import Browse
+from tornado_proxy.storage.store import Entry
+
+if TYPE_CHECKING:
+    from tornado_proxy.gateway.perform import RequestContext
+
+
+async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
+    """Returns a page of what lies in a directory; None where nothing is there and it is not the mount's root."""
+    site, query = context.match.site, context.query
+    limit = _limit(query.get("limit", ""), site.target.bucket.list_max_keys)
+    found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
+    if not found.entries and not found.exists and not attempt.root:
+        return None
+    lines = tuple(
+        Line(each.name, each.size, each.last_modified, each.etag)
+        for each in found.entries
+        if site.hidden is None or not is_hidden(each, context)
+    )
+    first = site.target.listing.directories_first
+    listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
+    custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
+    form = choose(LISTING_FORMS, context.headers.get("Accept"), query.get("format"))
+    if custom is not None and custom.body is not None:
+        # A page of a thousand lines is not made only to be replaced.
+        empty = Listing(listing.path, listing.root, (), query, found.next_token)
+        return customized(page(200, context.pages.listing(empty, form)), custom)
+    offers = _offers(listing, context) if form is Form.HTML else None
+    return customized(page(200, context.pages.listing(listing, form, offers)), custom)
+
+
+def is_hidden(entry: Entry, context: RequestContext) -> bool:
+    """Whether listings of the target leave an entry out."""
+    hidden = context.match.site.hidden
+    return hidden is not None and hidden.search(entry.name.removesuffix("/")) is not None
+
+
+def may(context: RequestContext, method: str, path: str, *, assume_policy: bool = False) -> bool:
+    """Whether the viewer of a directory may use another path of the target, as far as that is known without asking."""
+    site = context.match.site
+    guard = site.access.guard(RequestPath(path), method)
+    return method in site.methods and lets_pass(guard, context.guard, context.user, assume_policy=assume_policy)
+
+
+def _offers(listing: Listing, context: RequestContext) -> Offers:
+    put, path = context.match.site.target.actions.put, listing.path
+    named = (line for line in listing.lines if not line.is_directory and listing.href(line))
+    is_mine = partial(may, context, assume_policy=True)
+    removes = "DELETE" in context.match.site.methods
+    return Offers(
+        upload=is_mine("PUT", path),
+        replace=put.allow_override,
+        max_size=put.max_size,
+        removable=frozenset(each.name for each in named if is_mine("DELETE", path + each.name))
+        if removes
+        else frozenset(),
+    )
+
+
+def _limit(text: str, most: int) -> int:
+    """Returns the number of entries that a query asks for; an invalid one counts as absent."""
+    limit = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else most
+    return limit if 0 < limit < most else most
+
+
+def _folder_data(prefix: str, listing: Listing, context: RequestContext) -> FolderListData:
+    target = context.match.site.target
+    entries = tuple(_folder_entry(prefix, line, listing) for line in listing.lines)
+    following = listing.next_href or ""
+    return FolderListData(context.request, context.user, entries, target.bucket.name, target.name, following)
+
+
+def _folder_entry(prefix: str, line: Line, listing: Listing) -> FolderEntry:
+    key, path = f"{prefix}{line.name}", listing.href(line) or ""
+    if line.is_directory:
+        return FolderEntry(line.name, path, key, "FOLDER")
+    return FolderEntry(line.name, path, key, "FILE", line.size or 0, line.etag or "", line.last_modified or NEVER)

@@ -1,0 +1,123 @@
+"""A listing as HTML shows it: rows with icons, exact sizes and moments, and what its viewer may do with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from markupsafe import Markup, escape
+
+from tornado_proxy.pages.links import link, visible
+from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, timestamp
+from tornado_proxy.semantics.sizes import human_size
+
+_DEAD = '<span class="dead" title="No request can name this entry">'
+
+_KINDS = {
+    "image": "avif bmp gif heic ico jpeg jpg png svg tif tiff webp",
+    "video": "avi m4v mkv mov mp4 mpeg mpg ogv webm",
+    "audio": "aac aiff flac m4a mid mp3 oga ogg opus wav",
+    "text": "csv doc docx epub htm html log markdown md odp ods odt pdf ppt pptx rst rtf text xlsx tsv txt xls",
+    "code": (
+        "bash c cc cfg conf cpp cs css go h hpp ini java js json jsx kt lua mjs php pl ps1 py r rb rs rules scala sh"
+        " bat sql swift tf toml tpl ts tsx vim vue xml yaml yml zsh"
+    ),
+    "archive": "7z apk br bz2 deb dmg gz iso jar lz4 rar rpm tar tbz2 tgz txz whl xz zip zst",
+}
+_KIND_OF = MappingProxyType({ending: kind for kind, endings in _KINDS.items() for ending in endings.split()})
+_COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
+    ("name", "Name", ""),
+    ("size", "Size", "size"),
+    ("date", "Modified", "time"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a viewer may do with a directory, and what stands below its list.
+
+    `removable` has the names of files. `readme` is HTML that was made harmless.
+    """
+
+    upload: bool = False
+    replace: bool = False
+    max_size: int | None = None  # bytes of an uploaded file
+    removable: frozenset[str] = frozenset()
+    archives: tuple[str, ...] = ()
+    readme: Markup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column: `sort` is the value of `aria-sort`, empty where the page is not sorted by it."""
+
+    label: str
+    style: str
+    href: str
+    sort: str
+
+
+def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
+    """What the template of a listing reads."""
+    *parents, here = listing.crumbs
+    order = listing.order or Order(directories_first=listing.directories_first)
+    lines = order.applied(listing.lines)
+    return {
+        "here": here,
+        "parents": parents,
+        "columns": [_column(listing, order, *each) for each in _COLUMNS],
+        # Every text in them is escaped.
+        "rows": Markup("".join([_row(listing, line, offers) for line in lines])),  # noqa: S704
+        "totals": _totals(listing),
+        "whole": listing.is_whole,
+        "count": len(lines),
+        "pages": {
+            "first": None if listing.first else listing.first_page,
+            "previous": listing.previous_page,
+            "next": listing.next_page,
+        },
+        "offers": offers,
+        "archives": [(each, link(listing.path, (("format", each),))) for each in offers.archives],
+    }
+
+
+def _column(listing: Listing, order: Order, key: SortKey, label: str, style: str) -> Column:
+    sort = "descending" if order.descending else "ascending"
+    return Column(label, style, listing.sorted_by(key), sort if order.by == key else "")
+
+
+def _row(listing: Listing, line: Line, offers: Offers) -> str:
+    """The row of an entry; made here, since a page may have a thousand and a template takes ten times as long."""
+    href, size = listing.href(line), ""
+    opening, closing = (f'<a class="{_icon(line)}" href="{escape(href)}">', "</a>") if href else (_DEAD, "</span>")
+    # What is the same text twice costs nothing when it is compressed; so the shorter ones begin the longer ones.
+    if line.size is not None:
+        size = f'<data value="{line.size}" title="{line.size} bytes">{human_size(line.size)}</data>'
+    time = ""
+    if moment := timestamp(line.last_modified):
+        exact = moment.replace("T", " ")
+        time = f'<time datetime="{exact}" title="{exact}">{exact[:16]}</time>'
+    own = " data-removable" if line.name in offers.removable else ""
+    return (
+        f'<tr{own}><th scope="row">{opening}<bdi>{escape(visible(line.name))}</bdi>{closing}</th>'
+        f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
+    )
+
+
+def _icon(line: Line) -> str:
+    if line.is_directory:
+        return "directory"
+    _, dot, ending = line.name.rpartition(".")
+    return _KIND_OF.get(ending.lower(), "file") if dot else "file"
+
+
+def _totals(listing: Listing) -> str:
+    files = [line for line in listing.lines if not line.is_directory]
+    counts = [_count(len(listing.lines) - len(files), "directory", "directories"), _count(len(files), "file", "files")]
+    size = human_size(sum(line.size or 0 for line in files)) if files else ""
+    said = ", ".join(part for part in (*counts, size) if part)
+    return said if listing.is_whole or not said else f"{said} on this page"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}" if number else ""
