@@ -13,12 +13,11 @@ from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.request import RequestFacts
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
-from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RootFacts
+from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RequestFacts, RootFacts
 from tornado_proxy.templates.golang.view import ROOT as DATA
 
 GO = Vocabulary(STANDARD)

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 
 from tornado_proxy.templates.data import RequestData, TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
-from tornado_proxy.templates.golang.definitions import built_in, calls_helpers
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
+from tornado_proxy.templates.golang.template import built_in, calls_helpers
 from tornado_proxy.templates.template import trimmed
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')

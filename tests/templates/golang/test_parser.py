@@ -2,9 +2,9 @@ import pytest
 from go_programs import GO
 
 from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang.actions import DEEPEST
 from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
 from tornado_proxy.templates.golang.parser import parse
-from tornado_proxy.templates.golang.scanner import DEEPEST
 
 
 def _shape(body):

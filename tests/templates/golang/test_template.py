@@ -1,9 +1,45 @@
 import pytest
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData, User
+from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
 from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang import GoTemplate, compile_template
+from tornado_proxy.templates.golang.pages import compile_page
+from tornado_proxy.templates.golang.template import BUILT_IN, built_in, calls_helpers, leading
+
+JSON = RequestData(headers=(("Accept", "application/json"),))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("main.userIdentifier", {"User": User("ann")}, "ann"),
+        ("main.userIdentifier", {"User": None}, ""),
+        ("main.headers.contentType", {"Request": RequestData()}, "text/html; charset=utf-8"),
+        ("main.headers.contentType", {"Request": JSON}, "application/json; charset=utf-8"),
+        ("main.body.errorJsonBody", {"Error": ValueError('no "x"')}, '{"error": "no \\"x\\""}'),
+    ],
+)
+def test_built_in_helpers(name, data, text):
+    """The helpers write what their names say."""
+    assert compile_page(f'{{{{ template "{name}" . }}}}', [built_in([])]).render(data).strip() == text
+
+
+def test_own_definitions_take_the_place_of_the_built_in_ones():
+    """Go refuses a second definition, so a built-in one is left out where a text has its own."""
+    own = '{{- define "main.userIdentifier" -}}me{{ end }}'
+    assert "userIdentifier" not in built_in([own])
+    assert all(name in built_in([]) for name in BUILT_IN)
+    assert leading([own], "").endswith(f"{own}\n")
+    assert "contentType" not in leading([], "{{ block `main.headers.contentType` . }}x{{ end }}")
+
+
+def test_most_templates_call_no_helper():
+    """They are compiled without the helpers' definitions."""
+    assert not calls_helpers("/template/{{ .Key }}")
+    assert calls_helpers('{{- template "a" . -}}')
+    assert calls_helpers('{{ include "a" . | upper }}')
+
 
 CAPTURES = Captures(("/home/a.txt", "a.txt"), {"rest": 1})
 ANN = TargetKeyRewriteData("/home/a.txt", User("ann"))
@@ -66,7 +102,7 @@ def test_a_template_tells_what_it_names():
         ),
         (
             '{{ tpl "x" . }}',
-            "the function `tpl` is refused: it would take data for a template at each request; templates are compiled when the rules are loaded",
+            "the function `tpl` is refused: it would compile a template at each request; templates are compiled when the rules are loaded",
             3,
         ),
         ("{{ uper .Key }}", "unknown function `uper`", 3),

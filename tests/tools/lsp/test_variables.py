@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.templates.golang import request, view
+from tornado_proxy.templates.golang import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
 from tornado_proxy.tools.lsp.variables import GO, JINJA, fields
 
 _GO_TYPES = {
     "": (view.ROOT,),
     "User": tuple(view.USERS.values()),
-    "Request": (request.REQUEST,),
-    "Request.URL": (request.URL,),
+    "Request": (view.REQUEST,),
+    "Request.URL": (view.URL,),
     "Target": (view.TARGET,),
     "Target.Bucket": (view.BUCKET,),
     "Target.Mount": (view.MOUNT,),

@@ -29,11 +29,10 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.parser import ParsedTemplate
-from tornado_proxy.templates.golang.request import REQUEST, URL, USERINFO
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
 from tornado_proxy.templates.golang.values import StructType, Type
-from tornado_proxy.templates.golang.view import BUCKET, MOUNT, ROOT, TARGET, USERS
+from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
 
 # What of a struct's fields is a struct again, so that a path of fields can be followed.
 _INNER: Mapping[tuple[StructType, str], StructType] = {

@@ -39,18 +39,17 @@ from tornado_proxy.templates.golang.calling import (
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import ROOT
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.request import REQUEST, request_facts
-from tornado_proxy.templates.golang.running import Evaluate, Run
 from tornado_proxy.templates.golang.sprig.dates import TIME
+from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import header
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
-from tornado_proxy.templates.golang.view import TARGET, user_value
-from tornado_proxy.templates.golang.yaml import write_yaml
+from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""

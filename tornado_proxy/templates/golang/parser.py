@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.golang.actions import parse_action
+from tornado_proxy.templates.golang.actions import DEEPEST, Inside, Plain, parse_action, scan
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.nodes import (
     ActionNode,
@@ -29,7 +29,6 @@ from tornado_proxy.templates.golang.nodes import (
     TextNode,
     Variable,
 )
-from tornado_proxy.templates.golang.scanner import DEEPEST, Inside, Plain, scan
 from tornado_proxy.templates.golang.text import go_string, trim_space
 
 ROOT = b"template-string-loaded"

@@ -23,9 +23,8 @@ from tornado_proxy.templates.golang.nodes import (
     TextNode,
     Variable,
 )
-from tornado_proxy.templates.golang.operands import CertainFailure, Operands
+from tornado_proxy.templates.golang.operands import CertainFailure, Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
-from tornado_proxy.templates.golang.running import Evaluate, Execute, Leaving, Run
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Value, is_true, type_name
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
-from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
 from tornado_proxy.templates.golang.formatting import sprint, sprintln
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
+from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.printf import sprintf
-from tornado_proxy.templates.golang.running import AND, OR
-from tornado_proxy.templates.golang.text import is_print
+from tornado_proxy.templates.golang.text import is_print, runes
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
@@ -271,9 +272,36 @@ def _text(values: tuple[Value, ...], budget: RenderBudget) -> bytes:
     return text
 
 
+def _until(run: Run, dot: Value, arguments: Sequence[Evaluate], *, truth: bool) -> Value:
+    """The first argument whose truth is the one asked for, or the last; what follows is not evaluated."""
+    value: Value = INVALID
+    for evaluate in arguments:
+        value = evaluate(run, dot)
+        if is_true(value) is truth:
+            break
+    return value
+
+
+def _include(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Value:
+    """What a template defined beside the outermost one writes, as a value."""
+    name, data = [evaluate(run, dot) for evaluate in arguments]
+    body = run.helpers.get(name)
+    if body is None:
+        raise ExecutionError(f"unknown template `{runes(name)}`")
+    templates = run.templates
+    run.templates = run.helpers
+    text = run.capture(body, INVALID if data is None else data)
+    run.templates = templates
+    return text
+
+
+INCLUDE = special(_include, STRING, ANY)
+"""What Helm adds to sprig: a template's text as a value."""
+
+
 STANDARD: Mapping[str, Function] = MappingProxyType(
     {
-        "and": AND,
+        "and": special(partial(_until, truth=False), REFLECTED, rest=REFLECTED),
         "call": function(call, REFLECTED, rest=REFLECTED),
         "eq": function(eq, REFLECTED, rest=REFLECTED),
         "ge": function(ge, REFLECTED, REFLECTED),
@@ -286,7 +314,7 @@ STANDARD: Mapping[str, Function] = MappingProxyType(
         "lt": function(lt, REFLECTED, REFLECTED),
         "ne": function(ne, REFLECTED, REFLECTED),
         "not": function(lambda value: not is_true(value), REFLECTED),
-        "or": OR,
+        "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
         "print": budgeted(_print, rest=ANY),
         "printf": budgeted(_printf, STRING, rest=ANY),
         "println": budgeted(_println, rest=ANY),

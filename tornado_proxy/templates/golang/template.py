@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.definitions import calls_helpers, leading
 from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
 from tornado_proxy.templates.template import trimmed
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
+        "main.headers.contentType": (
+            '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
+            "{{ end }}; charset=utf-8"
+        ),
+        "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
+    }
+)
+"""The bodies of the helpers that s3-proxy's own file of helpers defines, by their names."""
+
+_CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)
+_DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
+
+
+def calls_helpers(text: str) -> bool:
+    """Whether a template may call others by name; most do not, and are compiled without any."""
+    return _CALLS.search(text) is not None
+
+
+def built_in(texts: Sequence[str]) -> str:
+    """The definitions of the built-in helpers, but for those that texts define themselves: Go allows no second one."""
+    own = {name for text in texts for name in _DEFINES.findall(text)}
+    lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
+    return "".join(lines)
+
+
+def leading(helpers: Sequence[str], text: str) -> str:
+    """The definitions of all helpers as they stand before a template's own text."""
+    return "".join(f"{each}\n" for each in (built_in([*helpers, text]), *helpers))
+
 
 LIMITS = RenderLimits()
 """What one rendering of a rule's template may take."""

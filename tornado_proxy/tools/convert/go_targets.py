@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template
+from tornado_proxy.templates.golang.actions import Plain, scan
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
@@ -31,7 +32,6 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.parser import parse
-from tornado_proxy.templates.golang.scanner import Plain, scan
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES
 from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet

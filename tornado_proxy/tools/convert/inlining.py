@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tornado_proxy.templates.golang.definitions import BUILT_IN
+from tornado_proxy.templates.golang.template import BUILT_IN
 
 _ACTION = re.compile(r"\{\{(-?)\s*(/\*.*?\*/|.*?)\s*(-?)\}\}", re.DOTALL)
 _CALL = re.compile(r'(?:template|include)\s+["`]([^"`]+)["`]\s+[.$]')

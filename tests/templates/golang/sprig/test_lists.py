@@ -99,3 +99,107 @@ def test_what_is_no_list_is_refused(call):
 def test_what_go_panics_at_fails(call, message):
     """Bounds and sizes that cannot be."""
     assert failure(f"{{{{ {call} }}}}", DATA).startswith(message)
+
+
+MAKE = '{{ $d := dict "a" 1 "b" (dict "c" 2) }}'
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("dict", "{}"),
+        ('dict "a" 1 2 "b" nil', '{"2":"b","\\u003cnil\\u003e":"","a":1}'),
+        ('get $d "a"', "1"),
+        ('get $d "x"', '""'),
+        ('hasKey $d "a"', "true"),
+        ('hasKey $d "x"', "false"),
+        ('set $d "x" 5', '{"a":1,"b":{"c":2},"x":5}'),
+        ('unset $d "a"', '{"b":{"c":2}}'),
+        ('unset $d "x" | len', "2"),
+        ('pluck "a" $d (dict) (dict "a" 3)', "[1,3]"),
+        ('keys $d (dict "0" 1)', '["a","b","0"]'),
+        ("values $d", '[1,{"c":2}]'),
+        ('pick $d "a" "x"', '{"a":1}'),
+        ('omit $d "a" "x"', '{"b":{"c":2}}'),
+        ('dig "b" "c" 0 $d', "2"),
+        ('dig "b" "x" 0 $d', "0"),
+        ('dig "x" "y" 0 $d', "0"),
+        ("deepCopy $d", '{"a":1,"b":{"c":2}}'),
+        ("deepCopy (list 1 $d)", '[1,{"a":1,"b":{"c":2}}]'),
+        ("keys nil", "[]"),
+        ('get nil "a"', '""'),
+    ],
+)
+def test_dictionaries_are_made_and_read(call, result):
+    """Keys become strings; an order that is Go's chance is that of the keys."""
+    assert written(MAKE + f"{{{{ {call} | toJson }}}}") == result
+
+
+def test_a_copy_shares_nothing():
+    """However deep."""
+    text = MAKE + '{{ $e := deepCopy $d }}{{ $_ := set $e.b "c" 9 }}{{ $d.b.c }}{{ $e.b.c }}'
+    assert written(text) == "29"
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "merged", "overwritten"),
+    [
+        ('dict "a" 1', 'dict "a" 2 "b" 3', '{"a":1,"b":3}', '{"a":2,"b":3}'),
+        ('dict "a" ""', 'dict "a" 2', '{"a":2}', '{"a":2}'),
+        ('dict "a" 1', 'dict "a" nil', '{"a":1}', '{"a":null}'),
+        ('dict "m" (dict "x" 1)', 'dict "m" (dict "x" 2 "y" 3)', '{"m":{"x":1,"y":3}}', '{"m":{"x":2,"y":3}}'),
+        ('dict "m" (dict)', 'dict "m" (dict "y" 3)', '{"m":{"y":3}}', '{"m":{"y":3}}'),
+        ('dict "m" (dict)', 'dict "m" (dict)', '{"m":{}}', '{"m":{}}'),
+        ('dict "m" 1', 'dict "m" (dict "y" 3)', '{"m":1}', '{"m":{"y":3}}'),
+        ('dict "l" (list 1)', 'dict "l" (list 2)', '{"l":[1]}', '{"l":[2]}'),
+        ('dict "l" (list)', 'dict "l" (list 2)', '{"l":[2]}', '{"l":[2]}'),
+    ],
+)
+def test_dictionaries_are_merged(target, source, merged, overwritten):
+    """Empty entries are filled, or all are overwritten; dictionaries within are merged alike."""
+    assert written(f"{{{{ merge ({target}) ({source}) | toJson }}}}") == merged
+    assert written(f"{{{{ mergeOverwrite ({target}) ({source}) | toJson }}}}") == overwritten
+
+
+def test_merging_changes_the_first_dictionary():
+    """Which is the result."""
+    assert written('{{ $d := dict "a" 1 }}{{ $e := mustMerge $d (dict "b" 2) }}{{ $d.b }}') == "2"
+
+
+def test_an_unmade_dictionary_is_made_by_merging():
+    """Unless there is nothing to merge."""
+    assert (
+        written('{{ mustMergeOverwrite .M.x (dict "a" 1) | toJson }}{{ merge nil nil | toJson }}', {"M": {}})
+        == '{"a":1}null'
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('set nil "a" 1', "a nil map cannot be written to"),
+        ('dig "a" $d', "`dig` takes at least three arguments"),
+        ('dig "a" "x" 0 $d', "`dig` reads dictionaries, not a `int`"),
+        ('dig "a" 0 (list)', "`dig` reads dictionaries, not a `[]interface {}`"),
+        ("dig 1 0 $d", "`dig` takes strings for keys, not a `int`"),
+        ("deepCopy nil", "a `<nil>` cannot be copied"),
+        ('deepCopy (semver "1.0.0")', "a `*semver.Version` cannot be copied"),
+        ('get (split "," "a") "_0"', "a `map[string]interface {}` is expected, not a `map[string]string`"),
+        (
+            'merge (dict "m" (split "," "a")) (dict "m" (dict "b" 1))',
+            "a `map[string]interface {}` cannot be merged into a `map[string]string`",
+        ),
+    ],
+)
+def test_dicts_what_go_panics_at_fails(call, message):
+    """What is not a dictionary, or cannot be written to."""
+    assert failure(MAKE + f"{{{{ {call} }}}}").startswith(message)
+
+
+def test_maps_of_one_type_are_merged_whatever_it_is():
+    """And a general one takes in any."""
+    text = '{{ merge (dict "m" (split "," "a")) (dict "m" (split "," "b,c")) | toJson }}'
+    assert written(text) == '{"m":{"_0":"a","_1":"c"}}'
+    assert (
+        written('{{ merge (dict "m" (dict "x" 1)) (dict "m" (split "," "b")) | toJson }}') == '{"m":{"_0":"b","x":1}}'
+    )

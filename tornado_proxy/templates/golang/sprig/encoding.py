@@ -1,4 +1,4 @@
-"""Texts encoded and decoded: base64, base32, checksums and JSON (sprig's strings.go, crypto.go and defaults.go)."""
+"""Base64, Base32, JSON and YAML: a value as text and back (encoding/base64, encoding/json, gopkg.in/yaml.v3)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
@@ -245,3 +245,49 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "toRawJson": budgeted(lambda budget, value: must_write(budget, value, html=False), ANY),
     }
 )
+
+
+_YAML_INDENT = "    "
+# Text that no reader of YAML takes for anything else; all other text is quoted.
+_PLAIN = re.compile(r"[A-Za-z/][\w./@+-]*(?: [\w./@+-]+)*", re.ASCII)
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+
+def write_yaml(budget: RenderBudget, value: Value) -> bytes:
+    """The YAML text of a value without its last line end; empty for what has no form in YAML."""
+    try:
+        written = must_write(budget, value, html=False)
+    except ExecutionError:
+        return b""
+    lines = list(_yaml_lines(json.loads(written), ""))
+    size = sum(len(line) + 1 for line in lines)
+    budget.fit(size)
+    budget.spend(len(lines))
+    return "\n".join(lines).encode()
+
+
+def _yaml_lines(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from _entry(f"{indent}{_scalar(name)}:", item, indent + _YAML_INDENT)
+    elif isinstance(value, list) and value:
+        for item in value:
+            first, *rest = _yaml_lines(item, indent + "  ")
+            yield f"{indent}- {first.strip()}"
+            yield from rest
+    else:
+        yield f"{indent}{_scalar(value)}"
+
+
+def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, (dict, list)) and value:
+        yield head
+        yield from _yaml_lines(value, indent)
+    else:
+        yield f"{head} {_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)

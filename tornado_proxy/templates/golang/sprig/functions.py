@@ -6,22 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import Function
-from tornado_proxy.templates.golang.running import INCLUDE
-from tornado_proxy.templates.golang.sprig import (
-    dates,
-    defaults,
-    dicts,
-    encoding,
-    lists,
-    maths,
-    paths,
-    regex,
-    semver,
-    strings,
-    words,
-)
+from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
+from tornado_proxy.templates.golang.standard import INCLUDE
 
-_TOPICS = (dates, defaults, dicts, encoding, lists, maths, paths, regex, semver, strings, words)
+_TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
 
 
 def functions() -> Mapping[str, Function]:
@@ -32,42 +20,25 @@ def functions() -> Mapping[str, Function]:
     return table
 
 
-_CHANCE = "its result is a matter of chance, and a key must be found again"
-_CLOCK = "its result depends on the clock, and a key must be found again"
-_ENVIRONMENT = "it reads the environment of the service"
-_NETWORK = "it asks the network"
-_SLOW = "it is slow on purpose"
-_CIPHER = "rules do not handle keys and ciphers"
-_TEMPLATE = "it would take data for a template at each request; templates are compiled when the rules are loaded"
+_CERTIFICATES = ("CA", "CAWithKey", "PrivateKey", "SelfSignedCert", "SelfSignedCertWithKey", "SignedCert")
+_RANDOM = ("Alpha", "AlphaNum", "Ascii", "Bytes", "Int", "Numeric")
 
 REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "ago": _CLOCK,
-        "bcrypt": _SLOW,
-        "buildCustomCert": _CIPHER,
-        "decryptAES": _CIPHER,
-        "derivePassword": _SLOW,
-        "encryptAES": _CHANCE,
-        "env": _ENVIRONMENT,
-        "expandenv": _ENVIRONMENT,
-        "genCA": _CHANCE,
-        "genCAWithKey": _CHANCE,
-        "genPrivateKey": _CHANCE,
-        "genSelfSignedCert": _CHANCE,
-        "genSelfSignedCertWithKey": _CHANCE,
-        "genSignedCert": _CHANCE,
-        "genSignedCertWithKey": _CHANCE,
-        "getHostByName": _NETWORK,
-        "htpasswd": _SLOW,
-        "now": _CLOCK,
-        "randAlpha": _CHANCE,
-        "randAlphaNum": _CHANCE,
-        "randAscii": _CHANCE,
-        "randBytes": _CHANCE,
-        "randInt": _CHANCE,
-        "randNumeric": _CHANCE,
-        "shuffle": _CHANCE,
-        "tpl": _TEMPLATE,
-        "uuidv4": _CHANCE,
+    dict.fromkeys(
+        (
+            *("encryptAES", "genSignedCertWithKey", "shuffle", "uuidv4"),
+            *(f"gen{each}" for each in _CERTIFICATES),
+            *(f"rand{each}" for each in _RANDOM),
+        ),
+        "its result is random, and a key must be found again",
+    )
+    | dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again")
+    | dict.fromkeys(("env", "expandenv"), "it reads the environment of the service")
+    | dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose")
+    | dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers")
+    | {
+        "getHostByName": "it asks the network",
+        "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
     }
 )
+"""The functions of sprig that no template can call, each with the reason."""

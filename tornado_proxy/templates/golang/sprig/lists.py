@@ -1,17 +1,28 @@
-"""Lists: made, cut, joined, searched (sprig's list.go)."""
+"""Lists and dictionaries (sprig's list.go and dict.go)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from tornado_proxy.templates.golang.calling import ANY, INT, Function, budgeted, function
+from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.sprig.defaults import is_empty, to_int
 from tornado_proxy.templates.golang.sprig.strings import strings_of
 from tornado_proxy.templates.golang.standard import deep_equal
-from tornado_proxy.templates.golang.values import SLICE_SLICE, STRING_SLICE, Slice, Value, string_slice, type_name
+from tornado_proxy.templates.golang.values import (
+    ANY_MAP,
+    SLICE_SLICE,
+    STRING_SLICE,
+    Map,
+    Slice,
+    Struct,
+    Value,
+    is_string_map,
+    string_slice,
+    type_name,
+)
 
 
 def elements(value: Value, purpose: str) -> Slice:
@@ -152,7 +163,7 @@ _TABLE = {
     "without": budgeted(_without, ANY, rest=ANY),
 }
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+_OF_LISTS: Mapping[str, Function] = (
     _TABLE
     # Each has a second name whose panic is an error in Go; in a template both fail alike.
     | {f"must{name.capitalize()}": entry for name, entry in _TABLE.items()}
@@ -161,5 +172,147 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "list": budgeted(_list, rest=ANY),
         "sortAlpha": budgeted(_sort_alpha, ANY),
         "tuple": budgeted(_list, rest=ANY),
+    }
+)
+
+
+def _dict(budget: RenderBudget, *values: Value) -> Map:
+    budget.items(len(values))
+    keys = [shown(value, budget) for value in values[::2]]
+    items = [*values[1::2], b""]
+    return Map(dict(zip(keys, items, strict=False)))
+
+
+def _writable(map_: Map) -> Map:
+    if map_.nil:
+        raise ExecutionError("a nil map cannot be written to")
+    return map_
+
+
+def _set(budget: RenderBudget, map_: Map, key: bytes, value: Value) -> Map:
+    budget.items(len(map_))
+    _writable(map_)[key] = value
+    return map_
+
+
+def _unset(map_: Map, key: bytes) -> Map:
+    map_.pop(key, None)
+    return map_
+
+
+def _pluck(key: bytes, *maps: Map) -> Slice:
+    return Slice(map_[key] for map_ in maps if key in map_)
+
+
+def _keys(budget: RenderBudget, *maps: Map) -> Slice:
+    # Go's order is that of chance; here it is that of the keys.
+    budget.items(sum(map(len, maps)))
+    return string_slice(key for map_ in maps for key in sorted(map_))
+
+
+def _values(budget: RenderBudget, map_: Map) -> Slice:
+    budget.items(len(map_))
+    return Slice(map_[key] for key in sorted(map_))
+
+
+def _pick(map_: Map, *keys: bytes) -> Map:
+    return Map({key: map_[key] for key in keys if key in map_})
+
+
+def _omit(budget: RenderBudget, map_: Map, *keys: bytes) -> Map:
+    budget.items(len(map_))
+    return Map({key: value for key, value in map_.items() if key not in keys})
+
+
+def _dig(*values: Value) -> Value:
+    if len(values) < 3:
+        raise ExecutionError("`dig` takes at least three arguments")
+    *keys, fallback, found = values
+    for key in keys:
+        if type(key) is not bytes:
+            raise ExecutionError(f"`dig` takes strings for keys, not a `{type_name(key)}`")
+    for key in keys:
+        if not is_string_map(found):
+            raise ExecutionError(f"`dig` reads dictionaries, not a `{type_name(found)}`")
+        if key not in found:
+            return fallback
+        found = found[key]
+    return found
+
+
+def _deep_copy(budget: RenderBudget, value: Value) -> Value:
+    if value is None or (isinstance(value, Struct) and value.type.opaque and value.type.kind == "ptr"):
+        raise ExecutionError(f"a `{type_name(value)}` cannot be copied")
+    return _copy(budget, value, 0)
+
+
+def _copy(budget: RenderBudget, value: Value, depth: int) -> Value:
+    budget.spend(3 if isinstance(value, Slice | Map) else 1)
+    budget.nest(depth)
+    if isinstance(value, Slice):
+        budget.items(len(value))
+        return Slice((_copy(budget, element, depth + 1) for element in value), value.type, nil=value.nil)
+    if isinstance(value, Map):
+        budget.items(len(value))
+        copies = {key: _copy(budget, element, depth + 1) for key, element in value.items()}
+        return Map(copies, value.type, nil=value.nil)
+    return value
+
+
+def _merged(*, overwrite: bool) -> Callable[..., Map]:
+    def merge(budget: RenderBudget, target: Map, *sources: Map) -> Map:
+        merged = Map() if target.nil and any(not source.nil for source in sources) else target
+        for source in sources:
+            _merge(budget, merged, source, 0, overwrite=overwrite)
+        return merged
+
+    return merge
+
+
+def _merge(budget: RenderBudget, target: Map, source: Map, depth: int, *, overwrite: bool) -> None:
+    """Package mergo's deepMerge of maps: empty entries are filled, or all overwritten; maps within are merged alike."""
+    budget.spend()
+    budget.nest(depth)
+    budget.items(len(target) + len(source))
+    for key, new in list(source.items()):
+        old = target.get(key)
+        if new is None:
+            if overwrite:
+                target[key] = None
+            continue
+        if isinstance(new, Map) and isinstance(old, Map):
+            _merge(budget, _assignable(old, new), new, depth + 1, overwrite=overwrite)
+            if not is_empty(old):
+                continue
+        if overwrite or is_empty(old):
+            target[key] = new
+
+
+def _assignable(target: Map, source: Map) -> Map:
+    if target.type is not ANY_MAP and target.type is not source.type and source:
+        raise ExecutionError(f"a `{source.type.name}` cannot be merged into a `{target.type.name}`")
+    return target
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        **_OF_LISTS,
+        "deepCopy": budgeted(_deep_copy, ANY),
+        "dict": budgeted(_dict, rest=ANY),
+        "dig": function(_dig, rest=ANY),
+        "get": function(lambda map_, key: map_.get(key, b""), MAP, STRING),
+        "hasKey": function(lambda map_, key: key in map_, MAP, STRING),
+        "keys": budgeted(_keys, rest=MAP),
+        "merge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
+        "mergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
+        "mustDeepCopy": budgeted(_deep_copy, ANY),
+        "mustMerge": budgeted(_merged(overwrite=False), MAP, rest=MAP),
+        "mustMergeOverwrite": budgeted(_merged(overwrite=True), MAP, rest=MAP),
+        "omit": budgeted(_omit, MAP, rest=STRING),
+        "pick": function(_pick, MAP, rest=STRING),
+        "pluck": function(_pluck, STRING, rest=MAP),
+        "set": budgeted(_set, MAP, STRING, ANY),
+        "unset": function(_unset, MAP, STRING),
+        "values": budgeted(_values, MAP),
     }
 )

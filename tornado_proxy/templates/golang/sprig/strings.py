@@ -1,16 +1,17 @@
-"""Strings: cut, joined, padded, wrapped, and asked what they hold (sprig's strings.go)."""
+"""Strings, paths and URLs (sprig's strings.go, url.go and its path functions)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tornado_proxy.templates.golang.calling import ANY, INT, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang import urls
+from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import quote
 from tornado_proxy.templates.golang.text import rune_starts, runes, to_lower, to_upper, trim_space
-from tornado_proxy.templates.golang.values import STRING_MAP, Map, Slice, Value, string_slice
+from tornado_proxy.templates.golang.values import STRING_MAP, Map, Slice, Value, string_slice, type_name
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:
@@ -159,7 +160,7 @@ def _wrap(budget: RenderBudget, width: int, line: bytes, text: bytes, *, cut_wor
     return b"".join(pieces) + text[offset:]
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+_OF_TEXTS: Mapping[str, Function] = MappingProxyType(
     {
         "abbrev": function(_abbrev, INT, STRING),
         "abbrevboth": function(_abbrevboth, INT, INT, STRING),
@@ -198,5 +199,105 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "wrapWith": budgeted(
             lambda budget, width, line, text: _wrap(budget, width, line, text, cut_words=True), INT, STRING, STRING
         ),
+    }
+)
+
+
+def clean(path: bytes) -> bytes:
+    """path.Clean: no empty and no `.` element, no `..` but at the start; never empty."""
+    rooted = path.startswith(b"/")
+    kept: list[bytes] = []
+    for element in path.split(b"/"):
+        if element in (b"", b"."):
+            continue
+        if element != b"..":
+            kept.append(element)
+        elif kept and kept[-1] != b"..":
+            kept.pop()
+        elif not rooted:
+            kept.append(element)
+    cleaned = b"/".join(kept)
+    return b"/" + cleaned if rooted else cleaned or b"."
+
+
+def _base(path: bytes) -> bytes:
+    if not path:
+        return b"."
+    return path.rstrip(b"/").rpartition(b"/")[2] or b"/"
+
+
+def _dir(path: bytes) -> bytes:
+    directory, slash, _ = path.rpartition(b"/")
+    return clean(directory + slash)
+
+
+def _ext(path: bytes) -> bytes:
+    stem, dot, extension = path.rpartition(b"/")[2].rpartition(b".")
+    return dot + extension if dot or stem else b""
+
+
+_PATHS = {
+    "base": function(_base, STRING),
+    "clean": function(clean, STRING),
+    "dir": function(_dir, STRING),
+    "ext": function(_ext, STRING),
+    "isAbs": function(lambda path: path.startswith(b"/"), STRING),
+}
+
+
+def _url_parse(text: bytes) -> Map:
+    try:
+        url = urls.parse(text)
+    except urls.UrlError as error:
+        raise ExecutionError(f"invalid URL: {error}") from None
+    return Map(
+        {
+            b"scheme": url.scheme,
+            b"host": url.host,
+            b"hostname": urls.split_port(url.host)[0],
+            b"path": url.path,
+            b"query": url.raw_query,
+            b"opaque": url.opaque,
+            b"fragment": url.fragment,
+            b"userinfo": b"" if url.user is None else bytes(url.user),
+        }
+    )
+
+
+def _url_join(parts: Map) -> bytes:
+    info = _part(parts, b"userinfo")
+    url = urls.Url(
+        scheme=_part(parts, b"scheme"),
+        opaque=_part(parts, b"opaque"),
+        user=_user(info) if info else None,
+        host=_part(parts, b"host"),
+        path=_part(parts, b"path"),
+        raw_query=_part(parts, b"query"),
+        fragment=_part(parts, b"fragment"),
+    )
+    return bytes(url)
+
+
+def _part(parts: Map, key: bytes) -> bytes:
+    part = parts.get(key, b"")
+    if type(part) is not bytes:
+        raise ExecutionError(f"`{key.decode()}` of a URL is a string, not a `{type_name(part)}`")
+    return part
+
+
+def _user(info: bytes) -> urls.Userinfo | None:
+    try:
+        return urls.parse(b"proto://" + info + b"@host").user
+    except urls.UrlError as error:
+        raise ExecutionError(f"`userinfo` of a URL cannot be read: {error}") from None
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        **_OF_TEXTS,
+        **_PATHS,
+        **{f"os{name[0].upper()}{name[1:]}": entry for name, entry in _PATHS.items()},
+        "urlJoin": function(_url_join, MAP),
+        "urlParse": function(_url_parse, STRING),
     }
 )
