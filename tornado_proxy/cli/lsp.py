@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -34,8 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until the editor leaves; 2 where there is nothing to serve with."""
     try:
-        from tornado_proxy.tools.lsp.connection import BadFrame, serve  # noqa: PLC0415 - pygls is an extra
-        from tornado_proxy.tools.lsp.handlers import rules_server  # noqa: PLC0415 - the same
+        from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
     except ModuleNotFoundError as error:
         cure = "install it with `pip install '.[lsp]'` in a checkout"
         print(f"tornado-proxy lsp: the extra `lsp` is missing ({error.name}); {cure}", file=sys.stderr)
@@ -46,14 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         return error.report("lsp")
     # Editors show what comes on standard error; pygls would tell of every message.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    server = rules_server(version("tornado-proxy"), _places(arguments.paths, settings), settings)
-    try:
-        serve(server, sys.stdin.buffer, sys.stdout.buffer)
-    except BadFrame as error:
-        print(f"tornado-proxy lsp: {error}", file=sys.stderr)
-        return end_process(ExitStatus.FAILED)
-    except (KeyboardInterrupt, BrokenPipeError):
-        return end_process(ExitStatus.FAILED)
+    # Pygls reads in a thread that waits for the editor, so an interrupt could not end the process.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    rules_server(version("tornado-proxy"), _places(arguments.paths, settings), settings).start_io()
     return end_process(ExitStatus.CLEAN)
 
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from tornado_proxy.lang.source import Span
 from tornado_proxy.tools.lsp.completion import completions
-from tornado_proxy.tools.lsp.edits import actions, layout_edits, safe_fixes
-from tornado_proxy.tools.lsp.hover import hover_at
-from tornado_proxy.tools.lsp.navigation import definitions, lenses, symbols
+from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
 from tornado_proxy.tools.lsp.translation import Encoding, Translation
+from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
 _PIECES = st.sampled_from(
     [

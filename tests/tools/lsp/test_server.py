@@ -3,12 +3,14 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
 from editing import site
 from language_client import editor
 from lsprotocol import types
 
 from tornado_proxy.tools.lsp import server as lsp_server
 from tornado_proxy.tools.lsp.server import RulesServer
+from tornado_proxy.tools.lsp.translation import SHOW_TEST
 
 _MOVE = site('rewrite `^/a$` -> "/b"')
 _TEST = site('test "/a" -> "/b"')
@@ -136,3 +138,167 @@ def test_an_analysis_that_takes_long_is_not_waited_for(monkeypatch):
     finally:
         done.set()
         server.shutdown()
+
+
+_MOVE_TO_B = 'rewrite move `^/a/(?P<rest>.*)$` -> "/b/$rest"'
+_TEST_OF_B = 'test "/a/x" -> "/b/x"'
+
+
+def test_the_server_says_what_it_can(vscode):
+    """An editor asks for no more than it was offered."""
+    offered = vscode.capabilities
+    assert offered.position_encoding == types.PositionEncodingKind.Utf16
+    assert offered.text_document_sync.change is types.TextDocumentSyncKind.Full
+    assert offered.hover_provider
+    assert offered.definition_provider
+    assert offered.document_formatting_provider
+    assert offered.document_symbol_provider
+    assert offered.code_lens_provider
+    assert "$" in offered.completion_provider.trigger_characters
+    assert types.CodeActionKind.SourceFixAll in offered.code_action_provider.code_action_kinds
+    assert offered.execute_command_provider.commands == (SHOW_TEST,)
+
+
+def test_findings_follow_what_is_typed(vscode):
+    """A mistake is shown, and gone when it is mended."""
+    vscode.show("a.rules", site('rewrite `^/a(` -> "/b"'))
+    (found,) = vscode.findings("a.rules", "bad-source")
+    assert (found.range.start, found.source) == (types.Position(1, 16), "tornado-proxy")
+    vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
+    assert vscode.findings("a.rules") == []
+
+
+def test_places_are_counted_in_utf16(vscode):
+    """A character above the basic plane takes two."""
+    position = vscode.show("a.rules", site('rewrite `^/😀é/.‸x$` -> "/b"', 'test "/😀é/.x" -> "/b"'))
+    (found,) = vscode.findings("a.rules", "unescaped-dot")
+    assert found.range.end == position
+
+
+def test_a_pattern_is_told_under_the_pointer(vscode):
+    """In Markdown, with the range that it is about."""
+    position = vscode.show("a.rules", site('rewrite `^/😀/(?P<re‸st>.*)$` -> "/b/$rest"'))
+    found = vscode.wait(
+        vscode.client.text_document_hover_async(types.HoverParams(vscode.document("a.rules"), position))
+    )
+    assert found.contents.kind == types.MarkupKind.Markdown
+    assert "**`(?P<rest>.*)` group 1, `rest`: any character, any number of times**" in found.contents.value
+    assert (found.range.start.character, found.range.end.character) == (12, 32)
+
+
+def test_where_nothing_stands_nothing_is_told(vscode):
+    """An answer without a hover."""
+    position = vscode.show("a.rules", "‸\n")
+    parameters = types.HoverParams(vscode.document("a.rules"), position)
+    assert vscode.wait(vscode.client.text_document_hover_async(parameters)) is None
+
+
+def test_a_reference_leads_to_the_group(vscode):
+    """Go to definition."""
+    position = vscode.show("a.rules", site(_MOVE_TO_B.replace("$re", "$re‸")))
+    parameters = types.DefinitionParams(vscode.document("a.rules"), position)
+    (found,) = vscode.wait(vscode.client.text_document_definition_async(parameters))
+    assert (found.uri, found.range.start) == (vscode.uri("a.rules"), types.Position(1, 22))
+
+
+def test_groups_are_proposed(vscode):
+    """Completion, in the order of the source, as edits of what has been typed."""
+    position = vscode.show("a.rules", site('rewrite `^/(a)/(?P<rest>.*)$` -> "/😀/$re‸'))
+    parameters = types.CompletionParams(vscode.document("a.rules"), position)
+    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert [each.label for each in found] == ["1", "rest"]
+    assert found[1].text_edit.range.start.character == position.character - 2
+
+
+def test_keywords_are_proposed_as_snippets(vscode):
+    """The editor said that it knows them."""
+    position = vscode.show("a.rules", "target site {\n    rew‸\n}\n")
+    parameters = types.CompletionParams(vscode.document("a.rules"), position)
+    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert [(each.label, each.insert_text_format) for each in found] == [
+        ("rewrite", types.InsertTextFormat.Snippet),
+        ("test", types.InsertTextFormat.Snippet),
+    ]
+
+
+def test_targets_of_other_files_are_proposed(vscode):
+    """A block may add to a target that another file begins."""
+    (vscode.folder / "b.rules").write_text("target other {}\n", encoding="utf-8")
+    position = vscode.show("a.rules", "target ‸ {}")
+    vscode.findings("a.rules", "syntax-error")
+    parameters = types.CompletionParams(vscode.document("a.rules"), position)
+    found = vscode.wait(vscode.client.text_document_completion_async(parameters))
+    assert "other" in [each.label for each in found]
+
+
+def _actions(vscode, *kinds: str):
+    place = types.Range(types.Position(0, 0), types.Position(99, 0))
+    context = types.CodeActionContext([], only=list(kinds) or None)
+    parameters = types.CodeActionParams(vscode.document("a.rules"), place, context)
+    return vscode.wait(vscode.client.text_document_code_action_async(parameters))
+
+
+def test_fixes_are_offered_with_the_version_that_they_are_for(vscode):
+    """A safe one is preferred."""
+    vscode.show("a.rules", "")
+    vscode.show("a.rules", site(_MOVE_TO_B, f"{_TEST_OF_B}  # allow: no-effect"))
+    fix, all_fixes = _actions(vscode)
+    assert (fix.title, fix.kind, fix.is_preferred) == ("take it out", types.CodeActionKind.QuickFix, True)
+    assert fix.edit.document_changes[0].text_document.version == 2
+    assert fix.diagnostics[0].code == "unused-allowance"
+    assert all_fixes.kind == types.CodeActionKind.SourceFixAll
+
+
+@pytest.mark.parametrize(
+    ("kinds", "count"), [(("quickfix",), 1), (("source",), 1), (("source.fixAll",), 1), (("refactor",), 0), (("",), 2)]
+)
+def test_only_the_kinds_that_are_asked_for_are_offered(vscode, kinds, count):
+    """An editor asks for `source.fixAll` when it saves."""
+    vscode.show("a.rules", site(_MOVE_TO_B, f"{_TEST_OF_B}  # allow: no-effect"))
+    assert len(_actions(vscode, *kinds)) == count
+
+
+def test_a_file_is_laid_out(vscode):
+    """Formatting edits the lines that change."""
+    vscode.show("a.rules", site(_MOVE_TO_B, f" {_TEST_OF_B}"))
+    parameters = types.DocumentFormattingParams(
+        vscode.document("a.rules"), types.FormattingOptions(4, insert_spaces=True)
+    )
+    (edit,) = vscode.wait(vscode.client.text_document_formatting_async(parameters))
+    assert (edit.new_text, edit.range.start) == (f"    {_TEST_OF_B}\n", types.Position(2, 0))
+    vscode.show("a.rules", site("rewrit"))
+    assert vscode.wait(vscode.client.text_document_formatting_async(parameters)) == ()
+
+
+def test_targets_and_rewrites_are_outlined(vscode):
+    """Document symbols, nested."""
+    vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B))
+    parameters = types.DocumentSymbolParams(vscode.document("a.rules"))
+    (found,) = vscode.wait(vscode.client.text_document_document_symbol_async(parameters))
+    assert (found.name, [each.name for each in found.children]) == ("site", ["move"])
+
+
+def test_a_lens_shows_the_tests_and_leads_to_one(vscode):
+    """Its command lets the editor show the test."""
+    vscode.show("a.rules", site(_MOVE_TO_B, _TEST_OF_B, 'test "/a/y" -> "/c"'))
+    parameters = types.CodeLensParams(vscode.document("a.rules"))
+    target, rewrite = vscode.wait(vscode.client.text_document_code_lens_async(parameters))
+    assert (target.command.title, rewrite.command.title) == ("1 of 2 tests fails",) * 2
+    command = types.ExecuteCommandParams(rewrite.command.command, rewrite.command.arguments)
+    vscode.wait(vscode.client.workspace_execute_command_async(command))
+    shown = vscode.client.shown_documents.pop()
+    assert (shown.uri, shown.selection.start) == (vscode.uri("a.rules"), types.Position(3, 4))
+
+
+def test_a_text_that_is_too_large_is_answered_with_nothing(vscode):
+    """It is not read, so that no answer is late; a finding says so."""
+    position = vscode.show("a.rules", "# long\n" * 700_000 + "‸")
+    document, client = vscode.document("a.rules"), vscode.client
+    vscode.findings("a.rules", "too-large")
+    assert vscode.wait(client.text_document_hover_async(types.HoverParams(document, position))) is None
+    assert not vscode.wait(client.text_document_definition_async(types.DefinitionParams(document, position)))
+    assert not vscode.wait(client.text_document_completion_async(types.CompletionParams(document, position)))
+    assert not vscode.wait(client.text_document_document_symbol_async(types.DocumentSymbolParams(document)))
+    assert not vscode.wait(client.text_document_code_lens_async(types.CodeLensParams(document)))
+    layout = types.DocumentFormattingParams(document, types.FormattingOptions(4, insert_spaces=True))
+    assert not vscode.wait(client.text_document_formatting_async(layout))

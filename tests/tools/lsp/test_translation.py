@@ -10,8 +10,7 @@ from rule_texts import document
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion, ItemKind
-from tornado_proxy.tools.lsp.hover import Hover
-from tornado_proxy.tools.lsp.navigation import symbols
+from tornado_proxy.tools.lsp.hover import Hover, symbols
 from tornado_proxy.tools.lsp.translation import ClientPosition, Encoding, Lines, Translation, uri_of
 
 TEXTS = st.text(alphabet=st.one_of(st.sampled_from("a\né\r😀\u2028\x0c"), st.characters()), max_size=30)

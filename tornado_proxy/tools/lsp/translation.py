@@ -19,9 +19,8 @@ from lsprotocol import types
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Severity
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion, ItemKind
-from tornado_proxy.tools.lsp.edits import Action
-from tornado_proxy.tools.lsp.hover import Hover
-from tornado_proxy.tools.lsp.navigation import Lens, Symbol
+from tornado_proxy.tools.lsp.hover import Hover, Lens, Symbol
+from tornado_proxy.tools.lsp.workspace import Action
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
