@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, show
-from tornado_proxy.tools.convert.conversion import REPORT, convert
-from tornado_proxy.tools.convert.files import read
+from tornado_proxy.tools.convert.conversion import REPORT, convert, read
 from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.output import Unsaved, save
 from tornado_proxy.tools.convert.report import KeysAs, to_json, to_markdown, to_text

@@ -1,7 +1,11 @@
-import pytest
-from conversions import made
+from __future__ import annotations
 
+import pytest
+from conversions import made, target
+
+from tornado_proxy.config.actions import SystemMetadata
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.tools.convert.report import OptionOutcome
 
 
@@ -65,3 +69,69 @@ def test_the_size_of_a_part_is_given_in_mebibytes():
     assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
     done = _made("s3UploadPartSize: 6000")
     assert done.messages(OptionOutcome.LEFT_OUT) == ["a part has 5242880 bytes to 5 GiB"]
+
+
+def _put(config):
+    return target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
+
+
+def test_properties_of_uploads_are_carried_over():
+    """Templates stay as they are."""
+    done = _put(
+        "{allowOverride: true, metadata: {Team: '{{ .Key }}', none: ''}, storageClass: STANDARD_IA, cannedACL: private,"
+        " systemMetadata: {cacheControl: no-cache, expires: '2065-10-21T07:28:00Z'}}"
+    )
+    put = done.settings.targets[0].actions.put
+    assert (put.metadata, put.storage_class, put.canned_acl) == ((("team", "{{ .Key }}"),), "STANDARD_IA", "private")
+    assert put.system_metadata == SystemMetadata(cache_control="no-cache", expires="2065-10-21T07:28:00Z")
+    assert done.messages(OptionOutcome.LEFT_OUT) == done.messages(OptionOutcome.CHANGED) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("cannedACL: mine", "`mine` is not a canned ACL"),
+        ("storageClass: '{{ nope }}'", "it is not a template: unknown function `nope`"),
+        ("metadata: {'a b': x}", "it cannot be `a b`"),
+    ],
+)
+def test_what_cannot_be_here_is_left_out(option, message):
+    """An option that s3-proxy would refuse at the first upload, or S3 would."""
+    done = _put(f"{{allowOverride: true, {option}}}")
+    assert done.messages(OptionOutcome.LEFT_OUT) == [message]
+
+
+@pytest.mark.parametrize("action", ["GET", "HEAD", "PUT", "DELETE"])
+def test_webhooks_are_carried_over(action):
+    """Each action has its own."""
+    hook = "{method: PUT, url: 'http://hooks.example/x', headers: {h1: v1}, secretHeaders: {authorization: {env: TOKEN}}, retryCount: 2, defaultWaitTime: 1s, maxWaitTime: 1m30s}"
+    config = f"{{allowOverride: true, webhooks: [{hook}]}}" if action == "PUT" else f"{{webhooks: [{hook}]}}"
+    done = target(f"actions: {{{action}: {{enabled: true, config: {config}}}}}")
+    (found,) = getattr(done.settings.targets[0].actions, action.lower()).webhooks
+    assert (found.method, found.url, found.headers) == ("PUT", "http://hooks.example/x", (("h1", "v1"),))
+    assert [name for name, _ in found.secret_headers] == ["authorization"]
+    assert (found.retry_count, found.default_wait_time, found.max_wait_time) == (2, 1.0, 90.0)
+    assert done.messages(OptionOutcome.LEFT_OUT) == []
+
+
+def test_waits_have_the_defaults_of_s3_proxy():
+    """100 ms, and two seconds at most."""
+    done = target("actions: {GET: {enabled: true, config: {webhooks: [{method: POST, url: 'http://x/'}]}}}")
+    assert done.settings.targets[0].actions.get.webhooks == (Webhook("http://x/"),)
+
+
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [
+        ("{url: 'http://x/'}", "it has the method ``"),
+        ("{method: POST, url: nowhere}", "it is not a URL"),
+        (
+            "{method: POST, url: 'http://x/', maxWaitTime: 25h}",
+            "it has the maxWaitTime `25h`, which is not within a day",
+        ),
+    ],
+)
+def test_a_webhook_that_cannot_be_here_is_left_out(hook, message):
+    """The report says what it was."""
+    done = target(f"actions: {{GET: {{enabled: true, config: {{webhooks: [{hook}]}}}}}}")
+    assert done.messages(OptionOutcome.LEFT_OUT) == [f"a webhook is left out: {message}"]

@@ -4,7 +4,7 @@ import pytest
 
 from tornado_proxy.config.nodes import ScalarKind
 from tornado_proxy.lang.source import SourceFile, Span
-from tornado_proxy.tools.convert.files import together
+from tornado_proxy.tools.convert.conversion import together
 from tornado_proxy.tools.convert.options import (
     Items,
     Options,

@@ -1,10 +1,178 @@
 from __future__ import annotations
 
 import pytest
+from certificates import pair
 from conversions import made
 
+from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN, reason
+
+MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+PAIR = pair("a.test")
+
+
+def _tls_made(ssl, name="server"):
+    return made(f"{MINIMAL_TLS}{name}: {{listenAddr: 0.0.0.0, ssl: {{enabled: true, {ssl}}}}}\n")
+
+
+@pytest.mark.parametrize("name", ["server", "internalServer"])
+def test_tls_is_carried_over(name):
+    """Its versions, suites and names have the same options."""
+    options = "minTLSVersion: TLSv1.2, maxTLSVersion: '1.3', cipherSuites: [TLS_AES_128_GCM_SHA256]"
+    done = _tls_made(f"selfSignedHostnames: [a.test], {options}", name)
+    assert done.document[name]["ssl"] == {
+        "selfSignedHostnames": ["a.test"],
+        "minTLSVersion": "TLSv1.2",
+        "maxTLSVersion": "1.3",
+        "cipherSuites": ["TLS_AES_128_GCM_SHA256"],
+    }
+    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED, OptionOutcome.CHANGED) == []
+
+
+def test_certificates_in_the_text_become_files():
+    """A key belongs in a file of its own, which only its owner reads."""
+    text = f"certificates: [{{certificate: {PAIR.chain!r}, privateKey: {PAIR.key!r}}}]".replace("'", '"')
+    done = _tls_made(text)
+    assert done.document["server"]["ssl"]["certificates"] == [
+        {"certificateUrl": "certificates/server-1.crt", "privateKeyUrl": "certificates/server-1.key"}
+    ]
+    assert done.files["certificates/server-1.crt"] == PAIR.chain
+    assert done.files["certificates/server-1.key"] == PAIR.key
+
+
+def test_places_are_carried_over():
+    """With how they are fetched."""
+    keys = "awsCredentials: {accessKey: {env: A}, secretKey: {path: /b}}"
+    config = f"{{httpTimeout: 1500ms, awsRegion: eu-west-1, awsEndpoint: 'a:1', awsDisableSSL: true, {keys}}}"
+    done = _tls_made(
+        "certificates: [{certificateUrl: 's3://a/b', certificateUrlConfig: " + config + ", privateKeyUrl: /etc/a.key}]"
+    )
+    (only,) = done.settings.server.ssl.certificates
+    assert (only.certificate_url, only.private_key_url) == ("s3://a/b", "/etc/a.key")
+    asked = only.certificate_url_config
+    assert (asked.http_timeout, asked.aws_region, asked.aws_endpoint, asked.aws_disable_ssl) == (
+        1.5,
+        "eu-west-1",
+        "a:1",
+        True,
+    )
+    assert asked.aws_credentials.access_key.origin == "the environment variable `A`"
+    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_a_relative_file_starts_elsewhere():
+    """Here it starts from the configuration."""
+    done = _tls_made("certificates: [{certificateUrl: a.crt, privateKeyUrl: a.key}]")
+    assert done.subjects(OptionOutcome.CHANGED) == [
+        "server.ssl.certificates.certificateUrl",
+        "server.ssl.certificates.privateKeyUrl",
+    ]
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        "certificate: x, certificateUrl: a, privateKey: y",
+        "certificateUrl: 's3://a/b', certificateUrlConfig: {httpTimeout: -1s}, privateKey: y",
+    ],
+)
+def test_what_s3_proxy_refuses_is_refused(certificate):
+    """It would not start either."""
+    with pytest.raises(Unreadable):
+        _tls_made(f"certificates: [{{{certificate}}}]")
+
+
+MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
+
+
+def _answers_made(text):
+    return made(f"{MINIMAL_ANSWERS}server: {{{text}}}\n")
+
+
+def test_cors_is_carried_over():
+    """Option by option."""
+    options = "allowOrigins: [https://a.test], allowMethods: [GET], allowHeaders: [X-A], exposeHeaders: [X-B]"
+    done = _answers_made(f"cors: {{enabled: true, {options}, maxAge: 300, allowCredentials: true, debug: true}}")
+    assert done.document["server"]["cors"] == {
+        "enabled": True,
+        "allowOrigins": ["https://a.test"],
+        "allowMethods": ["GET"],
+        "allowHeaders": ["X-A"],
+        "exposeHeaders": ["X-B"],
+        "maxAge": 300,
+        "allowCredentials": True,
+    }
+    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_cors_that_is_off_is_nothing():
+    """And nothing is said of it."""
+    done = _answers_made("cors: {enabled: false, allowAll: true}")
+    assert "cors" not in done.document["server"]
+    assert done.messages(OptionOutcome.LEFT_OUT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("port: 80", {"minSize": 0}),
+        ("compress: {level: 5}", {"minSize": 0}),
+        (
+            "compress: {level: 1, types: [text/html, Text/*]}",
+            {"minSize": 0, "level": 1, "types": ["text/html", "text/*"]},
+        ),
+        ("compress: {enabled: false, level: 1}", {"enabled": False}),
+    ],
+)
+def test_compression_is_carried_over(text, expected):
+    """On unless told otherwise, and of the smallest answers too."""
+    done = _answers_made(text)
+    assert done.document["server"]["compress"] == expected
+    assert done.messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+def test_what_compression_cannot_have_is_reported():
+    """A level beyond the highest is the highest; a type that no answer can have is left out."""
+    done = _answers_made("compress: {level: 12, types: ['text/html; charset=utf-8', text/css]}")
+    assert done.document["server"]["compress"] == {"minSize": 0, "level": 9, "types": ["text/css"]}
+    assert done.subjects(OptionOutcome.ADAPTED) == ["server.compress.level"]
+    assert done.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("level: 0", "`server.compress.level` is less than 1"), ("types: []", "`server.compress.types` is empty")],
+)
+def test_compression_with_which_s3_proxy_does_not_start_is_refused(text, message):
+    """With its place, even where it is off."""
+    with pytest.raises(Unreadable) as caught:
+        _answers_made(f"compress: {{enabled: false, {text}}}")
+    (diagnostic,) = caught.value.diagnostics
+    assert message in diagnostic.message
+
+
+def test_an_age_is_one_that_browsers_keep():
+    """A day at most."""
+    done = _answers_made("cors: {enabled: true, maxAge: 1000000}")
+    assert done.settings.server.cors.max_age == 86400
+    assert done.subjects(OptionOutcome.ADAPTED) == ["server.cors.maxAge"]
+
+
+@pytest.mark.parametrize("text", ["port: 80", "cache: {noCacheEnabled: true, pragma: x}"])
+def test_nothing_is_cached_unless_told_otherwise(text):
+    """As in s3-proxy."""
+    assert _answers_made(text).document["server"]["cache"] == {"noCacheEnabled": True}
+
+
+def test_headers_about_caches_are_carried_over():
+    """Those that are given; none where all are off."""
+    assert _answers_made("cache: {cacheControl: max-age=60, xAccelExpires: '5'}").document["server"]["cache"] == {
+        "cacheControl": "max-age=60",
+        "xAccelExpires": "5",
+    }
+    assert "cache" not in _answers_made("cache: {noCacheEnabled: false}").document["server"]
+
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 

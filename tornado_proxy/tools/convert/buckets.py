@@ -1,17 +1,18 @@
-"""Converts an s3-proxy bucket section."""
+"""Converts the bucket of a target: where it is, how uploads are stored, and where events are posted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, get_args
 
 from tornado_proxy.config import values
-from tornado_proxy.config.quantities import MIB
+from tornado_proxy.config.actions import CannedAcl
+from tornado_proxy.config.quantities import DAY, MIB
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
-from tornado_proxy.tools.convert.values import reference
+from tornado_proxy.tools.convert.values import reference, seconds
 
 _MOST_KEYS = 1000
 _LEAST_PART, _MOST_PART = 5, 5 * 1024  # MiB
@@ -113,3 +114,81 @@ def _add_part_size(section: Section, settings: dict[str, Setting], remarks: Rema
         return
     message = f"a part has {_LEAST_PART * MIB} bytes to 5 GiB"
     remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.s3UploadPartSize", section.place("s3UploadPartSize"), message)
+
+
+_SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
+
+
+def upload_settings(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
+    """The options of PUT's `config`, but for webhooks."""
+    settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
+    metadata, system = config.section("metadata"), config.section("systemMetadata")
+    if metadata and (made := dict(_templates(metadata, tuple(metadata.pairs()), remarks))):
+        settings["metadata"] = made
+    if system and (made := dict(_templates(system, _SYSTEM, remarks))):
+        settings["systemMetadata"] = made
+    settings.update(_templates(config, ("storageClass",), remarks))
+    acl = config.text("cannedACL")
+    if acl in get_args(CannedAcl):
+        settings["cannedACL"] = acl
+    elif acl:
+        message = f"`{acl}` is not a canned ACL"
+        remarks.add(OptionOutcome.LEFT_OUT, f"{config.path}.cannedACL", config.place("cannedACL"), message)
+    return settings
+
+
+def _templates(section: Section, names: tuple[str, ...], remarks: Remarks) -> Iterator[tuple[str, Setting]]:
+    """The templates that a section has by some names; those that are empty say nothing."""
+    for name in names:
+        text = section.text(name)
+        try:
+            if text and values.header_name(name):
+                yield name, values.go_template(text)
+        except InvalidValue as misfit:
+            message = f"it {misfit.message}"
+            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.{name}", section.place(name), message, misfit.help)
+
+
+_METHODS = ("POST", "PATCH", "PUT", "DELETE")
+
+
+def webhooks(config: Section, remarks: Remarks) -> list[Setting]:
+    """The webhooks of an action's `config`; one that cannot be said here is left out."""
+    found: list[Setting] = []
+    for section in config.sections("webhooks"):
+        try:
+            found.append(_webhook(section, remarks))
+        except InvalidValue as misfit:
+            section.settle()
+            message = f"a webhook is left out: it {misfit.message}"
+            remarks.add(OptionOutcome.LEFT_OUT, section.path, section.span, message, misfit.help)
+    return found
+
+
+def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
+    method = section.text("method")
+    if method not in _METHODS:
+        raise InvalidValue(f"has the method `{method}`", "one of POST, PATCH, PUT and DELETE")
+    settings: dict[str, Setting] = {"method": method, "url": values.http_url(section.text("url"))}
+    headers, secret = section.section("headers"), section.section("secretHeaders")
+    if headers and (told := headers.pairs()):
+        values.header_values(values.header_pairs(tuple(told.items())))
+        settings["headers"] = told
+    if secret and (named := dict(_secrets(secret, remarks))):
+        settings["secretHeaders"] = named
+    if count := section.whole("retryCount", 0):
+        settings["retryCount"] = min(count, 100)
+    for name in ("defaultWaitTime", "maxWaitTime"):
+        if text := section.text(name):
+            duration = seconds(section, name)
+            if not 0 <= duration <= DAY:
+                raise InvalidValue(f"has the {name} `{text}`, which is not within a day")
+            settings[name] = f"{int(duration * 1000)}ms"
+    return settings
+
+
+def _secrets(section: Section, remarks: Remarks) -> Iterator[tuple[str, Setting]]:
+    for name, each in section.named():
+        found = reference(each, remarks)
+        if found is not None:
+            yield values.header_name(name), found

@@ -13,8 +13,7 @@ from tornado_proxy.goregex.parser import parse
 from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
 from tornado_proxy.templates.template import group_number
-from tornado_proxy.tools.convert.proofs import PossibleCaptures
-from tornado_proxy.tools.convert.sources import Here, NotConvertible
+from tornado_proxy.tools.convert.sources import Here, NotConvertible, PossibleCaptures
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,175 @@
-"""Converts s3-proxy's two servers and its log, and gives the reason for each option without an equivalent."""
+"""Converts the listeners of a configuration: addresses, TLS, and the headers that every answer has."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import PurePosixPath
 
 from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
+from tornado_proxy.config.tls import file_reference
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.answers import answer_headers, defaults
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
-from tornado_proxy.tools.convert.tls import ssl
-from tornado_proxy.tools.convert.values import seconds
+from tornado_proxy.tools.convert.values import reference, seconds
+
+_PARTS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
+
+
+def ssl(server: Section, files: dict[str, str], remarks: Remarks) -> dict[str, Setting]:
+    """The listener's `ssl`, if it is enabled; texts of certificates and keys are added to `files`."""
+    section = server.section("ssl")
+    if section is None:
+        return {}
+    if not section.flag("enabled"):
+        section.settle()
+        return {}
+    found: dict[str, Setting] = {}
+    certificates = [
+        _certificate(each, f"certificates/{server.path}-{number}", files, remarks)
+        for number, each in enumerate(section.sections("certificates"), start=1)
+    ]
+    if certificates:
+        found["certificates"] = certificates
+    if names := [each.value for each in section.texts("selfSignedHostnames")]:
+        found["selfSignedHostnames"] = names
+    for name in ("minTLSVersion", "maxTLSVersion"):
+        if version := section.text(name):
+            found[name] = version
+    if suites := [each.value for each in section.texts("cipherSuites")]:
+        found["cipherSuites"] = suites
+    return {"ssl": found}
+
+
+def _certificate(section: Section, stem: str, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
+    found: dict[str, Setting] = {}
+    for name, ending in _PARTS.items():
+        if text := section.text(name):
+            files[f"{stem}.{ending}"] = text
+            found[f"{name}Url"] = f"{stem}.{ending}"
+            if f"{name}Url" in section:
+                place = section.place(f"{name}Url")
+                raise refusal(place, f"`{name}` and `{name}Url` are both given, so that s3-proxy does not start")
+            continue
+        if url := section.text(f"{name}Url"):
+            found[f"{name}Url"] = url
+            _remark_on_file(url, section, f"{name}Url", remarks)
+        if config := section.section(f"{name}UrlConfig"):
+            found[f"{name}UrlConfig"] = _url_config(config, remarks)
+    return found
+
+
+def _remark_on_file(url: str, section: Section, name: str, remarks: Remarks) -> None:
+    try:
+        file = file_reference(url)
+    except (InvalidValue, ValueError):
+        return  # which is reported when the configuration is loaded, as s3-proxy did
+    if file is not None and not PurePosixPath(file.text).is_absolute():
+        message = f"`{url}` starts from the directory of the configuration file, not from the working directory"
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.{name}", section.place(name), message, "write it in full")
+
+
+def _url_config(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
+    found: dict[str, Setting] = {}
+    if text := section.text("httpTimeout"):
+        duration = seconds(section, "httpTimeout")
+        if duration < 0:
+            place = section.place("httpTimeout")
+            raise refusal(place, f"`{text}` is less than nothing, so that s3-proxy does not start")
+        if duration:
+            found["httpTimeout"] = f"{duration:f}s"
+    for name in ("awsRegion", "awsEndpoint"):
+        if text := section.text(name):
+            found[name] = text
+    if section.flag("awsDisableSSL"):
+        found["awsDisableSSL"] = True
+    if keys := section.section("awsCredentials"):
+        access = reference(keys.section("accessKey"), remarks)
+        secret = reference(keys.section("secretKey"), remarks)
+        if access and secret:
+            found["awsCredentials"] = {"accessKey": access, "secretKey": secret}
+    return found
+
+
+_LISTS = ("allowOrigins", "allowMethods", "allowHeaders", "exposeHeaders")
+_CACHE_HEADERS = ("expires", "cacheControl", "pragma", "xAccelExpires")
+_NO_CACHE: Mapping[str, Setting] = {"cache": {"noCacheEnabled": True}}
+_COMPRESS: Mapping[str, Setting] = {"compress": {"minSize": 0}}
+_LEVEL, _HARDEST = 5, 9  # of compression
+_LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
+
+
+def answer_headers(server: Section, remarks: Remarks) -> dict[str, Setting]:
+    """The options `cors`, `cache` and `compress` of a server."""
+    return {**_cors(server, remarks), **_cache(server), **_compress(server, remarks)}
+
+
+def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
+    section = server.section("cors")
+    if section is None or not section.flag("enabled"):
+        if section is not None:
+            section.settle()
+        return {}
+    found: dict[str, Setting] = {"enabled": True}
+    section.flag("debug")  # what it logs there is in no answer
+    for name in _LISTS:
+        if texts := [each.value for each in section.texts(name)]:
+            found[name] = texts
+    for name in ("allowAll", "allowCredentials", "optionsPassthrough"):
+        if section.flag(name):
+            found[name] = True
+    if age := section.whole("maxAge", 0):
+        found["maxAge"] = max(0, min(age, _LONGEST_AGE))
+        if found["maxAge"] != age:
+            message = f"`{age}` is `{found['maxAge']}` here: no browser keeps the answer to a preflight for longer"
+            remarks.add(OptionOutcome.ADAPTED, f"{section.path}.maxAge", section.place("maxAge"), message)
+    return {"cors": found}
+
+
+def defaults() -> dict[str, Setting]:
+    """What s3-proxy does where nothing is said: nothing may be cached, and the smallest answers are compressed."""
+    return {**_NO_CACHE, **_COMPRESS}
+
+
+def _cache(server: Section) -> dict[str, Setting]:
+    section = server.section("cache")
+    if section is None or section.flag("noCacheEnabled"):
+        if section is not None:
+            section.settle()
+        return dict(_NO_CACHE)
+    given: dict[str, Setting] = {name: text for name in _CACHE_HEADERS if (text := section.text(name))}
+    return {"cache": given} if given else {}
+
+
+def _compress(server: Section, remarks: Remarks) -> Mapping[str, Setting]:
+    section = server.section("compress")
+    if section is None:
+        return _COMPRESS
+    found: dict[str, Setting] = {"minSize": 0}
+    level, named = section.whole("level", _LEVEL), section.texts("types")
+    if level < 1:
+        raise refusal(section.place("level"), f"`{section.path}.level` is less than 1")
+    if "types" in section and not named:
+        raise refusal(section.place("types"), f"`{section.path}.types` is empty")
+    if not section.flag("enabled", default=True):
+        return {"compress": {"enabled": False}}
+    if level > _HARDEST:
+        message = f"`{level}` is `{_HARDEST}` here: no level is higher"
+        remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
+    if level != _LEVEL:
+        found["level"] = min(level, _HARDEST)
+    types: list[Setting] = []
+    for each in named:
+        try:
+            types.append(values.media_type(each.value))
+        except InvalidValue as misfit:
+            message = f"a type {misfit.message}"
+            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.types", each.place, message, misfit.help)
+    return {"compress": found | ({"types": types} if types else {})}
+
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = {"server": 8080, "internalServer": 9090}

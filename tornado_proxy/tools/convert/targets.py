@@ -11,18 +11,15 @@ from tornado_proxy.config import values
 from tornado_proxy.config.quantities import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket
+from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket, upload_settings, webhooks
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.pages import PageConversion
 from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
-from tornado_proxy.tools.convert.resources import closed, resources
+from tornado_proxy.tools.convert.resources import Providers, closed, resources
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written, converted, given_entries
-from tornado_proxy.tools.convert.sign_in import Providers
-from tornado_proxy.tools.convert.uploads import upload_settings
 from tornado_proxy.tools.convert.values import seconds
-from tornado_proxy.tools.convert.webhooks import webhooks
 
 _PORT = re.compile(r":[0-9]+\Z")
 
