@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from tornado.httpclient import AsyncHTTPClient
@@ -12,6 +12,8 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.gateway.admin import PATHS, admin_application
+
+COMMANDS = ("/-/reload", "/-/purge")
 
 
 @dataclass
@@ -21,6 +23,7 @@ class Scripted:
     ready: bool = True
     in_force: bool = True
     reloads: int = 0
+    purges: list[tuple[str | None, str]] = field(default_factory=list)
 
     async def status(self):
         """A status."""
@@ -34,6 +37,11 @@ class Scripted:
         """Count a reload."""
         self.reloads += 1
         return self.in_force, {"outcome": "loaded" if self.in_force else "refused"}
+
+    async def purge(self, target, prefix):
+        """Note a purge; the target `bare` has no cache."""
+        self.purges.append((target, prefix))
+        return None if target == "bare" else 3
 
     async def metrics(self):
         """Metrics."""
@@ -84,21 +92,47 @@ async def test_a_reload_answers_when_it_is_done():
         assert (answer.code, json.loads(answer.body)) == (422, {"outcome": "refused"})
 
 
-async def test_looking_does_not_reload():
-    """GET of the reload page is 405 and does nothing."""
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("", (None, "")),
+        ("?target=site", ("site", "")),
+        ("?prefix=a%2Fb%20", (None, "a/b ")),
+        ("?target=site&prefix=a", ("site", "a")),
+    ],
+)
+async def test_a_purge_has_caches_forget(query, asked):
+    """All objects, those of a target, those whose keys begin with a prefix; the answer has their number."""
     administration = Scripted()
     async with _listener(administration) as ask:
-        answer = await ask("GET", "/-/reload")
-    assert (answer.code, answer.headers["Allow"], administration.reloads) == (405, "POST", 0)
+        answer = await ask("POST", f"/-/purge{query}")
+    assert (answer.code, json.loads(answer.body), administration.purges) == (200, {"purged": 3}, [asked])
 
 
+async def test_a_purge_of_what_is_no_cache_is_an_error():
+    """A target that has no cache, or is not there, is named."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("POST", "/-/purge?target=bare")
+    assert (answer.code, answer.body) == (404, b"target `bare` has no cache\n")
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+async def test_looking_changes_nothing(path):
+    """GET of a page that changes something is 405 and does nothing."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("GET", path)
+    assert (answer.code, answer.headers["Allow"], administration.reloads, administration.purges) == (405, "POST", 0, [])
+
+
+@pytest.mark.parametrize("path", COMMANDS)
 @pytest.mark.parametrize("header", ["Origin", "Referer", "Sec-Fetch-Site"])
-async def test_a_page_in_a_browser_cannot_reload(header):
+async def test_a_page_in_a_browser_cannot_change_anything(path, header):
     """A request that a web page made is refused."""
     administration = Scripted()
     async with _listener(administration) as ask:
-        answer = await ask("POST", "/-/reload", **{header: "http://example.com"})
-    assert (answer.code, administration.reloads) == (403, 0)
+        answer = await ask("POST", path, **{header: "http://example.com"})
+    assert (answer.code, administration.reloads, administration.purges) == (403, 0, [])
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -106,9 +140,9 @@ async def test_a_name_that_is_not_ours_is_refused(path):
     """A web page whose name was made to lead here learns nothing, and does nothing."""
     administration = Scripted()
     async with _listener(administration) as ask:
-        method = "POST" if path == "/-/reload" else "GET"
+        method = "POST" if path in COMMANDS else "GET"
         answer = await ask(method, path, Host="evil.example.com")
-    assert (answer.code, administration.reloads) == (421, 0)
+    assert (answer.code, administration.reloads, administration.purges) == (421, 0, [])
     assert b"generation" not in answer.body
 
 

@@ -92,6 +92,7 @@ ARGUMENTS = {
     "trust": Trust("https://id.example", "me"),
     "now": 1e9,
     "ask": lambda _name: "",
+    "expires": None,
     "rest": b"\x00" * 36,
 }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,7 +13,10 @@ import real_s3
 from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
+from tornado_proxy.config.model import ObjectCache
+from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.s3 import Executor
+from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.metrics import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
@@ -76,13 +80,21 @@ def bucket(moto_bucket: Bucketful) -> Iterator[Bucketful]:
 _INTEGRATION = [pytest.param(name, marks=pytest.mark.integration) for name in ("radosgw", "radosgw_executor")]
 
 
-@pytest.fixture(params=["memory", "measured", "moto", "moto_executor", *_INTEGRATION])
+_AROUND_MEMORY: dict[str, Callable[[Store], Store]] = {
+    "memory": lambda store: store,
+    "measured": lambda store: MeasuredStore(store, "site", lambda _: None),
+    "cached": lambda store: CachingStore(store, ObjectCache(), CacheCounts()),
+    # Days pass between any two looks at the clock.
+    "revalidated": lambda store: CachingStore(store, ObjectCache(), CacheCounts(), itertools.count(0, 10**6).__next__),
+}
+
+
+@pytest.fixture(params=["memory", "measured", "cached", "revalidated", "moto", "moto_executor", *_INTEGRATION])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Each store there is, empty."""
-    if request.param in ("memory", "measured"):
+    if request.param in _AROUND_MEMORY:
         made = in_memory()
-        measured = MeasuredStore(made.store, "site", lambda _: None)
-        yield replace(made, store=measured) if request.param == "measured" else made
+        yield replace(made, store=_AROUND_MEMORY[request.param](made.store))
         return
     made = request.getfixturevalue(f"{request.param}_bucket")
     yield World(request.param.removesuffix("_executor"), made.store, made.add)

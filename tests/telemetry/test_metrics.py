@@ -9,12 +9,14 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import ObjectMissing
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import (
     Bus,
     Failed,
+    ObjectWritten,
     Refused,
     RequestRecord,
     S3Called,
@@ -111,9 +113,25 @@ def test_calls_are_passed_on_and_told():
     """Each call to the bucket is told with its target and outcome; a signed URL asks nobody."""
     events = []
     assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
-    assert [(event.target, event.call, event.outcome) for event in events] == [
+    calls = [event for event in events if isinstance(event, S3Called)]
+    assert [(event.target, event.call, event.outcome) for event in calls] == [
         ("site", call, "ok") for call in ("put", "head", "list", "open", "remove")
     ]
+    assert [event for event in events if event not in calls] == [ObjectWritten("site", "a")] * 2
+
+
+def test_caches_are_counted_by_target():
+    """Results, evictions and bytes of each target that has a cache; without one there is no series."""
+    registry = CollectorRegistry()
+    caches = {"site": CacheCounts(hit=5, miss=2, revalidated=1, evictions=3, bytes=4096)}
+    registry.register(RequestMetrics(caches=caches))
+    results = {
+        result: registry.get_sample_value("tornado_proxy_cache_requests_total", {"target": "site", "result": result})
+        for result in ("hit", "miss", "revalidated")
+    }
+    assert results == {"hit": 5, "miss": 2, "revalidated": 1}
+    assert registry.get_sample_value("tornado_proxy_cache_evictions_total", {"target": "site"}) == 3
+    assert registry.get_sample_value("tornado_proxy_cache_bytes", {"target": "site"}) == 4096
 
 
 def test_a_failure_is_told_and_raised():

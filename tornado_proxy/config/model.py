@@ -164,6 +164,23 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectCache:
+    """The cache of small objects in memory."""
+
+    shape: ClassVar[str] = "such as `{maxAge: 10s}`"
+
+    max_age: Annotated[float, Duration(0.1, DAY)] = option(
+        "How long an object is served without asking S3. Its own Cache-Control or Expires can shorten it.", default=10.0
+    )
+    max_size: Annotated[int, Size(MIB, 1024 * GIB)] = option(
+        "The memory of the cache in each process, for this target.", default=256 * MIB
+    )
+    max_object_size: Annotated[int, Size(KIB, GIB)] = option(
+        "The size of the largest object that is cached.", default=MIB
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A named bucket with its mount, prefix, actions and resources; its rules are found by its name."""
 
@@ -179,6 +196,9 @@ class Target:
         default=(),
     )
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
+    cache: ObjectCache | None = option(
+        "The cache of objects in memory. Without this section, there is none.", default=None
+    )
     templates: TargetTemplates = option("Custom pages of the target.", default=TargetTemplates())
 
 

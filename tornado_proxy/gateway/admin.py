@@ -13,7 +13,7 @@ from tornado.web import Application, RequestHandler
 
 from tornado_proxy.routing.request import host_name
 
-PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/status", "/metrics", "/health", "/config")
+PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/purge", "/-/status", "/metrics", "/health", "/config")
 
 
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
@@ -40,6 +40,13 @@ class Administration(Protocol):
         """Reload at once: whether what is on disk is in force now, and the report, fit for JSON."""
         ...
 
+    async def purge(self, target: str | None, prefix: str) -> int | None:
+        """Has caches forget the objects of a target, or of all, whose object keys begin with a prefix.
+
+        Returns their number, None where there is no such cache.
+        """
+        ...
+
     async def metrics(self) -> bytes:
         """The metrics in Prometheus's text format."""
         ...
@@ -47,7 +54,7 @@ class Administration(Protocol):
 
 def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Status, _Metrics, _Health, _Config), strict=True)
+    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Purge, _Status, _Metrics, _Health, _Config), strict=True)
     return Application(
         [(path, handler, {"administration": administration}) for path, handler in handlers],
         default_handler_class=_Handler,
@@ -131,18 +138,40 @@ class _Ready(_Handler):
             self.say(503, "not ready")
 
 
-class _Reload(_Handler):
-    """Reload, and answer when that is done: 200 where the files on disk are in force, 422 where they are refused."""
+class _Command(_Handler):
+    """A page that changes something, and so takes POST only, and not from a browser."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).
+        if (
+            not self._finished
+            and self.request.method == "POST"
+            and any(name in self.request.headers for name in _OF_BROWSERS)
+        ):
+            self.say(403, "not from a browser")
 
     def get(self) -> None:
         self.set_header("Allow", "POST")
-        self.say(405, "looking does not reload; POST does")
+        self.say(405, "this page takes POST only")
+
+
+class _Purge(_Command):
+    """Have caches forget; answers when they have."""
 
     async def post(self) -> None:
-        # A page in a browser on this machine may post to loopback; it cannot hide that it does (Fetch, 3.2).
-        if any(name in self.request.headers for name in _OF_BROWSERS):
-            self.say(403, "not from a browser")
-            return
+        target, prefix = self.get_query_argument("target", None), self.get_query_argument("prefix", "", strip=False)
+        purged = await self.administration.purge(target, prefix)
+        if purged is None:
+            self.say(404, f"target `{target}` has no cache")
+        else:
+            self.finish({"purged": purged})
+
+
+class _Reload(_Command):
+    """Reload, and answer when that is done: 200 where the files on disk are in force, 422 where they are refused."""
+
+    async def post(self) -> None:
         in_force, report = await self.administration.reload()
         self.set_status(200 if in_force else 422)
         self.finish(dict(report))

@@ -105,6 +105,8 @@ def _validators(info: ObjectInfo) -> tuple[tuple[str, str | None], ...]:
         ("Expires", info.expires),
         ("ETag", info.etag),
         ("Last-Modified", format_date(info.last_modified) if info.last_modified else None),
+        ("X-Cache", info.cache),
+        ("Age", str(info.age) if info.age else None),  # RFC 9111 5.1
     )
 
 

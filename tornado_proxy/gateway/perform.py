@@ -44,7 +44,7 @@ from tornado_proxy.routing.properties import PutData, PutInput
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
-from tornado_proxy.storage.errors import NotModified, ObjectMissing, PreconditionFailed
+from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
 from tornado_proxy.templates.data import HeaderFields, User
 
@@ -199,24 +199,10 @@ def _put_data(attempt: Receive, context: RequestContext) -> PutData:
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
-    if context.conditions != UNCONDITIONAL:
-        await _check_removal(attempt, context)
-    await context.store.remove(attempt.key)
+    await context.store.remove(attempt.key, context.conditions)
     data = DeletePageData(context.request, context.user, DeleteData(attempt.key))
     custom = await context.written("delete", lambda: data)
     return customized(Whole(204), custom)
-
-
-async def _check_removal(attempt: Remove, context: RequestContext) -> None:
-    """Checks a DELETE's conditions by a HEAD before it, as S3's own DELETE does not take them everywhere."""
-    try:
-        info = await context.store.head(attempt.key, UNCONDITIONAL)
-    except ObjectMissing:
-        allowed = context.conditions.allow_write(None, None, exists=False)
-    else:
-        allowed = context.conditions.allow_write(info.etag, info.last_modified, exists=True)
-    if not allowed:
-        raise PreconditionFailed("a condition of the DELETE is not met")
 
 
 _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(

@@ -17,7 +17,7 @@ from tornado_proxy.auth.basic import basic_authenticators
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.auth.headers import HeaderAuthenticator
 from tornado_proxy.auth.verifier import Verifier
-from tornado_proxy.config.model import Bucket, S3Pool, Settings, Target
+from tornado_proxy.config.model import Bucket, ObjectCache, S3Pool, Settings, Target
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -25,6 +25,7 @@ from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.store import S3Store
@@ -59,6 +60,7 @@ class GenerationBuilder:
     pages: Pages
     emit: Callable[[Event], None]
     fetch: Fetcher = field(default_factory=HttpFetcher)
+    caches: dict[str, CacheCounts] = field(default_factory=dict)  # by target, as long as the process lives
 
     @classmethod
     def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
@@ -112,15 +114,15 @@ class GenerationBuilder:
         await self.verifier.close()
 
     def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
-        """A store for each target, taken over where its name and bucket are unchanged."""
-        old: dict[tuple[str, Bucket], Shared[Store]] = {}
+        """A store for each target, taken over where its name, bucket and cache are unchanged."""
+        old: dict[tuple[str, Bucket, ObjectCache | None], Shared[Store]] = {}
         if before is not None:
-            old = {(target.name, target.bucket): before.stores[target.name] for target in before.settings.targets}
+            old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
         stores: dict[str, Shared[Store]] = {}
         mistakes: list[Diagnostic] = []
         for target in settings.targets:
             try:
-                stores[target.name] = old.get((target.name, target.bucket)) or self._store(target)
+                stores[target.name] = old.get(_stored_by(target)) or self._store(target)
             except StorageError as error:
                 mistakes.append(Diagnostic("unusable-bucket", f"target `{target.name}`: {error}"))
         if mistakes:
@@ -129,13 +131,22 @@ class GenerationBuilder:
         return stores
 
     def _store(self, target: Target) -> Shared[Store]:
-        return Shared(MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit))
+        store: Store = MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit)
+        if target.cache is not None:
+            store = CachingStore(store, target.cache, self.caches.setdefault(target.name, CacheCounts()))
+        return Shared(store)
+
+
+def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
+    """What a store is made of."""
+    return target.name, target.bucket, target.cache
 
 
 def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
-    """Each target with its store, past what measures the calls of requests."""
+    """Each target with its store, past what keeps objects and measures the calls of requests."""
     for target in parts.settings.targets:
         store = parts.stores[target.name].thing
+        store = store.behind if isinstance(store, CachingStore) else store
         yield target, store.measured if isinstance(store, MeasuredStore) else store
 
 

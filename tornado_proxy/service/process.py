@@ -18,6 +18,7 @@ from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.service.admin_server import AdminServer
+from tornado_proxy.service.caches import Purge, has_cache
 from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.probing import Prober
@@ -142,6 +143,13 @@ class _Life:
         """Reloads at once; returns whether the files are in force, and the report."""
         report = await self._reload()
         return report.is_in_force, report_view(report)
+
+    async def purge(self, target: str | None, prefix: str) -> int | None:
+        """Has the caches forget; returns the number of objects, None where the target has no cache."""
+        settings = self._reloader.in_force.loaded.settings
+        if settings is None or not has_cache(settings, target):
+            return None
+        return await self._serving.purge(Purge(target, prefix))
 
     async def metrics(self) -> bytes:
         """The metrics of requests and of reloads."""

@@ -18,6 +18,7 @@ from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
+from tornado_proxy.service.caches import Purge, forget_written, purge
 from tornado_proxy.service.generations import (
     GcFreezer,
     GenerationBuilder,
@@ -31,7 +32,7 @@ from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.threads import in_background
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
-from tornado_proxy.telemetry.events import Bus, Refused, Served
+from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
 from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import log_service_events
 from tornado_proxy.telemetry.service_metrics import ProcessMetrics
@@ -78,6 +79,10 @@ class Serving(Protocol):
         """Probes the buckets of the generation in force."""
         ...
 
+    async def purge(self, order: Purge) -> int:
+        """Has the caches of all processes forget; returns the number of objects, each counted in each process."""
+        ...
+
     async def wind_down(self, grace: float) -> None:
         """Accepts no more, and finishes running requests within `grace` seconds."""
         ...
@@ -122,9 +127,16 @@ def _tracer(tracing: Tracing | None) -> RequestTracer | None:
 
 
 class SingleProcess:
-    """Serving in this process; raises `Unbuildable`."""
+    """Serving in this process; raises `Unbuildable`. `spread` is called with each object that others must forget."""
 
-    def __init__(self, loaded: CompiledSet, *, number: int = 1, name_generation: bool = False) -> None:
+    def __init__(
+        self,
+        loaded: CompiledSet,
+        *,
+        number: int = 1,
+        name_generation: bool = False,
+        spread: Callable[[ObjectWritten], None] | None = None,
+    ) -> None:
         settings = loaded.settings
         assert settings is not None
         self._inherited = False
@@ -134,9 +146,6 @@ class SingleProcess:
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
             bus.add(AccessLog(LogForm(settings.log.format), write), Served, Refused)
-        metrics = RequestMetrics(lambda: self._gateway.in_flight)
-        metrics.listen(bus)
-        self._registry.register(metrics)
         self._registry.register(ProcessMetrics())
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
@@ -144,6 +153,11 @@ class SingleProcess:
         if self._tracer is not None:
             self._tracer.listen(bus)
         self._builder = GenerationBuilder.create(settings, bus.emit)
+        metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
+        metrics.listen(bus)
+        self._registry.register(metrics)
+        self._spread = spread
+        bus.add(self._forget, ObjectWritten)
         self._generations = GenerationHolder(
             self._builder.build(settings, loaded.rule_sets, custom=loaded.pages), bus.emit, number
         )
@@ -197,6 +211,18 @@ class SingleProcess:
     def counts(self) -> Counts:
         """What this process has counted."""
         return counts_of(self._registry)
+
+    async def purge(self, order: Purge) -> int:
+        """Has the caches forget."""
+        return purge(self._generations.current().parts, order)
+
+    def forget(self, written: ObjectWritten) -> bool:
+        """Has the caches forget an object that another process wrote; returns whether there are any of its bucket."""
+        return forget_written(self._generations.current().parts, written)
+
+    def _forget(self, written: ObjectWritten) -> None:
+        if self.forget(written) and self._spread is not None:
+            self._spread(written)
 
     async def metrics(self) -> bytes:
         """The metrics of requests."""

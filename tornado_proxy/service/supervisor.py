@@ -7,12 +7,13 @@ files on disk are wrong serves what the others serve.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import signal
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry, generate_latest
 
 from tornado_proxy.gateway.generation import Shared
+from tornado_proxy.service.caches import Purge
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, bare_stores
 from tornado_proxy.service.sockets import Sockets
@@ -29,6 +31,8 @@ from tornado_proxy.service.worker import (
     Channel,
     Heartbeat,
     Message,
+    PurgeCaches,
+    Purged,
     SendCounts,
     Start,
     Stop,
@@ -37,6 +41,7 @@ from tornado_proxy.service.worker import (
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.storage.store import Store
+from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.metrics import Counts, Totals
 from tornado_proxy.telemetry.service_metrics import ProcessMetrics
 
@@ -46,6 +51,7 @@ TICK = 1.0  # seconds
 RESPONSIVE = 5  # ticks without a heartbeat after which a worker no longer counts as responsive
 STUCK = 15  # ticks after which it is killed
 STARTING = 120  # ticks that a worker may take before its first heartbeat
+PURGED_WITHIN = 5.0  # seconds for a worker to say that its caches forgot; it does so in any case
 COUNTS_WITHIN = 1.0  # seconds after which a worker's earlier counts are used
 AFTER_GRACE = 5.0  # seconds in which a worker may still end by itself after its grace period
 LASTED = 10.0  # seconds of serving after which the end of a worker is an accident, not a habit
@@ -63,9 +69,17 @@ class WorkerHandle:
     Time is counted in ticks of the supervisor's loop: if the supervisor itself was stopped, no worker is blamed.
     """
 
-    def __init__(self, process: ForkedProcess, channel: Channel, tick: float = TICK) -> None:
+    def __init__(
+        self,
+        process: ForkedProcess,
+        channel: Channel,
+        spread: Callable[[WorkerHandle, ObjectWritten], None],
+        tick: float = TICK,
+    ) -> None:
         self._process = process
+        self._spread = spread
         self._tick = tick
+        self._purged: dict[int, int] = {}  # objects that it forgot, by the number of the message
         self.channel = channel
         self.view: dict[str, object] = {"pid": process.pid}
         self.counts: Counts = ()
@@ -105,6 +119,14 @@ class WorkerHandle:
                 async with asyncio.timeout(COUNTS_WITHIN), self._changed:
                     await self._changed.wait_for(lambda: self._gone or self._counts_received > before)
 
+    async def purge(self, message: PurgeCaches) -> int:
+        """Has its caches forget; returns the number of objects, 0 for a worker that is too busy to answer soon."""
+        if await self.channel.send(message):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PURGED_WITHIN), self._changed:
+                    await self._changed.wait_for(lambda: self._gone or message.number in self._purged)
+        return self._purged.pop(message.number, 0)
+
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
         await self._listening
@@ -137,6 +159,10 @@ class WorkerHandle:
                 self.view, self._number, self._silent = dict(view), number, 0
             case WorkerCounts(counts):
                 self.counts, self._counts_received = counts, self._counts_received + 1
+            case Purged(number, objects):
+                self._purged[number] = objects
+            case ObjectWritten() as written:
+                self._spread(self, written)
             case _:
                 _LOG.error("unexpected message from worker %d: %r", self.pid, message)
 
@@ -173,6 +199,7 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
+        self._purges = itertools.count(1)
         self._totals = Totals()
         self._registry = CollectorRegistry()
         self._registry.register(self._totals)
@@ -227,6 +254,17 @@ class Supervisor:
         self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
         return generate_latest(self._registry)
 
+    async def purge(self, order: Purge) -> int:
+        """Has the caches of all workers forget."""
+        message = PurgeCaches(next(self._purges), order)
+        return sum(await asyncio.gather(*(worker.purge(message) for worker in [*self._workers.values()])))
+
+    def _spread(self, writer: WorkerHandle, written: ObjectWritten) -> None:
+        """Has the caches of all other workers forget an object."""
+        for worker in self._workers.values():
+            if worker is not writer:
+                worker.channel.post(written)
+
     def _take_counts(self, worker: WorkerHandle) -> None:
         # The counts of a worker that ended meanwhile are final already.
         if worker in self._workers.values():
@@ -270,7 +308,7 @@ class Supervisor:
             except BaseException:
                 ours.close()
                 raise
-        return WorkerHandle(process, await Channel.over(ours))
+        return WorkerHandle(process, await Channel.over(ours), self._spread)
 
     async def _fill(self, place: int, first: asyncio.Future[bool]) -> None:
         """Fills a place once, until its worker has ended."""

@@ -17,11 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tornado_proxy.service.caches import Purge
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import Sources, compile_sources
 from tornado_proxy.service.threads import end_process, in_background
+from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.metrics import Counts
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -63,6 +65,22 @@ class SendCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class PurgeCaches:
+    """To a worker: have the caches forget, and answer with the number of the message."""
+
+    number: int
+    order: Purge
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """From a worker: how many objects its caches forgot."""
+
+    number: int
+    objects: int
+
+
+@dataclass(frozen=True, slots=True)
 class Heartbeat:
     """From a worker: its loop turns, with its generation and state; also answers `Start` and `Activate`."""
 
@@ -77,7 +95,8 @@ class WorkerCounts:
     counts: Counts = field(repr=False)
 
 
-Message = Start | Activate | Stop | SendCounts | Heartbeat | WorkerCounts
+Message = Start | Activate | Stop | SendCounts | PurgeCaches | Purged | ObjectWritten | Heartbeat | WorkerCounts
+"""`ObjectWritten` goes both ways: from the worker that wrote, and to all others."""
 
 
 class Channel:
@@ -94,13 +113,17 @@ class Channel:
 
     async def send(self, message: Message) -> bool:
         """Sends a message; returns false if the other end has gone."""
-        data = pickle.dumps(message)
+        self.post(message)
         try:
-            self._writer.write(_LENGTH.pack(len(data)) + data)
             await self._writer.drain()
         except ConnectionError:
             return False
         return True
+
+    def post(self, message: Message) -> None:
+        """Sends a message, without waiting for the other end to take it."""
+        data = pickle.dumps(message)
+        self._writer.write(_LENGTH.pack(len(data)) + data)
 
     async def receive(self) -> Message | None:
         """The next message; None if the other end has gone."""
@@ -148,7 +171,9 @@ class _Worker:
         configure_logging(self._loaded.settings.log)
         self._channel = channel
         self._inherited = start.inherited
-        self._serving = SingleProcess(self._loaded, number=start.number, name_generation=start.name_generation)
+        self._serving = SingleProcess(
+            self._loaded, number=start.number, name_generation=start.name_generation, spread=channel.post
+        )
 
     async def run(self, listening: Sequence[socket.socket]) -> None:
         """Serves until the end."""
@@ -196,6 +221,10 @@ class _Worker:
                         return self._grace, False
                 case SendCounts():
                     await self._channel.send(self._counts())
+                case PurgeCaches(number, order):
+                    await self._channel.send(Purged(number, await self._serving.purge(order)))
+                case ObjectWritten() as written:
+                    self._serving.forget(written)
                 case Stop(grace):
                     return grace, True
                 case _:

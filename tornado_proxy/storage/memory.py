@@ -9,19 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ConditionResult, Conditions, format_date
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, format_date
 from tornado_proxy.semantics.percent import path_reference
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.cursor import from_token, to_token
 from tornado_proxy.storage.errors import (
-    NotModified,
     ObjectExists,
     ObjectMissing,
     PreconditionFailed,
     RangeUnsatisfiable,
     TooLarge,
 )
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, Write
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, Write, check_conditions
 
 _CHUNK = 64 * 1024
 
@@ -44,6 +43,21 @@ class MemoryObject:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+def open_in_memory(
+    key: ObjectKey, info: ObjectInfo, body: bytes, conditions: Conditions, part: ByteRange | None
+) -> MemoryObject:
+    """An object in memory, or the part of it that was asked for; raises what the conditions and the range say of it."""
+    check_conditions(key, info, conditions)
+    found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
+    match found:
+        case None:
+            return MemoryObject(info, None, body)
+        case ContentRange(first=int(first), last=int(last)):
+            return MemoryObject(info, found, body[first : last + 1])
+        case _:
+            raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
 class MemoryStore:
@@ -76,19 +90,12 @@ class MemoryStore:
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> MemoryObject:
         """The object's info and body, or the part of it that was asked for."""
-        info, body = self._find(key, conditions)
-        found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
-        match found:
-            case None:
-                return MemoryObject(info, None, body)
-            case ContentRange(first=int(first), last=int(last)):
-                return MemoryObject(info, found, body[first : last + 1])
-            case _:
-                raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
+        return open_in_memory(key, *self._find(key), conditions, part)
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
         """The object's info."""
-        info, _ = self._find(key, conditions)
+        info, _ = self._find(key)
+        check_conditions(key, info, conditions)
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
@@ -113,8 +120,9 @@ class MemoryStore:
         self._admit(key, write)
         return Stored(self.add(key, bytes(body), _info(len(body), write)).etag)
 
-    async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is not an error, as in S3."""
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
+        self._check_write(key, conditions)
         self._objects.pop(key, None)
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
@@ -124,26 +132,20 @@ class MemoryStore:
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _find(self, key: str, conditions: Conditions) -> tuple[ObjectInfo, bytes]:
-        """An object that the conditions hold for."""
+    def _find(self, key: str) -> tuple[ObjectInfo, bytes]:
         if key not in self._objects:
             raise ObjectMissing(f"`{key}` is missing")
-        info, body = self._objects[key]
-        match conditions.decide(info.etag, info.last_modified):
-            case ConditionResult.NOT_MODIFIED:
-                raise NotModified(f"`{key}` is what the client has", info)
-            case ConditionResult.PRECONDITION_FAILED:
-                raise PreconditionFailed(f"`{key}` is not what the client expects")
-            case ConditionResult.PROCEED:
-                return info, body
+        return self._objects[key]
 
     def _admit(self, key: str, write: Write) -> None:
-        """Raise what stands against a write."""
-        info, _ = self._objects.get(key, (ObjectInfo(0), b""))
-        exists = key in self._objects
-        if exists and not write.replace and write.conditions.if_none_match != ("*",):
+        """Raise what stands against an upload."""
+        if key in self._objects and not write.replace and write.conditions.if_none_match != ("*",):
             raise ObjectExists(f"`{key}` exists")
-        if not write.conditions.allow_write(info.etag, info.last_modified, exists=exists):
+        self._check_write(key, write.conditions)
+
+    def _check_write(self, key: str, conditions: Conditions) -> None:
+        info, _ = self._objects.get(key, (ObjectInfo(0), b""))
+        if not conditions.allow_write(info.etag, info.last_modified, exists=key in self._objects):
             raise PreconditionFailed(f"`{key}` is not what the client expects")
 
     def _entries(self, prefix: str, keys: Iterable[str]) -> Iterator[Entry]:

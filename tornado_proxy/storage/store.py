@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.properties import Properties
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.storage.errors import NotModified, PreconditionFailed
+
+CacheResult = Literal["hit", "miss", "revalidated"]
+"""Whether a cache knew an object: that it did, that it did not, or that it did once S3 had said it is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,19 @@ class ObjectInfo:
     cache_control: str | None = None
     expires: str | None = None  # as stored: S3 keeps whatever text it was given
     checksums: tuple[Checksum, ...] = ()
+    cache: CacheResult | None = field(default=None, compare=False)  # None where no cache was asked
+    age: int = field(default=0, compare=False)  # seconds since S3 said it
+
+
+def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
+    """Raise what the conditions of a GET or HEAD say of an object: `NotModified` or `PreconditionFailed`."""
+    match conditions.decide(info.etag, info.last_modified):
+        case ConditionResult.NOT_MODIFIED:
+            raise NotModified(f"`{key}` is what the client has", info)
+        case ConditionResult.PRECONDITION_FAILED:
+            raise PreconditionFailed(f"`{key}` is not what the client expects")
+        case ConditionResult.PROCEED:
+            return
 
 
 class Opened(Protocol):
@@ -127,8 +144,8 @@ class Store(Protocol):
         """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
         ...
 
-    async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is not an error, as in S3."""
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
         ...
 
     async def sign(self, key: ObjectKey, expires: int) -> str:

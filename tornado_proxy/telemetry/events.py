@@ -137,6 +137,14 @@ class Probed:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectWritten:
+    """A write to a bucket or a removal ended, whatever came of it; `key` is the object key."""
+
+    target: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectUsed:
     """A request of an action that has webhooks succeeded; `body` is what they receive, fit for JSON."""
 
@@ -166,6 +174,7 @@ Event = (
     | Retired
     | S3Called
     | Probed
+    | ObjectWritten
     | ObjectUsed
     | WebhookCalled
 )

@@ -16,20 +16,23 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, Write
 from tornado_proxy.telemetry.events import (
     Bus,
     Event,
     Failed,
+    ObjectWritten,
     Refused,
     S3Called,
     Served,
     WebhookCalled,
 )
 
+CACHE_RESULTS = ("hit", "miss", "revalidated")
 METHODS = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 OTHER = "other"
 MOST_RULES = 1000
@@ -62,10 +65,12 @@ class RequestMetrics(Collector):
     """Counts requests and calls to buckets in the process that answers them.
 
     A request only adds to numbers, which prometheus_client reads at a scrape. Its own counters look labels up under a
-    lock each time, which costs a request ten times as much. `in_flight` is asked how many requests are being answered.
+    lock each time, which costs a request ten times as much. `in_flight` is asked how many requests are being answered,
+    `caches` are counted by their targets.
     """
 
-    def __init__(self, in_flight: Callable[[], int] = int) -> None:
+    def __init__(self, in_flight: Callable[[], int] = int, caches: Mapping[str, CacheCounts] | None = None) -> None:
+        self._caches = {} if caches is None else caches  # it fills up later
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
         self._seconds: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
         self._bytes: dict[str, _Sums] = defaultdict(_Sums)
@@ -119,7 +124,21 @@ class RequestMetrics(Collector):
         yield counter(
             "tornado_proxy_webhooks", "Webhooks called, by outcome", ("target", "method", "outcome"), self._webhooks
         )
+        yield from self._of_caches()
         yield GaugeMetricFamily("tornado_proxy_requests_in_flight", "Requests being answered", self._in_flight())
+
+    def _of_caches(self) -> Iterator[Metric]:
+        caches = [*self._caches.items()]
+        results = {(target, name): getattr(each, name) for target, each in caches for name in CACHE_RESULTS}
+        yield counter(
+            "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
+        )
+        evictions = {(target,): each.evictions for target, each in caches}
+        yield counter("tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions)
+        size = GaugeMetricFamily("tornado_proxy_cache_bytes", "Memory that cached objects take", labels=["target"])
+        for target, each in caches:
+            size.add_metric([target], each.bytes)
+        yield size
 
     def _count(self, event: Served | Refused) -> None:
         request = event.request
@@ -193,11 +212,17 @@ class MeasuredStore:
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
         """Stores the chunks as an object."""
-        return await self._timed("put", self.measured.put(key, chunks, write))
+        try:
+            return await self._timed("put", self.measured.put(key, chunks, write))
+        finally:
+            self._emit(ObjectWritten(self._target, key))
 
-    async def remove(self, key: ObjectKey) -> None:
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
         """Removes an object."""
-        await self._timed("remove", self.measured.remove(key))
+        try:
+            await self._timed("remove", self.measured.remove(key, conditions))
+        finally:
+            self._emit(ObjectWritten(self._target, key))
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object; makes no call to the bucket."""

@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ANY, ConditionResult, Conditions, is_etag, is_weak
+from tornado_proxy.semantics.conditions import ANY, Conditions, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (
     BucketMissing,
     Busy,
-    NotModified,
     ObjectMissing,
     PreconditionFailed,
     RangeUnsatisfiable,
@@ -25,7 +24,7 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer, page
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions
 
 T = TypeVar("T")
 
@@ -97,13 +96,8 @@ class Reader:
         except ObjectMissing:
             await self._check_bucket()
             raise
-        match conditions.decide(info.etag, info.last_modified):
-            case ConditionResult.NOT_MODIFIED:
-                raise NotModified(f"`{key}` is what the client has", info)
-            case ConditionResult.PRECONDITION_FAILED:
-                raise PreconditionFailed(f"`{key}` is not what the client expects")
-            case ConditionResult.PROCEED:
-                return info
+        check_conditions(key, info, conditions)
+        return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
         """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""

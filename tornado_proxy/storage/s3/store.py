@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from tornado_proxy.config.model import Bucket, S3Pool
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import make_client, make_session
@@ -55,9 +55,9 @@ class S3Store:
         """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
         return await self._writer.put(key, chunks, write)
 
-    async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is not an error, as in S3."""
-        await self._writer.remove(key)
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
+        await self._writer.remove(key, conditions)
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a time in seconds; needs no network."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ANY, Conditions
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
 from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.executor import Executor
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_UNCONDITIONAL = Conditions()
 _NOTHING_THERE = {"IfNoneMatch": ANY}
 
 
@@ -133,8 +132,13 @@ class Writer:
                 with precondition.decided():
                     return _stored(await self._call("PutObject", key, put, is_upload=True))
 
-    async def remove(self, key: ObjectKey) -> None:
-        """Remove an object; a missing one is no error, as in S3."""
+    async def remove(self, key: ObjectKey, conditions: Conditions) -> None:
+        """Remove an object; conditions are checked by a HEAD before, as S3's DELETE does not take them everywhere."""
+        if conditions != UNCONDITIONAL:
+            found = await self._look(key)
+            etag, date = (found.etag, found.last_modified) if found else (None, None)
+            if not conditions.allow_write(etag, date, exists=found is not None):
+                raise PreconditionFailed("a condition of the DELETE is not met")
         with suppress(ObjectMissing):
             await self._call("DeleteObject", key, self._client.delete_object)
 
@@ -152,7 +156,7 @@ class Writer:
     async def _look(self, key: ObjectKey) -> ObjectInfo | None:
         """The object's info, if there is one."""
         try:
-            return await self._head(key, _UNCONDITIONAL)
+            return await self._head(key, UNCONDITIONAL)
         except ObjectMissing:
             return None
 

@@ -1,0 +1,310 @@
+"""A bucket whose small objects are kept in memory for a while, so that those that are asked for often cost no call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, fields, replace
+from math import inf
+from sys import getsizeof
+from typing import TypeVar
+
+from tornado_proxy.config.model import ObjectCache
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions, strong_match
+from tornado_proxy.semantics.freshness import freshness
+from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.errors import ObjectMissing, StorageError, UpstreamError
+from tornado_proxy.storage.memory import open_in_memory
+from tornado_proxy.storage.store import CacheResult, ObjectInfo, Opened, Page, Store, Stored, Write, check_conditions
+
+T = TypeVar("T")
+
+# What an entry takes beside its body, its key and its texts.
+_OVERHEAD = 1024  # bytes
+
+_HIT: CacheResult = "hit"
+_MISS: CacheResult = "miss"
+
+
+@dataclass(slots=True)
+class CacheCounts:
+    """What the caches of a target have done in this process, and what they hold."""
+
+    hit: int = 0
+    miss: int = 0
+    revalidated: int = 0
+    evictions: int = 0
+    bytes: int = 0
+
+    def count(self, result: CacheResult) -> None:
+        """Counts an answer."""
+        setattr(self, result, getattr(self, result) + 1)
+
+
+class _CachedObject:
+    """What is known of an object: its body only if that is kept, and no `info` if nothing of it may be kept.
+
+    S3 said so at `since`, and is believed up to `until`. `is_shared` is false for what is the answer to one request.
+    """
+
+    __slots__ = ("body", "info", "is_shared", "since", "until", "weight")
+
+    def __init__(
+        self, info: ObjectInfo | None, body: bytes | None, times: tuple[float, float], *, is_shared: bool
+    ) -> None:
+        self.info = info
+        self.body = body
+        self.since, self.until = times
+        self.is_shared = is_shared
+        self.weight = 0  # bytes, once it is kept
+
+
+_Call = asyncio.Future[_CachedObject | None]
+
+
+class CachingStore:
+    """Passes calls on to a store, and keeps what it answers to GET and HEAD by the object's key.
+
+    Conditions and ranges are decided here of what is kept. An object is believed for `maxAge`, or for less if its own
+    headers say so; after that a HEAD shows whether its ETag is the same. S3's own 304 would leave out most headers,
+    which can change without the ETag. Those who ask for one object at the same time wait for one call. Nothing is kept
+    of a missing object, nor beyond `maxSize` bytes: what was not used for the longest time goes first.
+    """
+
+    def __init__(
+        self, store: Store, limits: ObjectCache, counts: CacheCounts, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.behind = store
+        self._limits = limits
+        self._counts = counts
+        self._clock = clock
+        self._entries: OrderedDict[str, _CachedObject] = OrderedDict()
+        self._used = 0  # bytes of the entries, and of bodies that are being read
+        self._heads: dict[str, _Call] = {}
+        self._gets: dict[str, _Call] = {}
+
+    def __repr__(self) -> str:
+        return f"<CachingStore {self.behind!r}, {len(self._entries)} objects>"
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+        """The object's info and body, or the part of it that was asked for."""
+        entry, result = self._fresh(key), _HIT
+        if entry is None and (key in self._entries or conditions != UNCONDITIONAL):
+            entry, result = await self._look(key)
+        if entry is not None and (entry.body is not None or _decides(conditions, entry.info)):
+            # Without a body, what the conditions say is raised.
+            return open_in_memory(key, self._told(entry, result), entry.body or b"", conditions, part)
+        if part is None and (entry is None or self._is_small(entry.info)):
+            found, result = await self._joined(self._gets, key, self._fetch)
+            if isinstance(found, _CachedObject):
+                return open_in_memory(key, self._told(found, result), found.body or b"", conditions, part)
+            if found is not None and conditions == UNCONDITIONAL:
+                return self._passed(found)
+            if found is not None:
+                await found.close()
+        return self._passed(await self.behind.open(key, conditions, part))
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        entry, result = self._fresh(key), _HIT
+        if entry is None:
+            entry, result = await self._look(key)
+        if entry is None or entry.info is None:
+            self._counts.count(_MISS)
+            return replace(await self.behind.head(key, conditions), cache=_MISS)
+        info = self._told(entry, result)
+        check_conditions(key, info, conditions)
+        return info
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+        """A page of what lies directly below a prefix; it is not kept."""
+        return await self.behind.list(prefix, token, limit)
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Store the chunks as an object, and forget what it was, whatever came of it."""
+        try:
+            return await self.behind.put(key, chunks, write)
+        finally:
+            self.forget(key)
+
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Remove an object for which the conditions hold, and forget it, whatever came of it."""
+        try:
+            await self.behind.remove(key, conditions)
+        finally:
+            self.forget(key)
+
+    async def sign(self, key: ObjectKey, expires: int) -> str:
+        """A URL that fetches the object for a number of seconds; needs no network."""
+        return await self.behind.sign(key, expires)
+
+    async def close(self) -> None:
+        """Forget everything, and let go of what the store holds."""
+        self.purge("")
+        await self.behind.close()
+
+    def forget(self, key: str) -> None:
+        """Forget an object; what is being read of it is not kept."""
+        self._drop(key)
+        self._heads.pop(key, None)
+        self._gets.pop(key, None)
+
+    def purge(self, prefix: str) -> int:
+        """Forget the objects whose keys begin with a prefix; returns their number."""
+        found = [key for key in self._entries if key.startswith(prefix)]
+        for key in [*found, *self._heads, *self._gets]:
+            if key.startswith(prefix):
+                self.forget(key)
+        return len(found)
+
+    # Asking the store
+
+    async def _joined(
+        self, calls: dict[str, _Call], key: ObjectKey, ask: Callable[[ObjectKey, _Call], Awaitable[T]]
+    ) -> tuple[T | _CachedObject | None, CacheResult]:
+        """What `ask` returns; if another asks already, what that got, None where it may not be shared."""
+        while (call := calls.get(key)) is not None:
+            await asyncio.wait((call,))
+            if not call.cancelled():
+                return call.result(), _HIT
+        call = calls[key] = asyncio.get_running_loop().create_future()
+        try:
+            answer = await ask(key, call)
+            call.set_result(answer if isinstance(answer, _CachedObject) and answer.is_shared else None)
+        except StorageError as error:
+            if isinstance(error, ObjectMissing):
+                self._drop(key)
+            call.set_exception(error)
+            call.exception()  # looked at, in case that nobody else waits for it
+            raise
+        finally:
+            call.cancel()  # if this request was: one of those who wait asks again
+            if calls.get(key) is call:
+                del calls[key]
+        return answer, _MISS
+
+    async def _look(self, key: ObjectKey) -> tuple[_CachedObject | None, CacheResult]:
+        """The entry of an object after a HEAD, with its body if that is the same."""
+        entry, result = await self._joined(self._heads, key, self._ask)
+        return entry, "revalidated" if result == _MISS and entry is not None and entry.body is not None else result
+
+    async def _ask(self, key: ObjectKey, call: _Call) -> _CachedObject:
+        info = await self.behind.head(key, UNCONDITIONAL)
+        known = self._entries.get(key)
+        entry = self._entry(info, known.body if known is not None and _is_same(known.info, info) else None)
+        if self._heads.get(key) is call:
+            self._keep(key, entry)
+        return entry
+
+    async def _fetch(self, key: ObjectKey, call: _Call) -> _CachedObject | Opened:
+        """The object with its body if that is kept, otherwise as the store opened it."""
+        opened = await self.behind.open(key, UNCONDITIONAL)
+        info = opened.info
+        entry = self._entry(info, None)
+        if not entry.is_shared or not self._is_small(info) or not self._make_room(info.size):
+            if self._gets.get(key) is call:
+                self._keep(key, entry)
+            return opened
+        self._use(info.size)
+        try:
+            body = b"".join([chunk async for chunk in opened.chunks()])
+        finally:
+            self._use(-info.size)
+            await opened.close()
+        if len(body) != info.size:
+            raise UpstreamError(f"S3 sends {len(body)} bytes of `{key}` instead of {info.size}")
+        entry = self._entry(info, body)
+        if self._gets.get(key) is call:
+            self._keep(key, entry)
+        return entry
+
+    def _passed(self, opened: Opened) -> Opened:
+        """An object that is not kept."""
+        self._counts.count(_MISS)
+        return _Passed(opened)
+
+    # What is kept
+
+    def _entry(self, info: ObjectInfo, body: bytes | None) -> _CachedObject:
+        """The entry of an object of which S3 speaks now."""
+        now = self._clock()
+        seconds = freshness(info.cache_control, info.expires, time.time())
+        until = now + min(self._limits.max_age, inf if seconds is None else seconds)
+        return _CachedObject(info, body, (now, until), is_shared=seconds is not None)
+
+    def _keep(self, key: str, entry: _CachedObject) -> None:
+        """Keep an entry, or that there is none to keep: those who ask for it next need not wait for each other."""
+        self._drop(key)
+        kept = entry if entry.is_shared else _CachedObject(None, None, (entry.since, entry.until), is_shared=False)
+        kept.weight = _weight(key, kept)
+        if self._make_room(kept.weight):
+            self._entries[key] = kept
+            self._use(kept.weight)
+
+    def _fresh(self, key: str) -> _CachedObject | None:
+        """The entry of an object, if it is believed still."""
+        entry = self._entries.get(key)
+        if entry is None or entry.until <= self._clock():
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    def _told(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
+        """The info that answers a request, with what became of it in the cache."""
+        assert entry.info is not None
+        self._counts.count(result)
+        age = int(self._clock() - entry.since)
+        if entry.info.cache != result or entry.info.age != age:
+            entry.info = replace(entry.info, cache=result, age=age)
+        return entry.info
+
+    def _is_small(self, info: ObjectInfo | None) -> bool:
+        return info is not None and info.size <= self._limits.max_object_size
+
+    def _make_room(self, size: int) -> bool:
+        """Whether there is room for a number of bytes, after what was used least recently has made way."""
+        most = self._limits.max_size - size
+        while self._used > most >= 0 and self._entries:
+            self._drop(next(iter(self._entries)))
+            self._counts.evictions += 1
+        return self._used <= most
+
+    def _drop(self, key: str) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._use(-entry.weight)
+
+    def _use(self, size: int) -> None:
+        self._used += size
+        self._counts.bytes += size
+
+
+class _Passed:
+    """An object that is passed on as the store opened it."""
+
+    __slots__ = ("_opened", "chunks", "close", "content_range", "info")
+
+    def __init__(self, opened: Opened) -> None:
+        self.info = replace(opened.info, cache=_MISS)
+        self.content_range = opened.content_range
+        self.chunks = opened.chunks
+        self.close = opened.close
+
+
+def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:
+    """Whether conditions keep an object of which this is known from being sent."""
+    return info is not None and conditions.decide(info.etag, info.last_modified) is not ConditionResult.PROCEED
+
+
+def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
+    """Whether the bytes are those that were known: the ETag is strong and the same."""
+    return known is not None and known.size == info.size and strong_match(known.etag or "", info.etag or "")
+
+
+def _weight(key: str, entry: _CachedObject) -> int:
+    """The bytes that an entry takes."""
+    texts = [getattr(entry.info, each.name) for each in fields(ObjectInfo)] if entry.info else []
+    return _OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))
