@@ -72,7 +72,10 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
             ("Content-Security-Policy", actions.get.content_security_policy),
             ("X-Content-Type-Options", "nosniff"),
             # A digest of the whole does not describe the content of a part, only the representation (RFC 9530 2, 3).
-            ("Content-Digest" if part is None else "Repr-Digest", content_digest(info.checksums, info.etag)),
+            (
+                "Content-Digest" if part is None else "Repr-Digest",
+                content_digest(info.checksums, info.etag) if info.checksums else None,
+            ),
             ("Accept-Ranges", "bytes"),
             *_validators(info),
         )

@@ -12,8 +12,9 @@ its own only to add a state to the automaton.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -66,8 +67,8 @@ class Pattern:
     group_count: int = field(compare=False, repr=False)
     program: bytes = field(compare=False, repr=False)
     _compiled: Any = field(compare=False, repr=False)
+    _leftmost: Callable[[bytes], Any] = field(compare=False, repr=False)
     _shared_names: tuple[tuple[str, tuple[int, ...]], ...] = field(compare=False, repr=False)
-    _sees_within: bool = field(compare=False, repr=False)
     _numbers: range = field(compare=False, repr=False)
 
     @property
@@ -79,7 +80,7 @@ class Pattern:
     def search(self, key: str) -> Captures | None:
         """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
         try:
-            found = leftmost(self._compiled, key.encode(), sees_within=self._sees_within)
+            found = self._leftmost(key.encode())
         except UnicodeEncodeError:
             return self._search_ill_formed(key)
         if found is None:
@@ -90,7 +91,7 @@ class Pattern:
     def _search_ill_formed(self, key: str) -> Captures | None:
         """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
         read = encoded(key)
-        found = leftmost(self._compiled, read, sees_within=self._sees_within)
+        found = self._leftmost(read)
         if found is None:
             return None
         spans = map(found.span, self._numbers)
@@ -143,8 +144,8 @@ def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern
         group_count=len(expression.names),
         program=program,
         _compiled=compiled,
+        _leftmost=partial(leftmost, compiled, sees_within=True) if rb"\B" in program else compiled.search,
         _shared_names=shared_names,
-        _sees_within=rb"\B" in program,
         _numbers=range(len(expression.names) + 1),
     )
 

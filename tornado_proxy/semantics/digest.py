@@ -38,8 +38,6 @@ class Checksum:
 
 def content_digest(checksums: tuple[Checksum, ...], etag: str | None) -> str | None:
     """The header's value, or None where no checksum of the whole object is known."""
-    if not checksums:
-        return None
     whole = {checksum.algorithm: checksum.value for checksum in checksums if checksum.covers_whole(etag)}
     return ", ".join(_members(whole)) or None
 

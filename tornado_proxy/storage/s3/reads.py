@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ANY, Conditions, is_etag, is_weak
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (
@@ -96,7 +96,8 @@ class Reader:
         except ObjectMissing:
             await self._check_bucket()
             raise
-        check_conditions(key, info, conditions)
+        if conditions is not UNCONDITIONAL:
+            check_conditions(key, info, conditions)
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
