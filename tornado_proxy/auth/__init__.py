@@ -1,5 +1,5 @@
-"""Who asks: an authenticator turns a request's credentials into a user, or says how to ask for them.
+"""Signs users in: an authenticator turns the credentials of a request into a user, or into a challenge.
 
-Nouns: a *guard* (of routing) says who may; an *authenticator* is one way to sign in; a *challenge* asks for
-credentials; a *password* is a secret or its hash; the *passwords* in force are checked off the event loop.
+An *authenticator* is one way to sign in; a *challenge* asks for credentials; a *verifier* checks passwords in
+threads.
 """

@@ -1,4 +1,4 @@
-"""The protocol of a way to sign in, and what it may answer."""
+"""The protocol of authenticators, and the answers that they give."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tornado_proxy.templates.data import User
 
 
 class AuthBusy(Exception):
-    """So many credentials wait to be checked that one more is turned away: a 503, to be tried again."""
+    """Too many credentials wait to be checked: a 503, which the client may repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A user who is signed in; `cookies` are values of Set-Cookie for whatever the request is answered with."""
+    """A signed-in user; `cookies` are values of Set-Cookie for the answer of the request."""
 
     user: User
     cookies: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A request that goes no further until somebody signs in.
+    """A refusal of a request without valid credentials.
 
     `header` is the value of WWW-Authenticate, `location` the page where a browser can sign in. `reason` is for the log,
     never for the client.
@@ -50,5 +50,5 @@ class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
-        """Returns who makes the request, or how it is turned away; raises `AuthBusy`."""
+        """Returns the user, a challenge or an answer; raises `AuthBusy`."""
         ...

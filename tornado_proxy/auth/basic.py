@@ -17,7 +17,7 @@ from tornado_proxy.templates.data import User
 
 
 class BasicAuthenticator:
-    """Signs in users of one provider; `users` are all whom any guard of that provider lists.
+    """Signs in the users of one provider; `users` are all users of its resources.
 
     Raises `UnreadableHash` where a user's password is a hash that cannot be checked.
     """
@@ -31,7 +31,7 @@ class BasicAuthenticator:
         self._verifier = verifier
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
-        """Who asks, if the guard lists the user and the password is right; raises `AuthBusy`."""
+        """Returns the user if the resource lists it and the password is right; raises `AuthBusy`."""
         sent = [value for name, value in request.headers if name.lower() == "authorization"]
         if not sent:
             return self._refuse("no credentials were sent")
@@ -53,9 +53,9 @@ class BasicAuthenticator:
         )
 
     def _beside(self, own: Password | None) -> Iterable[HashedPassword]:
-        """Hashes that cost, with one's own, as much as anybody's: one of each cost that the provider knows.
+        """Returns one hash of each cost of the provider, except for the cost of the user's own hash.
 
-        So time does not tell who is listed, nor whose password is plain.
+        So the time of an answer reveals neither user names nor whether a password is plain text.
         """
         cost = own.cost if isinstance(own, HashedPassword) else None
         return (each for each in self._by_cost.values() if each.cost != cost)

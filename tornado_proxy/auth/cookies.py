@@ -1,4 +1,4 @@
-"""Cookies that only this service can read and nobody can forge: sealed values, in chunks where they are long.
+"""Encrypted and authenticated cookies, split into chunks if they are long.
 
 A value is JSON, compressed and encrypted with AES-256-GCM under a key that is derived for one purpose (RFC 5869), so
 that a cookie of one provider or one kind is worthless as another. The time of expiry is inside.
@@ -44,7 +44,7 @@ class Sealer:
         return urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain, None)).rstrip(b"=").decode()
 
     def unseal(self, text: str, now: float) -> dict[str, Any] | None:
-        """Returns the value; None where the text is not one of ours, was changed, or has expired."""
+        """Returns the value; None if the text was not made here, was changed, or has expired."""
         try:
             sealed = urlsafe_b64decode(text + "=" * (-len(text) % 4))
             plain = self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
@@ -81,7 +81,7 @@ class CookieJar:
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
     def read(self, sent: Mapping[str, str]) -> str:
-        """Returns the text that a request's cookies hold; empty where there is none."""
+        """Returns the text in the cookies of a request; empty if there is none."""
         chunks = []
         for name in self._names():
             if name not in sent:
@@ -104,7 +104,7 @@ class CookieJar:
 
 
 def read_cookies(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Returns the cookies of a request by name (RFC 6265 5.4); of two of one name the first counts."""
+    """Returns the cookies of a request by name (RFC 6265 5.4); of two with the same name the first."""
     found: dict[str, str] = {}
     for name, value in headers:
         if name.lower() == "cookie":

@@ -1,6 +1,6 @@
-"""Sign-in by headers: a proxy in front has signed the user in and says who it is.
+"""Sign-in by headers: a proxy has signed the user in and names the user.
 
-Anybody can send such headers, so they count only where the connection comes from one of `server.trustedProxies`.
+Every client can send such headers, so only connections from `server.trustedProxies` are trusted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tornado_proxy.templates.data import User
 
 
 class HeaderAuthenticator:
-    """Signs in the users whom a trusted proxy names."""
+    """Signs in the users that a trusted proxy names."""
 
     def __init__(self, provider: HeaderProvider) -> None:
         self._provider = provider
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
-        """Returns the user whom the headers name, or a 401 where they do not count."""
+        """Returns the user that the headers name, or a 401 if the connection is not trusted."""
         if not request.from_trusted_proxy:
             return Challenge(401, f"`{request.remote_address}` is not one of `server.trustedProxies`")
         provider = self._provider
@@ -38,7 +38,7 @@ class HeaderAuthenticator:
 
 
 def _only(request: Request, name: str) -> str:
-    """The value of a header, decoded as UTF-8; empty where it is missing or given twice: one of the two is forged."""
+    """Returns the value of a header, decoded as UTF-8; empty if it is missing or, being forged, repeated."""
     values = [value for each, value in request.headers if each.lower() == name.lower()]
     if len(values) != 1:
         return ""

@@ -37,7 +37,7 @@ _LONGEST_RETURN = 2000  # characters of the address to return to
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """What a login waits for, kept in the browser that began it."""
+    """The state of a login, kept in the browser that began it."""
 
     state: str
     nonce: str
@@ -47,7 +47,7 @@ class _Login:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """A user who is signed in with a cookie; `host` is where the cookie was given."""
+    """The session of a user; `host` is the host that set the cookie."""
 
     user: User
     expires: float
@@ -57,7 +57,7 @@ class _Session:
 
 
 class NotVerified(TokenError):
-    """A user whose email address the provider has not verified, where the configuration asks for that."""
+    """A user with an unverified email address, if the configuration requires a verified one."""
 
 
 class OidcAuthenticator:
@@ -73,7 +73,7 @@ class OidcAuthenticator:
         self._logins = Sealer(key, f"login {purpose}")
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
-        """Returns who makes the request, by a bearer token or a session, or how to sign in."""
+        """Returns the user of a bearer token or a session, or a challenge."""
         bearer = _bearer(request)
         if bearer is not None:
             return await self._authenticate_token(bearer)
@@ -105,7 +105,7 @@ class OidcAuthenticator:
         return Challenge(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Challenge:
-        """Goes on with a session whose ID token has expired, if the provider agrees."""
+        """Renews a session whose ID token has expired, if the provider agrees."""
         if not session.refresh_token:
             return self._challenge(request)
         try:
@@ -149,7 +149,7 @@ class OidcAuthenticator:
         return Answer(302, f"{metadata.authorization_endpoint}{separator}{urlencode(wanted)}", tuple(kept))
 
     async def callback(self, request: Request) -> Answer:
-        """Takes a code back and begins a session (Core 3.1.2.5)."""
+        """Receives a code and begins a session (Core 3.1.2.5)."""
         query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
         state = query.get("state", "")
         jar = self._login_jar(state, request)
@@ -208,7 +208,7 @@ class OidcAuthenticator:
         return user.email_verified or not self.settings.email_verified
 
     def _session(self, text: str, request: Request) -> _Session | None:
-        """The session that a cookie holds, if it was given here: one of another host's pages is worthless."""
+        """Returns the session in a cookie, if this host set it."""
         found = self._sessions.unseal(text, self._clock())
         if found is None or found["host"] != self._scope(request):
             return None
@@ -216,7 +216,7 @@ class OidcAuthenticator:
         return _Session(User(**{**user, "groups": tuple(user["groups"])}), **found)
 
     def _begin(self, user: User, expires: float, tokens: Tokens, request: Request) -> list[str]:
-        """The cookies of a session; where the browser cannot keep them all, the hint for the logout is left out."""
+        """Returns the cookies of a session; without the hint for the logout if they would be too large."""
         now, sent = self._clock(), read_cookies(request.headers)
         kept_until = max(expires, now + _RENEWABLE_SECONDS) if tokens.refresh_token else expires
         jar = self._jar(request)
@@ -237,7 +237,7 @@ class OidcAuthenticator:
         return CookieJar(name, secure=self._is_secure(request))
 
     def _domain(self, request: Request) -> str:
-        """The domain among those configured that the request's host belongs to."""
+        """Returns the configured domain that contains the request's host."""
         domains = (each.lstrip(".") for each in self.settings.cookie_domains)
         return next((each for each in domains if f".{request.host}".endswith(f".{each.lower()}")), "")
 
@@ -273,13 +273,13 @@ def _target(request: Request) -> str:
 
 
 def _bearer(request: Request) -> str | None:
-    """The token of an Authorization header (RFC 6750 2.1); None where there is none."""
+    """The token of an Authorization header (RFC 6750 2.1); None if there is none."""
     scheme, _, token = _header(request, "authorization").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _can_follow(request: Request) -> bool:
-    """Whether the client is a browser that opens a page: it can be sent to the login. Programs get a 401."""
+    """Whether the client is a browser that opens a page, which can be redirected to the login; programs get a 401."""
     if request.method not in _READING or _header(request, "x-requested-with"):
         return False
     if _header(request, "sec-fetch-mode") not in ("", "navigate"):
@@ -296,7 +296,7 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _leads_back(address: str, request: Request) -> bool:
-    """Whether an address is one of this site, as every browser reads it: an open redirect ends elsewhere."""
+    """Whether every browser reads an address as one of this site; prevents open redirects."""
     if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
         # Browsers drop tabs and line ends, and read `\` as `/`.
         return False

@@ -1,4 +1,4 @@
-"""What a client asks of an OpenID provider: discovery, keys and tokens, as generators that yield requests.
+"""The protocol of an OpenID provider (discovery, keys, tokens), as generators that yield requests.
 
 A flow yields a `Fetch` and is sent the `Fetched` answer, so it is tested without a network; `run` drives it.
 Sources: OpenID Connect Discovery 1.0, OpenID Connect Core 1.0, RFC 6749 (OAuth 2.0), RFC 7636 (PKCE).
@@ -52,7 +52,7 @@ class GrantRefused(ProviderError):
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a provider publishes about itself (Discovery 3)."""
+    """The metadata of a provider (Discovery 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -64,7 +64,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who we are for the provider; a client without a secret is a public one."""
+    """The registration of this service at the provider; a client without a secret is a public one."""
 
     id: str
     secret: str = field(default="", repr=False)
@@ -72,7 +72,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What the provider gave for a code or a refresh token."""
+    """The tokens that the provider gave for a code or a refresh token."""
 
     id_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
@@ -171,7 +171,7 @@ async def run(flow: Flow[T], fetch: Fetcher) -> T:
 
 
 class Provider:
-    """A provider whose metadata and keys are kept: asked once for all who wait, and again when a key is unknown."""
+    """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another."""
 
     def __init__(self, issuer: str, client: Client, fetch: Fetcher, clock: Callable[[], float]) -> None:
         self.client = client
@@ -185,7 +185,7 @@ class Provider:
         self._failure = ""
 
     async def metadata(self) -> Metadata:
-        """What the provider publishes; raises `ProviderError`."""
+        """Returns the provider's metadata; raises `ProviderError`."""
         return (await self._current())[0]
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
@@ -197,7 +197,7 @@ class Provider:
         return await run(renew(await self.metadata(), self.client, refresh_token), self._fetch)
 
     async def verify(self, token: str) -> Claims:
-        """The claims of a token that the provider gave to this client; raises `TokenError` and `ProviderError`."""
+        """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
         metadata, keys = await self._current()
         try:
             return self._verify(token, metadata, keys)
@@ -210,7 +210,7 @@ class Provider:
         return verify_token(token, keys, trust, self._clock())
 
     async def _current(self, newer_than: float = _LONG_AGO) -> tuple[Metadata, KeySet]:
-        """What is known, asked anew where it is older than an hour or not newer than a time."""
+        """Returns metadata and keys, fetched again if they are older than an hour or than a given time."""
         if self._known is None or self._is_stale(newer_than):
             async with self._asking:
                 if (self._known is None or self._is_stale(newer_than)) and self._clock() - self._asked_at >= _PAUSE:
@@ -223,7 +223,7 @@ class Provider:
         return self._known_at <= max(newer_than, self._clock() - _FRESH)
 
     async def _ask(self) -> None:
-        """Asks for metadata and keys; what is known stays in use where there is no answer."""
+        """Fetches metadata and keys; keeps the cached ones if that fails."""
         self._asked_at = self._clock()
         try:
             metadata = await run(discover(self._issuer), self._fetch)

@@ -15,11 +15,11 @@ from tornado_proxy.templates.data import User
 
 
 class PolicyUnavailable(Exception):
-    """A policy server that gave no usable answer, so nobody may pass; the text is for the log."""
+    """A policy server that gave no usable answer, so access is denied; the text is for the log."""
 
 
 async def is_permitted(server: OpaServer, user: User, request: Request, fetch: Fetcher) -> bool:
-    """Returns whether the policy permits a request; raises `PolicyUnavailable` where the server does not say."""
+    """Returns whether the policy permits a request; raises `PolicyUnavailable` if there is no usable answer."""
     body = json.dumps({"input": policy_input(user, request, dict(server.tags))})
     try:
         answer = await fetch(Fetch(server.url, {"Content-Type": "application/json"}, body))

@@ -1,4 +1,4 @@
-"""Passwords as a configuration holds them: in plain text, or as a bcrypt or argon2 hash."""
+"""Passwords of the configuration: plain text, or a bcrypt or argon2 hash."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_ARGON2_KIBIBYTES = 1 << 20  # of memory, times the passes over it; about a
 
 
 class UnreadableHash(ValueError):
-    """A text that begins as a hash does, but is none; it says which kind, never the text."""
+    """A text that begins like a hash but is not a valid one; the message names the kind, never the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class PlainPassword:
     _digest: bytes = field(repr=False)
 
     def matches(self, offered: str) -> bool:
-        """Whether it is the password; takes the same time for every one that is not."""
+        """Whether it is the password; every wrong password takes the same time."""
         return compare_digest(self._digest, sha256(offered.encode()).digest())
 
 
 @dataclass(frozen=True, slots=True)
 class HashedPassword:
-    """A hash; `matches` takes as long as the hash was made to take."""
+    """A hash; `matches` takes as long as its cost parameters demand."""
 
     text: str = field(repr=False)
     _verify: Callable[[str, str], bool] = field(repr=False)
 
     @property
     def cost(self) -> str:
-        """What a check costs, equal for hashes that cost the same: the hash without its salt and its digest."""
+        """The cost of a check, equal for hashes of the same cost: the hash without its salt and digest."""
         return self.text.rsplit("$", 2)[0] if self.text.startswith("$argon2") else self.text[4:6]
 
     def matches(self, offered: str) -> bool:
@@ -64,7 +64,7 @@ Password = PlainPassword | HashedPassword
 
 
 def read_password(text: str) -> Password:
-    """The password that a configuration's text means; raises `UnreadableHash`."""
+    """Reads a password of the configuration; raises `UnreadableHash`."""
     for prefix, (is_readable, verify) in _SCHEMES.items():
         if text.startswith(prefix):
             if not is_readable(text):
@@ -74,7 +74,7 @@ def read_password(text: str) -> Password:
 
 
 def doubt(text: str) -> str | None:
-    """What is odd about a configured password, never the text itself; None if nothing is. Raises `UnreadableHash`."""
+    """Returns a warning about a configured password, or None; never the text itself. Raises `UnreadableHash`."""
     if isinstance(read_password(text), PlainPassword):
         looks_hashed = _FOREIGN_HASH.match(text)
         return "it looks like a hash, of a kind not known here, and is taken for the password" if looks_hashed else None

@@ -47,7 +47,7 @@ def accepted_algorithms(published: object) -> tuple[str, ...]:
 
 
 def read_keys(document: object) -> KeySet:
-    """Reads a JSON Web Key Set (RFC 7517); raises `TokenError` where it holds no usable key."""
+    """Reads a JSON Web Key Set (RFC 7517); raises `TokenError` if it has no usable key."""
     keys = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(keys, list):
         raise TokenError("the key set has no list `keys`")
@@ -58,7 +58,7 @@ def read_keys(document: object) -> KeySet:
 
 
 def _read_key(key: object) -> KeySet | None:
-    """Reads one key; None for one of another use or a kind that is not known here, which RFC 7517 5 has us skip."""
+    """Reads one key; None for another use or an unknown kind, which must be skipped (RFC 7517 5)."""
     if not isinstance(key, dict) or key.get("use", "sig") != "sig" or key.get("kty") == "oct":
         return None
     try:
@@ -69,7 +69,7 @@ def _read_key(key: object) -> KeySet | None:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whose tokens are accepted: those of an issuer for a client, signed with one of these algorithms."""
+    """The accepted tokens: those of an issuer for a client, signed with one of these algorithms."""
 
     issuer: str
     client_id: str
@@ -124,12 +124,12 @@ def _check(claims: Claims, trust: Trust, now: float) -> None:
 
 
 def _is_time(value: object) -> bool:
-    """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; NaN and infinity are none."""
+    """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; not NaN or infinity."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _END_OF_TIME
 
 
 def user_of(claims: Claims, group_claim: str) -> User:
-    """Returns the user whom claims describe; raises `TokenError` where nothing could name one.
+    """Returns the user of claims; raises `TokenError` if they do not name one.
 
     `group_claim` is the name of the claim that lists groups; dots lead into objects (`realm_access.roles`).
     """

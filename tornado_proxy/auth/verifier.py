@@ -1,4 +1,4 @@
-"""Checks offered passwords without stopping the event loop, few at a time, and remembers who was right for a while."""
+"""Checks passwords in threads, few at a time, and caches successes for a while."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tornado_proxy.auth.passwords import HashedPassword, Password, PlainPassword
 
 @dataclass(frozen=True, slots=True)
 class VerifierLimits:
-    """What hashing may take: one argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
+    """The limits of hashing: one argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
     waiting: int = 64  # checks beyond those that run
@@ -30,7 +30,7 @@ class VerifierLimits:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who somebody says to be, and the address of the client."""
+    """A claimed user name, and the address of the client."""
 
     provider: str
     name: str
@@ -39,7 +39,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """Hashes that wait to be computed, or are being."""
+    """A check that waits or runs."""
 
     claim: Claim
     password: HashedPassword | None
@@ -48,7 +48,7 @@ class _Check:
     result: asyncio.Future[bool]
 
     def compute(self) -> bool:
-        """Whether the password is right; where it is not, the others are checked too, to no avail."""
+        """Whether the password is right; a wrong one is compared with the other hashes too, to take their time."""
         if self.password is not None and self.password.matches(self.offered):
             return True
         for other in self.beside:
@@ -81,7 +81,7 @@ class Verifier:
     async def verify(
         self, claim: Claim, password: Password | None, offered: str, beside: Iterable[HashedPassword] = ()
     ) -> bool:
-        """Whether a password is the one offered; None is nobody's. Raises `AuthBusy`.
+        """Whether the offered password is right; None stands for an unknown user. Raises `AuthBusy`.
 
         Where it is not, the hashes `beside` are computed too: the answer takes the same time for every claim for which
         the own hash and these cost the same together.
@@ -107,7 +107,7 @@ class Verifier:
         return await asyncio.shield(check.result)
 
     async def close(self) -> None:
-        """Let the checks that run end, and drop those that wait."""
+        """Waits for running checks and drops waiting ones."""
         self._turn_away(list(self._waiting))
         await asyncio.to_thread(self._executor.shutdown)
 

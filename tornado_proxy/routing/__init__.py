@@ -1,4 +1,4 @@
-"""A request becomes a plan: which target, who may use it, which object key, and what to try in which order. Pure.
+"""Turns a request into a plan: target, access, object key, and the attempts in order. Pure.
 
 `decide` is the one way from a `Request` to its `Decision`; the other modules hold the steps, and `trace` explains one.
 """

@@ -1,4 +1,4 @@
-"""Who may use a request path: the first of a target's resources that matches path and method decides."""
+"""Access to request paths: the first resource of a target that matches path and method decides."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _GLOB_MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Anyone:
-    """Anyone may pass, without signing in."""
+    """Everyone has access, without signing in."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Somebody must sign in with this provider: one of these users where there is a list, else anyone it knows.
+    """A user of this provider must sign in: one of `users` if there is a list, else any user.
 
-    Of those who signed in, `permits` lets the authorized ones pass, and `opa` is asked where it is given.
+    `permits` authorizes users by rules, `opa` names a policy server.
     """
 
     provider: str
@@ -46,9 +46,9 @@ class SignedIn:
         object.__setattr__(self, "_rules", tuple((each, _pattern(each)) for each in self.accesses))
 
     def permits(self, user: User) -> bool:
-        """Whether a user who signed in may pass: the first rule that matches decides, and without rules everyone may.
+        """Whether a signed-in user has access: the first matching rule decides; without rules, every user has access.
 
-        The order counts, as in s3-proxy: a `forbidden` rule turns away those whom no earlier rule let pass.
+        As in s3-proxy, a `forbidden` rule refuses only users that no earlier rule allowed.
         """
         if self.users is not None and user.username not in self._by_name:
             return False
@@ -57,7 +57,7 @@ class SignedIn:
         return not rule.forbidden if rule else not self._rules
 
     def find(self, name: str) -> BasicUser | None:
-        """Returns the user of a name; None if it is not listed."""
+        """Returns the user with a name; None if it is not listed."""
         return self._by_name.get(name)
 
 
@@ -72,7 +72,7 @@ def _matches(rule: AccessRule, pattern: Pattern | None, user: User) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Nobody:
-    """Nobody may pass: no resource covers the request, or it names no way to sign in."""
+    """Nobody has access: no resource covers the request, or the resource has no provider."""
 
 
 Guard = Anyone | SignedIn | Nobody
@@ -94,14 +94,14 @@ def lets_pass(guard: Guard, passed: Guard, user: User | None, *, assume_policy: 
 
 @dataclass(frozen=True, slots=True)
 class _Ruling:
-    """The resources for one method, in order, and what each demands."""
+    """The resources for one method in order, and the guard of each."""
 
     first_match: FirstMatch
     guards: tuple[Guard, ...]
 
 
 class Access:
-    """A target's resources, compiled; a target without resources is open to anyone."""
+    """A target's resources, compiled; a target without resources is open to everyone."""
 
     def __init__(self, resources: Sequence[Resource]) -> None:
         self._resources = tuple((each, compile_pattern(path_expression(each.path))) for each in resources)
@@ -109,7 +109,7 @@ class Access:
         self._rulings = {method: _ruling(self._for_method(method)) for method in methods}
 
     def guard(self, path: RequestPath, method: str) -> Guard:
-        """Returns who may use a path with a method; HEAD goes with GET."""
+        """Returns the guard of a path and a method; HEAD is treated as GET."""
         if not self._resources:
             return Anyone()
         ruling = self._rulings.get(method)
@@ -117,7 +117,7 @@ class Access:
         return ruling.guards[found[0]] if ruling and found else Nobody()
 
     def covering(self, path: RequestPath, method: str) -> tuple[Resource, ...]:
-        """Returns all resources that match, in order: the first decides, explain shows the others."""
+        """Returns all matching resources in order: the first decides, `explain` shows the others."""
         return tuple(each for each, pattern in self._for_method(method) if pattern.search(path))
 
     def _for_method(self, method: str) -> list[tuple[Resource, Pattern]]:
@@ -147,9 +147,9 @@ def _guard(resource: Resource) -> Guard:
 
 
 def path_expression(glob: str) -> str:
-    """Returns the expression in Go's syntax that matches the paths a glob covers.
+    """Returns an expression in Go's syntax that matches the paths of a glob.
 
-    `*` is any part of one segment, `**` any number of segments, all else stands for itself. `/public/**` covers
+    `*` matches any part of one segment, `**` any number of segments, other characters themselves. `/public/**` covers
     `/public`, `/public/` and everything below; `/**` covers all.
     """
     parts = (_GLOB_MEANING.get(part) or re.escape(part) for part in _GLOB_PART.findall(glob))

@@ -1,8 +1,7 @@
 """The one way from a request to its plan; the server, `explain`, `diff` and log statistics all drive it.
 
-`decide` is a generator: it yields a question where it needs to know something of the world, is sent the answer, and
-returns the decision. Who drives it may wait for a password to be checked or a form to arrive; `simulate` answers from
-values at hand.
+`decide` is a generator: it yields questions about the world, is sent the answers, and returns the decision.
+A driver may wait for a password check or a form; `simulate` answers from its arguments.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and pa
 
 @dataclass(frozen=True, slots=True)
 class AccessCheck:
-    """A check of access to one path: who may use it."""
+    """A check of access to one path: the guard that decides."""
 
     path: RequestPath
     guard: Guard
@@ -46,10 +45,10 @@ class AccessCheck:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided about a request, as far as it got: `plan` says where it ended, and is empty until then.
+    """The decision about a request, complete when it has a `plan`.
 
-    `user` is who had to sign in. `data` is what the rules were given, `rewritten` what they made of the key or
-    `failure` why they could not: all three are None where the rules were not asked.
+    `user` is the user who had to sign in. `data` are the data for the rules, `rewritten` is their result and `failure`
+    their error: all three are None if no rules were applied.
     """
 
     request: Request
@@ -63,13 +62,13 @@ class Decision:
 
     @property
     def rewrite(self) -> Rewrite | None:
-        """The rewrite that took the key, even if it failed; None where none did."""
+        """The rewrite that matched the key, even if it failed; None without a match."""
         return self.rewritten.rewrite if self.rewritten else self.failure.rewrite if self.failure else None
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Asks who makes the request; the answer is a user whom the guard lists, or how everyone else is refused."""
+    """Asks for the user of the request; the answer is a user that the guard lists, or a refusal."""
 
     so_far: Decision
     guard: SignedIn
@@ -77,7 +76,7 @@ class Authenticate:
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """Asks a policy server whether a user who signed in may make the request; the answer is yes, no, or a refusal."""
+    """Asks a policy server whether a signed-in user may make the request; the answer is a boolean or a refusal."""
 
     so_far: Decision
     server: OpaServer
@@ -86,7 +85,7 @@ class Authorize:
 
 @dataclass(frozen=True, slots=True)
 class NameFile:
-    """Asks what the form of an upload calls its file; None ends the decision with the plan to read the form."""
+    """Asks for the file name in the form of an upload; None ends the decision with a plan to read the form."""
 
     so_far: Decision
     max_size: int | None  # bytes of the file
@@ -98,7 +97,7 @@ Steps = Generator[Question, Answer, Decision]
 
 
 def decide(mounts: Mounts, request: Request) -> Steps:
-    """Decides what to do about a request: target, method, access, rewrite, plan."""
+    """Decides about a request: target, method, access, rewrite, plan."""
     # The service's own pages come first, whatever is mounted there.
     visit = mounts.provider_pages.get(request.path)
     if visit is not None:
@@ -131,7 +130,7 @@ def _decide_within(match: RouteMatch, request: Request) -> Steps:
 
 
 def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> Steps:
-    """Decides about an upload once more when its file has a name: path and name need access of their own."""
+    """Decides about an upload again once its file has a name, since its path needs a check of access too."""
     name = yield NameFile(found, max_size)
     if name is None:
         return found
@@ -147,7 +146,7 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
 
 
 def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
-    """Checks who may use a path; the decision has a plan if the request must not go on."""
+    """Checks access to a path; the decision has a plan if the request is refused."""
     guard = access.guard(path, so_far.request.method)
     checks = (*so_far.checks, AccessCheck(path, guard))
     found = Decision(so_far.request, (), so_far.match, checks, so_far.user)
@@ -163,7 +162,7 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
 
 
 def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
-    """Asks who makes the request, and whether that user may."""
+    """Asks for the user and checks whether that user has access."""
     user = yield Authenticate(so_far, guard)
     if not isinstance(user, User):
         assert isinstance(user, Refuse)
@@ -178,7 +177,7 @@ def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
 
 
 def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
-    """Lets the rules rewrite a key and plans what becomes of it; `path` holds the file name of an upload."""
+    """Applies the rules to a key and plans the result; `path` includes the file name of an upload."""
     request, checks, user, site = found.request, found.checks, found.user, match.site
     home = "/"
     if site.target.actions.get.user_isolation:
@@ -209,7 +208,7 @@ def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: Us
 
 
 def _home(get: GetAction, user: User) -> str:
-    """Returns the directory that holds all keys of a user where users are isolated; it ends in `/`."""
+    """Returns the directory of an isolated user's keys, with its closing slash."""
     return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
@@ -219,7 +218,7 @@ def _refused(error: RewriteError | BadFileName | KeyTooLong) -> Plan:
 
 
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:
-    """Decides about a request that `user` would sign in for, passwords aside, and whose form names a file."""
+    """Decides about a request of `user`, without checking a password, with the file name of an upload's form."""
     steps, answer = decide(mounts, request), None
     try:
         while True:

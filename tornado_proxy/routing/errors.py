@@ -1,8 +1,8 @@
-"""What can be wrong with a request before S3 is asked, and the one table of the statuses that answer every error.
+"""The errors of requests before any call to S3, and the one table of the statuses of all errors.
 
 RequestError
 ├── BadAddress     the request line has neither a path nor an absolute address
-├── BadPath        the path is not percent-encoded UTF-8, or holds what no key may hold
+├── BadPath        the path is not percent-encoded UTF-8, or not a valid key
 ├── BadFileName    an upload's file has no name that could end a key
 ├── KeyTooLong     prefix and key together are longer than S3 allows
 ├── LengthRequired an upload does not announce a size that is needed before its content
@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 
 class RequestError(Exception):
-    """A request that cannot be answered as it stands; the text is for the log and explain, never for a client."""
+    """A request that must be refused; the text is for the log and `explain`, never for a client."""
 
 
 class BadAddress(RequestError):
@@ -43,11 +43,11 @@ class LengthRequired(RequestError):
 
 
 class MetadataTooLarge(RequestError):
-    """Metadata of more bytes than S3 allows, as a template made it of what the client sent."""
+    """Metadata of an upload, made by templates, of more bytes than S3 allows."""
 
 
 class PropertyFailed(RequestError):
-    """A template of an upload's metadata, headers or storage class that failed, or made an invalid value."""
+    """A template of an upload's metadata, headers or storage class that failed or has an invalid result."""
 
 
 # By name: the errors live in four layers, and only the lowest of them may be imported here.

@@ -1,4 +1,4 @@
-"""From the raw path of a request to the key that S3 sees: decoded once, checked once, joined in one place."""
+"""Turns the raw path of a request into the object key: decoded once, checked once, joined in one place."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 def parse_request_path(raw: str) -> RequestPath:
     """Decodes the path of a request from the raw text before its `?`; raises `BadPath`.
 
-    Each character of `raw` is one byte of the request line (latin-1), as Tornado hands it over; bytes beyond ASCII
-    that a client left unescaped are read as the UTF-8 that they must be. `+` is a plus, `%2F` is a slash, `//` stays.
+    Each character of `raw` is one byte of the request line (latin-1), as Tornado hands it over; unescaped bytes
+    beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays.
     """
     if not raw.startswith("/"):
         raise BadPath("the path does not begin with `/`")

@@ -57,7 +57,7 @@ def _names(globs: Sequence[str]) -> Pattern:
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:
     """Returns each target with its rules and access, in order; a target without rules has an empty rule set.
 
-    The access of a target that is `known` with the same resources is taken over from there.
+    Reuses the access of a `known` target with the same resources.
     """
     compiled = {each.target.name: (each.target.resources, each.access) for each in known}
     found = []
@@ -73,7 +73,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: It
 class RouteMatch:
     """The site of a request, the mount path that matched (it ends in `/`), and the key below it.
 
-    A request for the mount path without its closing slash has the key `/` too: only its path tells the two apart.
+    A request for the mount path without its closing slash also has the key `/`; its path differs.
     """
 
     site: Site
@@ -106,7 +106,7 @@ class Mounts:
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 
     def target_list(self, host: str, path: RequestPath) -> Access | None:
-        """Who may see the page of all targets, if that is what a host and a path lead to."""
+        """Returns the access to the page of all targets if a host and a path lead to it."""
         page = self._target_list
         return page.access if page and path in page.paths and page.host.search(host) else None
 
@@ -121,7 +121,7 @@ class Mounts:
 
 
 def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tuple[str, Step]]]:
-    """The paths that belong to providers, with and without a closing slash, whatever is mounted there."""
+    """The paths of the pages of providers, with and without a closing slash; they precede mounts."""
     for each in providers:
         pages: tuple[tuple[str, Step], ...] = (
             (each.login_path, "login"),
@@ -134,7 +134,7 @@ def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tu
 
 
 class _TargetListPage:
-    """Where the page of all targets is, and who may see it."""
+    """The page of all targets: its paths and its access."""
 
     def __init__(self, settings: TargetList) -> None:
         self.paths = frozenset(settings.mount.paths)
@@ -144,7 +144,7 @@ class _TargetListPage:
 
 
 class _Paths:
-    """The mounts of one host by path: one look-up for each length of a mount path, the longest first."""
+    """The mounts of one host by path: one lookup for each length of a mount path, the longest first."""
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
         # Of two mounts of one host and path, the first in the file stands.
@@ -178,7 +178,7 @@ def _host_key(site: Site) -> str:
 
 
 def host_expression(pattern: str) -> str:
-    """Returns the expression of a host pattern, without anchors: `*` is a part of a name, dots too, never empty."""
+    """Returns the expression of a host pattern, without anchors: `*` matches one or more characters, dots included."""
     return "[^/]+".join(re.escape(part) for part in pattern.split("*"))
 
 

@@ -1,4 +1,4 @@
-"""A plan: what to try, in order. An attempt that finds nothing hands over to the next; the last always answers."""
+"""A plan is a list of attempts. An attempt that finds nothing passes on to the next one; the last always answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tornado_proxy.semantics.percent import path_reference
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """Answer with the object; hand over if there is none. `index` marks an index document."""
+    """Answer with the object; pass on if there is none. `index` marks an index document."""
 
     key: ObjectKey
     index: bool = False
@@ -25,7 +25,7 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Browse:
-    """Answer with a listing of a directory; hand over if it does not exist, unless it is the mount's root."""
+    """Answer with a listing of a directory; pass on if it does not exist, unless it is the mount's root."""
 
     prefix: ObjectKey
     root: bool = False
@@ -57,7 +57,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Send the client to a signed URL of the object, valid for `expires` seconds; hand over if there is none."""
+    """Redirect to a signed URL of the object, valid for `expires` seconds; pass on if there is none."""
 
     key: ObjectKey
     expires: int
@@ -65,7 +65,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Send the client to `location`, a path with its query; hand over if nothing lies below `below`, None: never."""
+    """Redirect to `location`, a path with its query; pass on if there is no key below `below`, unless that is None."""
 
     location: str
     below: ObjectKey | None = None
@@ -73,7 +73,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class VisitProvider:
-    """Take a step of a sign-in at one of the pages that belong to a provider."""
+    """Answer a page of a provider, which is a step of a sign-in."""
 
     provider: str
     step: Step
@@ -114,7 +114,7 @@ _QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
 
 
 def plan_early(match: RouteMatch, request: Request) -> Plan:
-    """Plans what no rule can change: slash redirects, refused directories, uploads without a name; else empty."""
+    """Plans requests that rules cannot change: slash redirects, refused directories, uploads without a name."""
     # The mount path without its closing slash is a directory too, but not spelt as one.
     is_bare_mount = match.key == "/" and not request.is_directory
     match request.method:
@@ -131,7 +131,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
-    """Plans a request whose key was rewritten; `path` holds the file name of an upload. Raises `KeyTooLong`."""
+    """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `KeyTooLong`."""
     method = request.method
     if method in ("GET", "HEAD"):
         return _browse(match, request, key) if request.is_directory else _serve(match, request, key)
@@ -166,14 +166,14 @@ def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:
 
 
 def _fetch(get: GetAction, request: Request, key: ObjectKey, *, index: bool = False) -> Serve | Sign:
-    """Returns the attempt to give the client an object: itself, or a signed URL of it."""
+    """Returns the attempt to serve an object: itself, or a signed URL."""
     if get.redirect_to_signed_url and request.method == "GET":
         return Sign(key, get.signed_url_expiration)
     return Serve(key, index)
 
 
 def _key_if_any(bucket: Bucket, key: str) -> ObjectKey | None:
-    """Returns an object key, or None where S3 can hold no such key: then there is nothing to look for."""
+    """Returns an object key, or None if it is not a valid key of S3."""
     try:
         return object_key(bucket, Key(key))
     except KeyTooLong:

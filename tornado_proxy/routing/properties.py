@@ -23,7 +23,7 @@ _LIMITS = RenderLimits()
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What an object has beside its content and its type; None and nothing are not stored."""
+    """The properties of an object besides its content and type; None and empty values are not stored."""
 
     metadata: Mapping[str, str] = field(default_factory=dict)
     cache_control: str | None = None
@@ -86,13 +86,13 @@ class PropertyTemplates:
         return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
 
     def check_size(self, size: int | None) -> None:
-        """Raise `LengthRequired` where a template reads a size that is not known."""
+        """Raises `LengthRequired` if a template reads the size and it is unknown."""
         if self.read_size and size is None:
             raise LengthRequired("a template reads the size of an upload that does not announce it")
 
 
 def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
-    """What templates write, without line ends; empty values are left out."""
+    """Returns the results of templates without line ends; empty results are omitted."""
     for name, template in templates:
         try:
             text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
@@ -105,12 +105,12 @@ def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Itera
 
 
 def _as_ascii(text: str) -> str:
-    """A value of metadata as S3 itself gives those that are not ASCII: encoded words (RFC 2047)."""
+    """Returns a value of metadata as S3 returns non-ASCII values: encoded words (RFC 2047)."""
     return text if text.isascii() else Header(text, "utf-8").encode(maxlinelen=0)
 
 
 def _moment(text: str) -> datetime:
-    """A moment of RFC 3339; raises `PropertyFailed`."""
+    """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a request says: read once from its request line and headers, and never read again."""
+"""Reads a request from its request line and headers, once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _QUERY = re.compile(r"[?#].*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Request(RequestData):
-    """A request as templates read it: its path decoded, its host without port and in lower case, all else as sent."""
+    """A request with a decoded path and a host in lower case without port; everything else is as sent."""
 
     path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
     authority: str = ""  # the host with its port, as the client wrote it
@@ -40,7 +40,7 @@ class Request(RequestData):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A raw path and a raw query, neither decoded; `authority` replaces the Host header where it is given."""
+    """A raw path and a raw query, neither decoded; `authority` replaces the Host header if it is given."""
 
     path: str
     query: str = ""
@@ -89,8 +89,8 @@ def read_address(target: str) -> Address:
 def shown_path(target: str) -> str:
     """Returns the path as sent, for the log of a request that cannot be read.
 
-    Where there is no path, it is the target without its query and without what stands before an `@`: that may be user
-    information (RFC 9110 4.2.4), wherever in a malformed address it ended up.
+    Without a path, returns the target without its query and without the text before an `@`, which may be user
+    information (RFC 9110 4.2.4).
     """
     try:
         return read_address(target).path
@@ -112,7 +112,7 @@ def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
     """Decodes the names and values of a query, in order; `+` is a space, and bytes that are not UTF-8 are U+FFFD.
 
     Each character of `raw_query` is one byte of the request line (latin-1), as in `parse_request_path`. Raises
-    `BadAddress` for more parameters than anyone sends.
+    `BadAddress` for too many parameters.
     """
     if raw_query.count("&") >= _MOST_PARAMETERS:
         raise BadAddress(f"the query has more than {_MOST_PARAMETERS} parameters")

@@ -1,4 +1,4 @@
-"""Why a decision is what it is: every resource that covers its paths, and every rewrite that was tried."""
+"""Explains a decision: every resource that covers its paths, and every rewrite that was tried."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tornado_proxy.rules.model import RefusedResult, Rewrite
 
 
 class RuleOutcome(Enum):
-    """What became of a rewrite."""
+    """The outcome of trying a rewrite."""
 
     MATCHED = "matched"
     NO_MATCH = "no match"
@@ -25,7 +25,7 @@ class RuleOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleAttempt:
-    """A rewrite and what became of it; the captures are those of the one that matched."""
+    """A rewrite that was tried and its outcome; the one that matched has captures."""
 
     rewrite: Rewrite
     outcome: RuleOutcome
@@ -34,7 +34,7 @@ class RuleAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RuleFailure:
-    """Why there is no object key, and the status that answers."""
+    """The reason why there is no object key, and the status of the answer."""
 
     status: int
     message: str
@@ -42,7 +42,7 @@ class RuleFailure:
 
 @dataclass(frozen=True, slots=True)
 class RewriteTrace:
-    """The way of one key through its rules: `result` is the template's raw text, `failure` where the way ended."""
+    """The application of rules to a key: `result` is the raw result of the template, `failure` the error."""
 
     key: str
     attempts: tuple[RuleAttempt, ...]
@@ -53,7 +53,7 @@ class RewriteTrace:
 
     @property
     def matched(self) -> RuleAttempt | None:
-        """The attempt that matched; None where the key stays as it is."""
+        """The rewrite that matched; None without a match."""
         return next((each for each in self.attempts if each.outcome is RuleOutcome.MATCHED), None)
 
 
@@ -68,7 +68,7 @@ class AccessTrace:
 
 @dataclass(frozen=True, slots=True)
 class RequestTrace:
-    """A decision and how it was reached; `rewriting` is None where the rules were not asked."""
+    """A decision with its steps; `rewriting` is None if no rules were applied."""
 
     decision: Decision
     checks: tuple[AccessTrace, ...] = ()
@@ -76,7 +76,7 @@ class RequestTrace:
 
 
 def trace(decision: Decision) -> RequestTrace:
-    """Shows how a decision was reached, from what it holds."""
+    """Returns the steps of a decision."""
     match, method = decision.match, decision.request.method
     if match is None:
         return RequestTrace(decision)
@@ -86,7 +86,7 @@ def trace(decision: Decision) -> RequestTrace:
 
 
 def trace_rewrite(decision: Decision) -> RewriteTrace | None:
-    """Shows what the rules made of a decision's key; None where they were not asked."""
+    """Returns the application of the rules; None if no rules were applied."""
     match, data, rewritten, error = decision.match, decision.data, decision.rewritten, decision.failure
     if match is None or data is None:
         return None
