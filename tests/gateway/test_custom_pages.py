@@ -14,6 +14,7 @@ from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, cust
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
 from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.storage.store import ObjectInfo
 
 
 def _page(kind, body, headers=(), status=""):
@@ -93,6 +94,33 @@ async def test_headers_of_files():
     for answer in answers:
         assert (answer.headers["x-type"], answer.headers["cache-control"]) == ("binary/octet-stream", "no-store")
         assert "etag" in answer.headers
+
+
+async def test_headers_of_files_stand_in_a_304_where_they_are_about_caches():
+    """A cache that keeps its copy goes by them; the others describe what is not sent."""
+    headers = (("cache-control", "max-age=9"), ("X-Type", "{{ .StreamFile.ContentType }}"))
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
+        got = await site.get("/a")
+        current = await site.get("/a", If_None_Match=got.headers["etag"])
+    assert (current.status, current.headers["cache-control"]) == (304, "max-age=9")
+    assert current.headers["etag"] == got.headers["etag"]
+    assert {"x-type", "content-type", "accept-ranges"}.isdisjoint(current.headers)
+
+
+async def test_headers_of_files_read_their_metadata():
+    """Under names spelt like those of headers, as s3-proxy has them; one that is missing adds nothing."""
+    headers = (
+        ("X-Credit", '{{ index .StreamFile.Metadata "Photo-Credit" }}'),
+        ("X-None", '{{ index .StreamFile.Metadata "Nobody" }}'),
+    )
+    custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, headers)}
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, metadata=(("photo-credit", "Ann Ü"),)))
+    async with serve(store, custom=custom, get=GetAction(streamed_file_headers=headers)) as site:
+        answer = await site.get("/a")
+    assert answer.headers["x-credit"].encode("latin-1").decode() == "Ann Ü"
+    assert "x-none" not in answer.headers
 
 
 @pytest.mark.parametrize("body", ["{{ .Nothing }}", "{{ range 100000000 }}{{ end }}"])

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from stores import body_of, pieces
 
+from tornado_proxy.routing.properties import Properties
 from tornado_proxy.semantics.conditions import Conditions, format_date
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.errors import (
@@ -292,6 +293,16 @@ async def test_not_modified_tells_what_a_304_carries(world, headers):
     info = caught.value.info
     assert (info.cache_control, info.expires) == (HEADERS["cache_control"], HEADERS["expires"])
     assert info == await world.store.head("a", ANY)
+
+
+async def test_metadata_is_read_as_it_was_written(world):
+    """Its names have no case."""
+    write = Write("text/plain", properties=Properties({"Photo-Credit": "Ann", "x": "1, 2"}))
+    await world.store.put("a", pieces(b"x"), write)
+    opened = await world.store.open("a", ANY)
+    await opened.close()
+    assert dict(opened.info.metadata) == {"photo-credit": "Ann", "x": "1, 2"}
+    assert await world.store.head("a", ANY) == opened.info
 
 
 async def test_a_conditional_range(world):

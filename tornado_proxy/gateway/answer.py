@@ -24,6 +24,9 @@ _ACTIVE = frozenset(
 )
 _MEDIA_TYPE = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110 8.3.1, in lower case
 
+KEEPING_FRESH = frozenset({"cache-control", "content-location", "etag", "expires", "last-modified", "vary"})
+"""The headers of a 304, by which a client keeps its copy fresh (RFC 9110 15.4.5)."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 

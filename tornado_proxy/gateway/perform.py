@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tornado_proxy.gateway.answer import (
+    KEEPING_FRESH,
     Answer,
     Headers,
     Streamed,
@@ -46,7 +47,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
-from tornado_proxy.templates.data import HeaderFields, User
+from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         part = ByteRange.from_header(context.headers.get("Range"))
         opened = await context.store.open(attempt.key, context.conditions, part)
     except NotModified as unchanged:
-        return Whole(304, unchanged_headers(unchanged.info))
+        return Whole(304, await _headers_of_unchanged(context, unchanged.info))
     sent = opened.content_range
     headers = file_headers(opened.info, actions, sent)
     try:
@@ -116,6 +117,15 @@ async def _serve(attempt: Serve, context: RequestContext) -> Answer:
         await opened.close()
         raise
     return Streamed(206 if sent else 200, headers, opened)
+
+
+async def _headers_of_unchanged(context: RequestContext, info: ObjectInfo | None) -> Headers:
+    """Returns the headers of a 304, among them what the target's templates say of caches."""
+    actions = context.match.site.target.actions
+    if info is None or not actions.get.streamed_file_headers:
+        return unchanged_headers(info)
+    headers = await _own_headers(context, info, file_headers(info, actions))
+    return tuple([each for each in headers if each[0].lower() in KEEPING_FRESH])
 
 
 async def _own_headers(context: RequestContext, info: ObjectInfo, headers: Headers) -> Headers:
@@ -138,6 +148,7 @@ def _stream_file(info: ObjectInfo, headers: Mapping[str, str]) -> StreamFile:
         info.expires or "",
         info.etag or "",
         info.last_modified or NEVER,
+        ObjectMetadata(info.metadata),
     )
 
 

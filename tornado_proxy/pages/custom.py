@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from tornado_proxy.templates.data import RequestData, TargetData, User
+from tornado_proxy.templates.data import ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
@@ -202,7 +202,7 @@ class StreamFile:
     expires: str = ""
     etag: str = ""
     last_modified: datetime = NEVER
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: ObjectMetadata = field(default_factory=ObjectMetadata)
 
 
 @dataclass(frozen=True, slots=True)

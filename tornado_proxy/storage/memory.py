@@ -161,7 +161,7 @@ class MemoryStore:
 
 
 def _info(size: int, write: Write) -> ObjectInfo:
-    """What is said of an object of a size that is written; metadata and storage class are not kept."""
+    """What is said of an object of a size that is written; the storage class is not kept."""
     properties = write.properties
     return ObjectInfo(
         size,
@@ -171,4 +171,5 @@ def _info(size: int, write: Write) -> ObjectInfo:
         content_encoding=properties.content_encoding,
         content_language=properties.content_language,
         expires=format_date(properties.expires) if properties.expires else None,
+        metadata=tuple((name.lower(), value) for name, value in properties.metadata.items()),
     )

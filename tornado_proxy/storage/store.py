@@ -32,6 +32,7 @@ class ObjectInfo:
     cache_control: str | None = None
     expires: str | None = None  # as stored: S3 keeps whatever text it was given
     checksums: tuple[Checksum, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
     cache: CacheResult | None = field(default=None, compare=False)  # None where no cache was asked
     age: int = field(default=0, compare=False)  # seconds since S3 said it
 

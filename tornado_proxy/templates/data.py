@@ -46,6 +46,13 @@ class HeaderFields:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectMetadata:
+    """The metadata of an object, whose names have no case: in Go's templates a map[string]string, `M1-Key` in it."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TargetData:
     """The target as templates see it: nothing secret, nothing that changes."""
 

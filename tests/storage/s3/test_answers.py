@@ -27,7 +27,7 @@ def test_headers_become_an_info():
     }
     modified = datetime(2026, 5, 1, 10, tzinfo=UTC)
     assert object_info(headers, 7) == ObjectInfo(
-        7, '"e"', modified, "text/plain", "inline", "br", "de", "no-store", "-1"
+        7, '"e"', modified, "text/plain", "inline", "br", "de", "no-store", "-1", metadata=(("x", "y"),)
     )
 
 

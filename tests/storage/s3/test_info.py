@@ -17,12 +17,14 @@ def test_an_answer_becomes_an_info():
     moment = datetime(2026, 5, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
     answer = {
         "ETag": '"1"', "LastModified": moment, "ContentType": "t", "ContentDisposition": "d", "ContentEncoding": "e",
-        "ContentLanguage": "l", "CacheControl": "c", "ExpiresString": "never", "Metadata": {"x": "y"}, "ChecksumType": "FULL_OBJECT",
+        "ContentLanguage": "l", "CacheControl": "c", "ExpiresString": "never", "Metadata": {"X": "y"}, "ChecksumType": "FULL_OBJECT",
         "ChecksumSHA256": "abc=", "ChecksumCRC64NVME": "def=",
     }  # fmt: skip
     checksums = (Checksum("SHA256", "abc=", "FULL_OBJECT"), Checksum("CRC64NVME", "def=", "FULL_OBJECT"))
     date = datetime(2026, 5, 1, 10, tzinfo=UTC)
-    assert object_info(answer, 7) == ObjectInfo(7, '"1"', date, "t", "d", "e", "l", "c", "never", checksums)
+    assert object_info(answer, 7) == ObjectInfo(
+        7, '"1"', date, "t", "d", "e", "l", "c", "never", checksums, (("x", "y"),)
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ Headers = Mapping[bytes, bytes]
 
 _CHECKSUM = b"x-amz-checksum-"
 _CHECKSUM_TYPE = b"x-amz-checksum-type"
+_META = b"x-amz-meta-"
 
 # Objects that are asked for often are few, and so are their dates.
 _DATES_KEPT = 1024
@@ -37,6 +38,13 @@ def object_info(headers: Headers, size: int) -> ObjectInfo:
         text(headers.get(b"cache-control")),
         text(headers.get(b"expires")),
         _checksums(headers),
+        tuple(
+            [
+                (name[len(_META) :].decode("latin-1"), _text(value) or "")
+                for name, value in headers.items()
+                if name.startswith(_META)
+            ]
+        ),
     )
 
 

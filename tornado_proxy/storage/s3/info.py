@@ -42,6 +42,7 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
         # boto3 parses `Expires` and drops what is not a date; this is the text itself.
         expires=_text(answer.get("ExpiresString")),
         checksums=tuple(_checksums(answer)),
+        metadata=tuple((name.lower(), _text(value) or "") for name, value in answer.get("Metadata", {}).items()),
     )
 
 

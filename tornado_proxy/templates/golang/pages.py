@@ -6,6 +6,7 @@ The functions are those of rules, with what s3-proxy adds for its pages. `value_
 - a mapping is a map[string]interface {}, a list or a tuple a []interface {};
 - a dataclass is a struct; its field `last_modified` is `LastModified`, unless its metadata names it (`{"go": "ETag"}`);
 - `User`, `RequestData`, `HeaderFields` and `TargetData` are what they are in the templates of rules;
+- `ObjectMetadata` is a map[string]string, as an SDK of AWS for Go reads it from headers;
 - an exception is an error, whose method `Error` is its text.
 """
 
@@ -21,7 +22,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.templates.data import HeaderFields, RequestData, TargetData, User
+from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import (
     ANY,
@@ -47,8 +48,8 @@ from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.urls import header
-from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Struct, StructType, Value
+from tornado_proxy.templates.golang.urls import canonical, header
+from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Map, Slice, Struct, StructType, Value
 from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
@@ -128,6 +129,11 @@ def _header(value: HeaderFields, budget: RenderBudget) -> Map:
     return header(value.pairs)
 
 
+def _metadata(value: ObjectMetadata, budget: RenderBudget) -> Map:
+    budget.spend(len(value.pairs))
+    return Map({canonical(name.encode()): go_string(text) for name, text in value.pairs}, STRING_MAP)
+
+
 def _time(value: datetime, _budget: RenderBudget) -> Struct:
     offset = value.utcoffset()
     seconds = int(offset.total_seconds()) if offset else 0
@@ -152,6 +158,7 @@ _MAKERS: Mapping[type, Callable[[Any, RenderBudget], Value]] = {
     User: lambda value, _budget: user_value(value),
     RequestData: lambda value, budget: Struct(REQUEST, request_facts(value, budget)),
     HeaderFields: _header,
+    ObjectMetadata: _metadata,
     TargetData: lambda value, _budget: Struct(TARGET, value),
 }
 
