@@ -40,6 +40,9 @@ AS_PROCESSES = ["fmt-stdin", "fmt-mistakes", "test-failure", "diff-nothing", "ex
 # Commands that do not end by themselves, and where their statuses are tested.
 ELSEWHERE = {
     "probe": "tests/cli/test_probe.py",
+    "reload": "tests/cli/test_reload.py",
+    "fleet": "tests/cli/test_fleet.py",
+    "config": "tests/cli/test_config.py",
     "demo": "tests/end_to_end/test_demo.py",
     "lsp": "tests/tools/lsp",
 }

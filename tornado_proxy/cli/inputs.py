@@ -194,6 +194,22 @@ def count(text: str) -> int:
     return int(text)
 
 
+def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> None:
+    """Declares how long something may take."""
+    told = f"how long {what} (default: {seconds:g})"
+    parser.add_argument("--timeout", type=_seconds, default=seconds, metavar="SECONDS", help=told)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds up to 3600")
+    return seconds
+
+
 def _header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not (name.strip() and colon):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import CommandError, raise_errors, require_target
+from tornado_proxy.cli.inputs import CommandError, add_timeout, raise_errors, require_target
 from tornado_proxy.cli.output import ExitStatus, activity
 from tornado_proxy.config.model import S3Pool, Settings, Target
 from tornado_proxy.service.probing import probe_view
@@ -37,19 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also store an empty object and remove it, where a target takes uploads or removes objects",
     )
-    add_timeout(parser, PROBE_WITHIN)
+    add_timeout(parser, PROBE_WITHIN, "each bucket may take")
     parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
-
-
-def add_timeout(parser: argparse.ArgumentParser, seconds: float) -> None:
-    """Declare how long an answer is waited for."""
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=seconds,
-        metavar="SECONDS",
-        help=f"how long to wait for an answer (default: {seconds:g})",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -130,13 +119,3 @@ def _chosen(settings: Settings, names: Sequence[str]) -> Sequence[Target]:
     for name in names:
         require_target(name, known)
     return [target for target in settings.targets if not names or target.name in names]
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds up to 3600")
-    return seconds

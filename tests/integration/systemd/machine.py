@@ -110,11 +110,18 @@ class Machine:
 
     def run(self, *command: str, check: bool = True) -> str:
         """The output of a command within, standard error last."""
-        entered = ["nsenter", "--target", str(self.leader), "--all", *command]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-        result = subprocess.run(entered, env=environment, capture_output=True, text=True, timeout=_LONG, check=False)
+        result = self._entered(*command)
         assert not check or result.returncode == 0, f"{command}: {result.returncode}\n{result.stdout}{result.stderr}"
         return result.stdout + result.stderr
+
+    def exit_status(self, *command: str) -> int:
+        """How a command within ends."""
+        return self._entered(*command).returncode
+
+    def _entered(self, *command: str) -> subprocess.CompletedProcess[str]:
+        entered = ["nsenter", "--target", str(self.leader), "--all", *command]
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+        return subprocess.run(entered, env=environment, capture_output=True, text=True, timeout=_LONG, check=False)
 
     def systemctl(self, *arguments: str, check: bool = True) -> str:
         """What `systemctl` says."""

@@ -36,7 +36,7 @@ def test_the_service_starts_and_says_what_is_in_force(site):
     """`systemctl start` returns once requests are answered, and `systemctl status` has the line."""
     site.machine.systemctl("start", UNIT)
     assert site.get("/a") == (200, "first/a.txt")
-    assert 'Status: "generation 1, 1 rewrites"' in site.machine.systemctl("status", UNIT)
+    assert 'Status: "generation 1, 1 rewrite"' in site.machine.systemctl("status", UNIT)
 
 
 def test_the_end_is_clean(site):
@@ -58,26 +58,46 @@ def test_reload_waits_until_the_rules_are_in_force(site, options):
     assert {site.get("/a") for _ in range(10)} == {(200, "second/a.txt")}
 
 
-def test_a_bad_rule_file_leaves_it_serving_with_the_error_in_its_status(site):
-    """`systemctl reload` ends, the service serves as before, and `systemctl status` says which line is wrong."""
+@pytest.mark.parametrize("options", ["", "--workers 2"])
+def test_a_reload_fails_where_the_rules_are_refused(site, options):
+    """`systemctl reload` exits with 1, so that a deployment stops; the service serves as before and says why."""
+    _options(site, options)
     site.machine.systemctl("start", UNIT)
     site.rules(BAD)
-    site.machine.systemctl("reload", UNIT)
+    assert site.machine.exit_status("systemctl", "reload", UNIT) == 1
     status = site.machine.systemctl("status", UNIT)
     assert "Active: active (running)" in status
     assert "an edit was refused: /etc/tornado-proxy/rules/site.rules:2:" in status
     assert site.get("/a") == (200, "first/a.txt")
 
 
-def test_before_253_the_drop_in_reloads_as_well(site):
-    """With Type=notify and ExecReload, what older versions know, a reload is waited for too."""
-    drop_in = site.machine.path("/etc/systemd/system/before-253.conf").read_text()
-    site.drop_in(drop_in)
+def test_a_configuration_with_a_mistake_fails_the_reload_too(site):
+    """The command that reloads reads the same file, and shows what is wrong in the journal."""
     site.machine.systemctl("start", UNIT)
-    assert site.machine.show(UNIT, "Type") == "notify"
+    site.configure("nonsense: 1\n")
+    assert site.machine.exit_status("systemctl", "reload", UNIT) == 1
+    assert "unknown option `nonsense`" in site.machine.journal(UNIT)
+    assert site.get("/a") == (200, "first/a.txt")
+
+
+def test_a_hang_up_reloads_as_well(site):
+    """SIGHUP, which programs other than systemd send, looks at the files at once; nobody learns the result."""
+    site.machine.systemctl("start", UNIT)
     site.answer_with("second")
-    site.machine.systemctl("reload", UNIT)
+    site.machine.run("kill", "-HUP", site.machine.show(UNIT, "MainPID"))
     eventually(lambda: site.get("/a") == (200, "second/a.txt"))
+    site.machine.wait(UNIT, "ActiveState", "active")
+
+
+def test_an_instance_reloads_by_its_own_admin_listener(site):
+    """`systemctl reload tornado-proxy@1` asks instance 1, and fails where that refuses the rules."""
+    _listen_by_systemd(site, "tornado-proxy-instances.socket")
+    site.machine.systemctl("start", "tornado-proxy@1.service")
+    site.answer_with("second")
+    site.machine.systemctl("reload", "tornado-proxy@1.service")
+    assert site.get("/a") == (200, "second/a.txt")
+    site.rules(BAD)
+    assert site.machine.exit_status("systemctl", "reload", "tornado-proxy@1.service") == 1
 
 
 def test_bad_files_at_start_are_refused(site):
