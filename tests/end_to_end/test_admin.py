@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from administering import RULES, service
@@ -132,3 +133,55 @@ def test_the_status_has_the_documented_shape(admin, folder):
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (documented,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
     assert _shape({**admin.status(), "lastFailedAttempt": None}) == _shape(json.loads(documented))
+
+
+def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folder):
+    """Why an edit was refused with the line of it, which rewrite took keys, and which request was refused why."""
+    proxy, good = running[0], (folder / "rules" / "site.rules").read_text()
+    proxy.request("GET", "/a")
+    proxy.request("POST", "/a?token=s3cret")
+    (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
+    admin.reload()
+    code, page = admin.ask("GET", "/-/")
+    (folder / "rules" / "site.rules").write_text(good)
+    admin.reload()
+    assert code == 200
+    assert "Serving, edit refused" in page
+    assert "1 | target site { rewrite `^/(` -&gt; `/` }" in page
+    assert "<code>^/(?P&lt;name&gt;[a-z]+)$</code>" in page
+    assert "the method <code>POST</code> is not enabled" in page
+    assert "s3cret" not in page
+    assert "Reverted" in admin.ask("GET", "/-/")[1]
+
+
+def test_the_status_page_explains_a_path_as_the_command_does(admin):
+    """By the rules in force, with the rewrite that matches and the plan."""
+    _, page = admin.ask("GET", "/-/?method=GET&path=/spring")
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    assert "GET /spring target site, mounted at /" in text
+    assert "✓ #1 ^/(?P&lt;name&gt;[a-z]+)$ matched" in text
+    assert "object key good/spring.txt" in text
+
+
+@pytest.mark.parametrize("path", ["/%", "/..", "/" + "a" * 2047, "no-slash", "/%00", "/\N{SNOWMAN}"])
+def test_the_status_page_explains_whatever_is_typed(admin, path):
+    """A path that cannot be one is refused as a request with it would be."""
+    code, page = admin.ask("GET", f"/-/?method=BREW&host=%22&file=/&path={quote(path)}")
+    assert code == 200
+    assert "<dt>plan</dt>" in page
+
+
+def test_the_hits_of_a_rewrite_outlive_an_edit_of_another(admin, running, folder):
+    """An unchanged rewrite counts on."""
+
+    def hits():
+        found = json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"]
+        return [(each["source"], each["hits"]) for each in found]
+
+    running[0].request("GET", "/a")
+    (before,) = hits()
+    rules = (folder / "rules" / "site.rules").read_text()
+    (folder / "rules" / "site.rules").write_text(f"target site {{ rewrite `^/new$` -> `/n` }}\n{rules}")
+    admin.reload()
+    running[0].request("GET", "/a")
+    assert hits() == [("^/new$", 0), (before[0], before[1] + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -176,6 +177,31 @@ def test_the_metrics_of_all_workers_are_one_view(pair):
     # Waits in the kernel's queue until there is a worker again.
     proxy.request("GET", "/a")
     eventually(lambda: admin.metric("tornado_proxy_requests_total") == before + 31)
+
+
+def test_the_status_page_is_of_all_workers(pair, folder):
+    """Hits and refused requests are added up, those of a worker that was killed are kept, and an edit keeps both."""
+    proxy, admin = pair
+    _edit(folder, admin, "fourth")
+
+    def hits():
+        return sum(each["hits"] for each in json.loads(admin.ask("GET", "/-/rewrites")[1])["rewrites"])
+
+    for number in range(30):
+        proxy.request("GET", "/a")
+        proxy.request("POST", f"/refused{number}")
+    eventually(lambda: hits() == 30)
+    shown = admin.ask("GET", "/-/")[1]
+    assert all(f"/refused{number}<" in shown for number in range(15, 30))
+    for pid in _pids(admin):
+        os.kill(pid, signal.SIGKILL)
+        assert f">{pid}</th>" in shown
+    eventually(lambda: hits() == 30)
+    rules = (folder / "rules" / "site.rules").read_text()
+    (folder / "rules" / "site.rules").write_text(f"target site {{ rewrite `^/new$` -> `/n` }}\n{rules}")
+    assert admin.reload()[0] == 200
+    proxy.request("GET", "/a")
+    eventually(lambda: hits() == 31)
 
 
 def test_without_a_worker_the_service_is_not_ready(pair):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from overviews import overview
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.gateway.admin import PATHS, admin_application
+from tornado_proxy.pages.status import Explanation
 
 COMMANDS = ("/-/reload", "/-/purge")
 
@@ -28,6 +31,15 @@ class Scripted:
     async def status(self):
         """A status."""
         return {"generation": 3}
+
+    async def overview(self, asked):
+        """A status page."""
+        explanation = Explanation(f"GET {asked['path']}", ()) if "path" in asked else None
+        return overview(asked=asked, explanation=explanation)
+
+    async def rewrites(self):
+        """The rewrites."""
+        return [{"target": "site", "number": 1, "hits": 3}]
 
     def configuration(self):
         """A configuration."""
@@ -55,10 +67,12 @@ async def _listener(administration):
     server.add_sockets(sockets)
     client = AsyncHTTPClient(force_instance=True)
 
-    async def ask(method: str, path: str, **headers: str):
+    async def ask(method: str, path: str, *, follow: bool = True, **headers: str):
         url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
         body = "" if method == "POST" else None
-        return await client.fetch(url, method=method, body=body, headers=headers, raise_error=False)
+        return await client.fetch(
+            url, method=method, body=body, headers=headers, raise_error=False, follow_redirects=follow
+        )
 
     try:
         yield ask
@@ -182,7 +196,7 @@ async def test_status_is_json_and_metrics_are_prometheus_text():
 async def test_any_other_page_names_those_that_there_are():
     """A wrong path is 404 with the right ones."""
     async with _listener(Scripted()) as ask:
-        answer = await ask("GET", "/")
+        answer = await ask("GET", "/nowhere")
     assert answer.code == 404
     assert all(path in answer.body.decode() for path in PATHS)
 
@@ -197,3 +211,61 @@ async def test_health_and_configuration_are_where_s3_proxy_has_them():
     assert (up.code, json.loads(up.body)) == (200, {"status": "UP"})
     assert (down.code, json.loads(down.body)) == (503, {"status": "DOWN"})
     assert json.loads(shown.body) == {"config": {"rules": []}}
+
+
+async def test_the_status_page_is_a_page_that_runs_nothing_of_others():
+    """HTML for people, never cached, with a policy that permits its own two files and no inline script or style."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("GET", "/-/")
+    policy = answer.headers["Content-Security-Policy"]
+    assert (answer.code, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+async def test_the_status_page_finds_its_stylesheet_and_its_script():
+    """Both are named by their content and may be kept for ever; any other name is 404."""
+    async with _listener(Scripted()) as ask:
+        names = re.findall(r'"(/-/assets/[^"]+)"', (await ask("GET", "/-/")).body.decode())
+        answers = [await ask("GET", name) for name in names]
+        missing = await ask("GET", "/-/assets/status.000000000000.css")
+    assert [each.headers["Content-Type"] for each in answers] == [
+        "text/css; charset=utf-8",
+        "text/javascript; charset=utf-8",
+    ]
+    assert {each.headers["Cache-Control"] for each in answers} == {"public, max-age=31536000, immutable"}
+    assert missing.code == 404
+
+
+async def test_a_path_is_explained_without_a_script():
+    """The form is a plain GET; what was typed stands in it again, escaped."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("GET", "/-/?method=PUT&path=/%22%3E%3Cscript%3E&host=")
+    page = answer.body.decode()
+    assert 'value="/&#34;&gt;&lt;script&gt;"' in page
+    assert "<option selected>PUT" in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize(("mode", "status"), [("no-cors", 403), ("navigate", 200)])
+async def test_the_page_of_another_site_may_link_to_an_explanation_and_not_fetch_one(mode, status):
+    """An explanation takes processor time: a link is followed by a person, an image is not."""
+    fetched = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
+    async with _listener(Scripted()) as ask:
+        assert (await ask("GET", "/-/?path=/a", **fetched)).code == status
+
+
+async def test_the_root_leads_to_the_status_page():
+    """Who opens the listener's address in a browser finds the page."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("GET", "/", follow=False)
+    assert (answer.code, answer.headers["Location"]) == (302, "/-/")
+
+
+async def test_the_hits_of_all_rewrites_are_json():
+    """For programs, however many they are."""
+    async with _listener(Scripted()) as ask:
+        answer = await ask("GET", "/-/rewrites")
+    assert json.loads(answer.body) == {"rewrites": [{"target": "site", "number": 1, "hits": 3}]}

@@ -42,7 +42,17 @@ async def test_a_served_request_is_told_once():
         event = await site.told()
     asked = event.request
     assert asked == RequestRecord(
-        asked.request_id, asked.at, "127.0.0.1", "GET", "files.test", "/m/old/a b", 3, "site", "/new/a b", "moved"
+        asked.request_id,
+        asked.at,
+        "127.0.0.1",
+        "GET",
+        "files.test",
+        "/m/old/a b",
+        3,
+        "site",
+        "/new/a b",
+        "moved",
+        rewrite_number=1,
     )
     assert event == Served(asked, 200, 5, 0, event.seconds)
     assert len(site.events) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -102,12 +103,11 @@ def test_bytes_that_are_not_text_are_an_error(tmp_path):
     assert {each.message.rpartition(": ")[2] for each in found.diagnostics} == {"it is not text"}
 
 
-def test_what_was_fetched_is_due_after_a_while(monkeypatch):
-    """Where anything was."""
-    monkeypatch.setattr(certificates.time, "monotonic", lambda: certificates.RENEW_AFTER + 1)
-    assert FetchedDocuments({("a", None): Secret("", "")}, 0.5).is_due
-    assert not FetchedDocuments({("a", None): Secret("", "")}, 2).is_due
-    assert not FetchedDocuments({}, 0).is_due
+def test_what_was_fetched_is_due_after_a_while(tmp_path, monkeypatch):
+    """Where anything was; nothing is never due."""
+    monkeypatch.setattr(certificates.time, "monotonic", lambda: 100.0)
+    assert _find(_settings(FAR), tmp_path, DOCUMENTS).fetched.due == 100.0 + certificates.RENEW_AFTER
+    assert _find(Settings(), tmp_path).fetched.due == math.inf
 
 
 def test_a_self_signed_certificate_has_its_names(tmp_path):

@@ -18,7 +18,17 @@ from tornado_proxy.routing.trace import trace
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templates.data import User
-from tornado_proxy.tools.explain import NearMiss, in_words, near_miss, to_json, to_text
+from tornado_proxy.tools.explain import (
+    ExplainedRequest,
+    NearMiss,
+    explain,
+    heading,
+    in_words,
+    near_miss,
+    to_json,
+    to_sections,
+    to_text,
+)
 
 RULES = r"""target site {
     rewrite `^/old/` -> "/older$0"
@@ -316,3 +326,28 @@ def test_long_texts_are_cut():
     """A long source keeps its end and a long key its beginning, next to where the match stops."""
     miss = NearMiss("^/" + "a" * 80, "/" + "a" * 80, "b", "c" * 80)
     assert in_words(miss) == f"`…{'a' * 40}` matches up to `…{'a' * 40}`, then `b` meets `{'c' * 40}…`"
+
+
+def _many(count):
+    return "target site {\n" + "".join(f"rewrite `^/{number}$` -> `/x`\n" for number in range(count)) + "}"
+
+
+def test_sections_show_the_last_of_many_rewrites_that_were_tried():
+    """A page has no room for thousands; the one that matched is the last that was tried."""
+    sections = dict(to_sections(_traced("GET /90", rules=_many(100)), most=3))
+    shown = [row[1] for row in sections["rewrites"] if row[1]]
+    assert shown == ["88 more before these, no match", "#89", "#90", "#91", "9 more, not tried"]
+
+
+def test_a_request_is_explained_as_it_was_typed():
+    """Percent-encoded, with its query; characters beyond ASCII may be typed as they are."""
+    mounts = Mounts([Site(Target("site", Mount(), Bucket("files")), RuleSet("site"), Access(()))])
+    found = explain(mounts, ExplainedRequest("/a%20\N{SNOWMAN}?x=1", user=User("ann")))
+    assert heading(found) == "GET /a \N{SNOWMAN}"
+    assert found.decision.request.raw_query == "x=1"
+
+
+def test_a_path_that_cannot_be_one_is_explained_as_refused():
+    """What a request with it would be answered."""
+    found = explain(Mounts([]), ExplainedRequest("/../x"))
+    assert (heading(found), found.decision.plan[0].status) == ("GET /../x", 400)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from tornado_proxy.cli.output import ExitStatus, show
+from tornado_proxy.cli.serve import explained
 from tornado_proxy.config.model import Listener, Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.logs import configure_logging
@@ -59,7 +60,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     # The requests that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    launch = Launch(sources, loaded, sockets, admin, read, announce=lambda *urls: print(_welcome(*urls), flush=True))
+    launch = Launch(sources, loaded, sockets, admin, read, _announce, explain=explained)
     run_event_loop(_run(launch), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 
@@ -67,6 +68,10 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
 def _open(listener: Listener, port: int | None) -> Sockets:
     """Listen on the port that was asked for and no other; where none was, on the usual one or any that is free."""
     return open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+
+
+def _announce(url: str, admin: str) -> None:
+    print(_welcome(url, admin), flush=True)
 
 
 async def _run(launch: Launch) -> None:
@@ -100,6 +105,6 @@ def _welcome(url: str, admin: str) -> str:
           {_command()} explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
 
         The rules are in {gallery()}: edit one, save it, and ask again.
-        What is in force: curl -s {admin}/-/status
+        What is in force, and what it does: {admin}/-/
         Stop with Ctrl-C.
         """)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,15 +23,8 @@ from tornado_proxy.cli.inputs import (
 )
 from tornado_proxy.cli.output import ExitStatus, progress
 from tornado_proxy.config import values
-from tornado_proxy.routing.decide import Decision, simulate
-from tornado_proxy.routing.errors import RequestError, status_of
-from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request, read_request
-from tornado_proxy.routing.trace import trace
 from tornado_proxy.rules.testing import METHODS
-from tornado_proxy.templates.data import User
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.simulator import Simulator
 
@@ -71,7 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explained(found: Sequence[Site], arguments: argparse.Namespace) -> str:
     user = signed_in_user(arguments)
-    shown = trace(_decided(Mounts(found), arguments, user))
+    headers = tuple(arguments.header)
+    asked = explain.ExplainedRequest(
+        arguments.path, arguments.method, arguments.host, user, headers, arguments.file_name
+    )
+    shown = explain.explain(Mounts(found), asked)
     if arguments.format == "json":
         return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
     return explain.to_text(shown, configured=arguments.config is not None, given=user)
@@ -85,18 +81,6 @@ def _counted(found: Sequence[Site], arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return f"{json.dumps(usage.to_json(report), indent=2)}\n"
     return usage.to_text(report)
-
-
-def _decided(mounts: Mounts, arguments: argparse.Namespace, user: User | None) -> Decision:
-    # Like a request line: bytes, each a character.
-    typed = os.fsencode(arguments.path).decode("latin-1")
-    try:
-        request = read_request(typed, arguments.method, arguments.host, tuple(arguments.header))
-    except RequestError as error:
-        # The path is shown as it was typed: there is nothing else to show.
-        refused = Refuse(status_of(error) or 400, str(error))
-        return Decision(Request(arguments.method, path=RequestPath(arguments.path)), (refused,))
-    return simulate(mounts, request, user, arguments.file_name)
 
 
 def _found(arguments: argparse.Namespace) -> Sequence[Site]:

@@ -6,7 +6,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.cli.probe import probe_buckets, to_text
 from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.pages.status import Explanation
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.changes import counted
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
@@ -36,8 +38,11 @@ from tornado_proxy.service.systemd import Notifier
 from tornado_proxy.service.threads import end_process
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.service_log import log_diagnostics
+from tornado_proxy.templates.data import User
 
 _LOG = logging.getLogger("tornado_proxy")
+
+_MOST_REWRITES = 50  # that the status page shows of those that were tried
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,8 +150,20 @@ async def _serve(
         notifier=Notifier.from_environment(os.environ),
         last_good=LastGood(arguments.last_good) if arguments.last_good else None,
         from_last_good=start.is_last_good,
+        explain=explained,
     )
     await run_process(launch, serving)
+
+
+def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
+    """What `explain` shows of a request, for the status page; `asked` are the fields of its form."""
+    from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes are never asked
+
+    user = User(asked["user"]) if asked.get("user") else None
+    method, host = asked.get("method", "GET"), asked.get("host", "")
+    request = explain.ExplainedRequest(asked["path"], method, host, user, file_name=asked.get("file"))
+    found = explain.explain(mounts, request)
+    return Explanation(explain.heading(found), tuple(explain.to_sections(found, user, most=_MOST_REWRITES)))
 
 
 def _count(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from http import HTTPStatus
 from ipaddress import ip_address
 from socket import gethostname
@@ -11,10 +11,23 @@ from typing import Any, Protocol
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
+from tornado_proxy.pages.status import Overview, StatusPages
 from tornado_proxy.routing.request import host_name
 
-PATHS = ("/-/healthy", "/-/ready", "/-/reload", "/-/purge", "/-/status", "/metrics", "/health", "/config")
-
+PATHS = (
+    "/-/",
+    "/-/healthy",
+    "/-/ready",
+    "/-/reload",
+    "/-/purge",
+    "/-/status",
+    "/-/rewrites",
+    "/metrics",
+    "/health",
+    "/config",
+)
+_ASKED = ("method", "path", "host", "user", "file")
+_LONGEST = 2048  # characters of a field of the form
 
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
 _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
@@ -30,6 +43,14 @@ class Administration(Protocol):
 
     async def status(self) -> Mapping[str, object]:
         """Everything that an operator may want to know, fit for JSON."""
+        ...
+
+    async def overview(self, asked: Mapping[str, str]) -> Overview:
+        """What the status page shows; `asked` are the fields of its form."""
+        ...
+
+    async def rewrites(self) -> Sequence[Mapping[str, object]]:
+        """The rewrites in force with their hits, fit for JSON."""
         ...
 
     def configuration(self) -> Mapping[str, object]:
@@ -54,11 +75,16 @@ class Administration(Protocol):
 
 def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    handlers = zip(PATHS, (_Healthy, _Ready, _Reload, _Purge, _Status, _Metrics, _Health, _Config), strict=True)
+    handlers = (_Overview, _Healthy, _Ready, _Reload, _Purge, _Status, _Rewrites, _Metrics, _Health, _Config)
+    shared = {"administration": administration, "pages": StatusPages()}
     return Application(
-        [(path, handler, {"administration": administration}) for path, handler in handlers],
+        [
+            *((path, handler, shared) for path, handler in zip(PATHS, handlers, strict=True)),
+            (r"/-/assets/.*", _Asset, shared),
+            (r"/-?", _Elsewhere, shared),
+        ],
         default_handler_class=_Handler,
-        default_handler_args={"administration": administration},
+        default_handler_args=shared,
         log_function=lambda _handler: None,
     )
 
@@ -66,8 +92,9 @@ def admin_application(administration: Administration) -> Application:
 class _Handler(RequestHandler):
     """What all pages of the listener share; by itself, the page that is not there."""
 
-    def initialize(self, administration: Administration) -> None:
+    def initialize(self, administration: Administration, pages: StatusPages) -> None:
         self.administration = administration
+        self.pages = pages
 
     def prepare(self) -> None:
         if not self._is_meant():
@@ -119,6 +146,53 @@ def _is_address(name: str) -> bool:
 
 def _is_loopback(name: str | None) -> bool:
     return name is not None and _is_address(name) and ip_address(name).is_loopback
+
+
+class _Overview(_Handler):
+    """The status page, for people."""
+
+    async def get(self) -> None:
+        fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
+        asked = {name: text for name, text in fields.items() if text}
+        # A link may lead here from anywhere; another site's page may not spend this process's time in the background.
+        if asked and self.request.headers.get("Sec-Fetch-Site") == "cross-site" and not self._is_visited():
+            self.say(403, "not for the page of another site")
+            return
+        body = self.pages.render(await self.administration.overview(asked))
+        for name, value in self.pages.headers:
+            self.set_header(name, value)
+        self.finish(body)
+
+    def _is_visited(self) -> bool:
+        headers = self.request.headers
+        return headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
+
+
+class _Asset(_Handler):
+    """The stylesheet and the script of the status page."""
+
+    def get(self) -> None:
+        asset = self.pages.assets.get(self.request.path.rpartition("/")[2])
+        if asset is None:
+            self.send_error(404)
+            return
+        for header, value in asset.headers:
+            self.set_header(header, value)
+        self.finish(asset.body)
+
+
+class _Elsewhere(_Handler):
+    """Leads to the status page."""
+
+    def get(self) -> None:
+        self.redirect(PATHS[0])
+
+
+class _Rewrites(_Handler):
+    """The rewrites in force with their hits."""
+
+    async def get(self) -> None:
+        self.finish({"rewrites": [*await self.administration.rewrites()]})
 
 
 class _Healthy(_Handler):

@@ -240,6 +240,7 @@ class Exchange:
             # Not the method and path of a head that could not be read: they may be anything, secrets too.
             method, path = ("", "") if incoming.mistake else (incoming.head.method, shown_path(incoming.head.target))
             return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
+        rewrite = decision.rewrite
         return RequestRecord(
             request_id=incoming.id,
             at=incoming.at,
@@ -250,7 +251,8 @@ class Exchange:
             generation=self._generation.number,
             target=decision.match.site.target.name if decision.match else None,
             key=decision.rewritten.key if decision.rewritten else None,
-            rule=decision.rewrite.label if decision.rewrite else None,
+            rule=rewrite.label if rewrite else None,
+            rewrite_number=rewrite.number if rewrite else None,
             user=decision.user.username if decision.user else None,
             trace_context=self._trace_context(),
         )

@@ -34,9 +34,11 @@ class Asset:
         object.__setattr__(self, "headers", told)
 
 
-def _asset(name: str) -> Asset:
-    body = files("tornado_proxy.pages").joinpath("assets", name).read_bytes()
-    stem, _, ending = name.rpartition(".")
+def asset(*names: str) -> Asset:
+    """The asset that is made of some files of the package, called after the last of them."""
+    folder = files("tornado_proxy.pages").joinpath("assets")
+    body = b"".join(folder.joinpath(name).read_bytes() for name in names)
+    stem, _, ending = names[-1].rpartition(".")
     return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending}", body)
 
 
@@ -44,7 +46,7 @@ class Theme:
     """The templates of the pages, autoescaped, and what they refer to."""
 
     def __init__(self) -> None:
-        style, script = _asset("style.css"), _asset("listing.js")
+        style, script = asset("tokens.css", "style.css"), asset("listing.js")
         self.title = ""
         self.logo = ""
         self.sheets = (style.name,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,15 +32,10 @@ Fetch = Callable[[str, UrlConfig], bytes]
 
 @dataclass(frozen=True, slots=True)
 class FetchedDocuments:
-    """Documents that were fetched, and when (monotonic seconds)."""
+    """Documents that were fetched, and when they are due to be fetched again (monotonic seconds)."""
 
     documents: Mapping[Wanted, Secret] = field(default_factory=dict, repr=False)
-    at: float = field(default=0.0, compare=False)
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it is time to fetch them again."""
-        return bool(self.documents) and time.monotonic() > self.at + RENEW_AFTER
+    due: float = field(default=math.inf, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,8 @@ def find_certificates(
         server=replace(server, ssl=search.filled(server.ssl)),
         internal_server=replace(internal, ssl=search.filled(internal.ssl)),
     )
-    return Found(settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, time.monotonic()))
+    due = time.monotonic() + RENEW_AFTER if search.fetched else math.inf
+    return Found(settings, tuple(search.diagnostics), FetchedDocuments(search.fetched, due))
 
 
 class _Search:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,7 +51,7 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
 def _target_lines(before: CompiledSet, after: CompiledSet, old: Settings, new: Settings) -> Iterator[str]:
     known, wanted = ({target.name: target for target in each.targets} for each in (old, new))
     none = RuleSet("")
-    yield from _difference("targets", [name for name in known if name not in wanted], (), _quoted)
+    yield from _difference("targets", [*filterfalse(wanted.__contains__, known)], (), _quoted)
     for target in new.targets:
         rules = after.rule_sets.get(target.name, none)
         if target.name in known:
@@ -62,7 +63,7 @@ def _target_lines(before: CompiledSet, after: CompiledSet, old: Settings, new: S
             mounts = _listed(_addresses(target), _quoted)
             yield f"target `{target.name}` added: {mounts}, {counted(len(rules.rewrites), 'rewrite')}"
     # The order decides between targets with equal mounts.
-    if [name for name in known if name in wanted] != [name for name in wanted if name in known]:
+    if [*filter(wanted.__contains__, known)] != [*filter(known.__contains__, wanted)]:
         yield "the order of the targets changed"
 
 
@@ -148,7 +149,7 @@ def _difference(
     for fate, items in fates.items():
         if items:
             yield f"{kind} {fate}: {_listed(items, name)}"
-    if [key for key in before if key in after] != [key for key in after if key in before]:
+    if [*filter(after.__contains__, before)] != [*filter(before.__contains__, after)]:
         yield f"the order of the {kind} changed"
 
 

@@ -7,9 +7,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from ssl import SSLContext
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,10 +16,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.gateway.tls import make_context
+from tornado_proxy.pages.status import Overview
 from tornado_proxy.service.admin_server import AdminServer
 from tornado_proxy.service.caches import Purge, has_cache
 from tornado_proxy.service.certificates import RENEW_AFTER
 from tornado_proxy.service.last_good import LastGood, keep_each
+from tornado_proxy.service.overview import Explain, Overviews, rewrite_rows
 from tornado_proxy.service.probing import Prober
 from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
 from tornado_proxy.service.serving import Serving
@@ -46,6 +47,7 @@ class Launch:
 
     `read` reads the set of files again. `announce` gets the URLs of requests and of the admin listener when both are
     answered. `last_good` keeps each set that is put in force; `from_last_good` is true if the first set came from it.
+    `explain` explains paths on the status page.
     """
 
     sources: Sources
@@ -58,6 +60,7 @@ class Launch:
     pace: Pace = field(default_factory=Pace)
     last_good: LastGood | None = None
     from_last_good: bool = False
+    explain: Explain | None = None
 
 
 async def run(launch: Launch, serving: Serving) -> None:
@@ -74,7 +77,8 @@ class _Life:
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
-        self._version = version("tornado-proxy")  # reads files, for which there may be no descriptor later
+        self._overviews = Overviews(launch.explain)
+        self._version = self._overviews.versions["tornado-proxy"]
         self._serving = serving
         self._registry = CollectorRegistry()
         bus = Bus()
@@ -133,6 +137,15 @@ class _Life:
             "workers": list(workers),
         }
 
+    async def overview(self, asked: Mapping[str, str]) -> Overview:
+        """What the status page shows."""
+        state, activity = await self.status(), await self._serving.activity()
+        return await self._overviews.overview(self._reloader.in_force, state, activity, asked)
+
+    async def rewrites(self) -> Sequence[Mapping[str, object]]:
+        """The rewrites in force with their hits."""
+        return [asdict(each) for each in rewrite_rows(self._reloader.in_force, await self._serving.activity())]
+
     def configuration(self) -> Mapping[str, object]:
         """The configuration in force, without secrets."""
         settings = self._reloader.in_force.loaded.settings
@@ -172,6 +185,7 @@ class _Life:
         follower = Follower(self._reloader.places, self._reload, self._launch.pace)
         loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
         loops.append(self._prober.run())
+        loops.append(self._overviews.sample(self._serving))
         if self._launch.last_good is not None:
             loops.append(keep_each(self._launch.last_good, lambda: self._reloader.in_force.sources, self._set_changed))
         async with asyncio.TaskGroup() as tasks:
@@ -183,7 +197,9 @@ class _Life:
     async def _reload(self) -> ReloadReport:
         """Reloads for any cause, so that the status page and the service manager show the same."""
         before, number = self._status_line(), self._reloader.in_force.number
+        had_failed = self._reloader.failure is not None
         report = await self._reloader.reload()
+        self._overviews.note(report, reverted=had_failed)
         if report.is_in_force:
             self._from_last_good = False
         if self._reloader.in_force.number != number:

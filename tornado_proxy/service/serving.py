@@ -32,8 +32,9 @@ from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.threads import in_background
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
+from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
-from tornado_proxy.telemetry.metrics import Counts, RequestMetrics, counts_of
+from tornado_proxy.telemetry.metrics import RequestMetrics, counts_of
 from tornado_proxy.telemetry.service_log import log_service_events
 from tornado_proxy.telemetry.service_metrics import ProcessMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
@@ -81,6 +82,10 @@ class Serving(Protocol):
 
     async def purge(self, order: Purge) -> int:
         """Has the caches of all processes forget; returns the number of objects, each counted in each process."""
+        ...
+
+    async def activity(self) -> Activity:
+        """What was done since the start, in the processes that have ended too."""
         ...
 
     async def wind_down(self, grace: float) -> None:
@@ -156,6 +161,9 @@ class SingleProcess:
         metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
         metrics.listen(bus)
         self._registry.register(metrics)
+        self._hits = RewriteHits(number, loaded.rule_sets)
+        self._recorder = ActivityRecorder(metrics, self._hits)
+        self._recorder.listen(bus)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
         self._generations = GenerationHolder(
@@ -177,6 +185,7 @@ class SingleProcess:
         build = self._builder.build
         parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before, loaded.pages)
         opening = await asyncio.to_thread(opening_of, loaded.settings)
+        await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         self._generations.swap(parts, number)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
@@ -208,9 +217,13 @@ class SingleProcess:
         """The state of this process."""
         return [self.view()]
 
-    def counts(self) -> Counts:
+    async def activity(self) -> Activity:
+        """What this process did."""
+        return self._recorder.activity()
+
+    def report(self) -> ProcessReport:
         """What this process has counted."""
-        return counts_of(self._registry)
+        return ProcessReport(counts_of(self._registry), self._recorder.activity())
 
     async def purge(self, order: Purge) -> int:
         """Has the caches forget."""

@@ -78,7 +78,7 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     if isinstance(text, configuration.Loaded):
         return _assembled(text, config, Read(()), Read(()))
     fetched = known.fetched if known else FetchedDocuments()
-    is_known = known is not None and text == known.text and not fetched.is_due
+    is_known = known is not None and text == known.text and time.monotonic() < fetched.due
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         said = known.configuration
         rules, templates = _read_rules(said), read_templates(said.settings)

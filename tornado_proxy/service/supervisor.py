@@ -41,8 +41,9 @@ from tornado_proxy.service.worker import (
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.storage.store import Store
+from tornado_proxy.telemetry.activity import Activities, Activity, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.metrics import Counts, Totals
+from tornado_proxy.telemetry.metrics import Totals
 from tornado_proxy.telemetry.service_metrics import ProcessMetrics
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -82,7 +83,7 @@ class WorkerHandle:
         self._purged: dict[int, int] = {}  # objects that it forgot, by the number of the message
         self.channel = channel
         self.view: dict[str, object] = {"pid": process.pid}
-        self.counts: Counts = ()
+        self.report = ProcessReport()
         self._counts_received = 0
         self._number = 0  # of the generation that it serves
         self._silent = 0  # ticks since its last heartbeat
@@ -112,7 +113,7 @@ class WorkerHandle:
         return self._number >= number
 
     async def refresh_counts(self) -> None:
-        """Asks for its counts; a busy worker sent some a few seconds ago."""
+        """Asks for its counts; of a busy worker, those that it sent a few seconds ago are kept."""
         before = self._counts_received
         if await self.channel.send(SendCounts()):
             with suppress(TimeoutError):
@@ -157,12 +158,12 @@ class WorkerHandle:
         match message:
             case Heartbeat(number, view):
                 self.view, self._number, self._silent = dict(view), number, 0
-            case WorkerCounts(counts):
-                self.counts, self._counts_received = counts, self._counts_received + 1
             case Purged(number, objects):
                 self._purged[number] = objects
             case ObjectWritten() as written:
                 self._spread(self, written)
+            case WorkerCounts(report):
+                self.report, self._counts_received = report, self._counts_received + 1
             case _:
                 _LOG.error("unexpected message from worker %d: %r", self.pid, message)
 
@@ -201,6 +202,8 @@ class Supervisor:
         self._stopping = False
         self._purges = itertools.count(1)
         self._totals = Totals()
+        self._hits = RewriteHits(1, loaded.rule_sets)
+        self._activities = Activities(self._hits)
         self._registry = CollectorRegistry()
         self._registry.register(self._totals)
 
@@ -223,6 +226,7 @@ class Supervisor:
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded.settings, loaded.rule_sets, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
+        await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         # From here on a replaced worker starts with it.
         self._start = replace(self._start, number=number, sources=sources)
         workers = list(self._workers.values())
@@ -247,9 +251,7 @@ class Supervisor:
 
     async def metrics(self) -> bytes:
         """The metrics of all workers, added up, including workers that were replaced."""
-        workers = list(self._workers.values())
-        await asyncio.gather(*(worker.refresh_counts() for worker in workers))
-        for worker in workers:
+        for worker in await self._refreshed():
             self._take_counts(worker)
         self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
         return generate_latest(self._registry)
@@ -265,10 +267,17 @@ class Supervisor:
             if worker is not writer:
                 worker.channel.post(written)
 
+    async def activity(self) -> Activity:
+        """What all workers did, including workers that were replaced."""
+        return self._activities.with_living(worker.report.activity for worker in await self._refreshed())
+
+    async def _refreshed(self) -> Sequence[WorkerHandle]:
+        """Asks the workers for their counts; returns those that are still there."""
+        await asyncio.gather(*(worker.refresh_counts() for worker in self._workers.values()))
+        return [*self._workers.values()]
+
     def _take_counts(self, worker: WorkerHandle) -> None:
-        # The counts of a worker that ended meanwhile are final already.
-        if worker in self._workers.values():
-            self._totals.take(worker.pid, worker.counts)
+        self._totals.take(worker.pid, worker.report.counts)
 
     async def wind_down(self, grace: float) -> None:
         """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
@@ -329,6 +338,7 @@ class Supervisor:
         finally:
             self._take_counts(worker)
             self._totals.end(worker.pid)
+            self._activities.end(worker.report.activity)
             del self._workers[place]
             await worker.close()
 

@@ -7,7 +7,6 @@ socket.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import pickle
 import signal
@@ -23,13 +22,12 @@ from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import Sources, compile_sources
 from tornado_proxy.service.threads import end_process, in_background
+from tornado_proxy.telemetry.activity import ProcessReport
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.metrics import Counts
 
 _LOG = logging.getLogger("tornado_proxy")
 
 HEARTBEAT_EVERY = 0.5  # seconds
-COUNTS_EVERY = 10  # heartbeats after which the counts are sent unasked, since a worker may be killed
 
 _LENGTH = struct.Struct("!Q")
 
@@ -92,7 +90,7 @@ class Heartbeat:
 class WorkerCounts:
     """From a worker: everything it has counted so far."""
 
-    counts: Counts = field(repr=False)
+    report: ProcessReport = field(repr=False)
 
 
 Message = Start | Activate | Stop | SendCounts | PurgeCaches | Purged | ObjectWritten | Heartbeat | WorkerCounts
@@ -196,15 +194,13 @@ class _Worker:
         return self._loaded.settings.server.grace_period if self._loaded.settings else 0.0
 
     async def _beat(self) -> None:
-        for beat in itertools.count(1):
+        while True:
             if not await self._channel.send(self._heartbeat()):
                 return
-            if beat % COUNTS_EVERY == 0:
-                await self._channel.send(self._counts())
             await asyncio.sleep(HEARTBEAT_EVERY)
 
     def _counts(self) -> WorkerCounts:
-        return WorkerCounts(self._serving.counts())
+        return WorkerCounts(self._serving.report())
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(self._serving.number, self._serving.view())

@@ -32,6 +32,7 @@ class RequestRecord:
     rule: str | None = None
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
+    rewrite_number: int | None = None  # of the rewrite that `rule` names, from 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,8 @@ OTHER = "other"
 MOST_RULES = 1000
 """Rewrites with a series of their own; hits of any more are counted as `other`."""
 
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
+"""The upper bounds of a histogram's buckets; there is one more for everything longer."""
 
 
 Key = TypeVar("Key", bound=tuple[str, ...])
@@ -50,14 +51,14 @@ class _Sums:
     __slots__ = ("buckets", "received", "sent", "sum")
 
     def __init__(self) -> None:
-        self.buckets = [0] * (len(_SECONDS) + 1)
+        self.buckets = [0] * (len(SECONDS) + 1)
         self.sum = 0.0
         self.sent = 0
         self.received = 0
 
     def observe(self, seconds: float) -> None:
         """Adds a duration."""
-        self.buckets[bisect_left(_SECONDS, seconds)] += 1
+        self.buckets[bisect_left(SECONDS, seconds)] += 1
         self.sum += seconds
 
 
@@ -140,6 +141,22 @@ class RequestMetrics(Collector):
             size.add_metric([target], each.bytes)
         yield size
 
+    @property
+    def in_flight(self) -> int:
+        """The number of requests being answered."""
+        return self._in_flight()
+
+    def by_target(self) -> Iterator[tuple[str, list[int], list[int], int, int]]:
+        """Yields each target with its answers by class (1xx to 5xx), durations by bucket, bytes sent and received."""
+        classes: dict[str, list[int]] = {target: [0] * 5 for target in self._bytes}
+        buckets = {target: [0] * (len(SECONDS) + 1) for target in self._bytes}
+        for (target, _, status), count in self._requests.items():
+            classes[target][status // 100 - 1] += count
+        for (target, _), series in self._seconds.items():
+            buckets[target] = [*map(operator.add, buckets[target], series.buckets)]
+        for target, volume in self._bytes.items():
+            yield target, classes[target], buckets[target], volume.sent, volume.received
+
     def _count(self, event: Served | Refused) -> None:
         request = event.request
         target, method = request.target or "", request.method
@@ -178,7 +195,7 @@ def counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, in
 
 def _histogram(name: str, text: str, labels: Sequence[str], values: Mapping[Key, _Sums]) -> Metric:
     family = HistogramMetricFamily(name, text, labels=labels)
-    bounds = [*map(floatToGoString, _SECONDS), "+Inf"]
+    bounds = [*map(floatToGoString, SECONDS), "+Inf"]
     for key, series in [*values.items()]:
         family.add_metric(key, [*zip(bounds, accumulate(series.buckets), strict=True)], series.sum)
     return family

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -11,6 +13,10 @@ from typing import Any, assert_never
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
+from tornado_proxy.routing.decide import Decision, simulate
+from tornado_proxy.routing.errors import RequestError, status_of
+from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -25,7 +31,8 @@ from tornado_proxy.routing.plan import (
     Sign,
     VisitProvider,
 )
-from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome
+from tornado_proxy.routing.request import Request, read_request
+from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome, trace
 from tornado_proxy.templates.data import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
 
@@ -44,21 +51,56 @@ _LONGEST = 40  # characters of a text that a near miss shows
 _Block = Iterable[tuple[str, Rows]]
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainedRequest:
+    """A request to explain: `address` is its percent-encoded path with its query, `user` who signs in if asked to."""
+
+    address: str
+    method: str = "GET"
+    host: str = ""
+    user: User | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    file_name: str | None = None  # in the form of an upload
+
+
+def explain(mounts: Mounts, asked: ExplainedRequest) -> RequestTrace:
+    """Decides about a request as a server with these mounts would, and shows how."""
+    # Like a request line: bytes, each a character.
+    typed = os.fsencode(asked.address).decode("latin-1")
+    try:
+        request = read_request(typed, asked.method, asked.host, asked.headers)
+    except RequestError as error:
+        # The path is shown as it was typed: there is nothing else to show.
+        refused = Refuse(status_of(error) or 400, str(error))
+        return trace(Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,)))
+    return trace(simulate(mounts, request, asked.user, asked.file_name))
+
+
+def heading(found: RequestTrace) -> str:
+    """Returns what was asked, in a line."""
+    request, user = found.decision.request, found.decision.user
+    return f"{request.method} {request.path}" + (f" as {user.username}" if user else "")
+
+
 def to_text(found: RequestTrace, *, configured: bool, given: User | None = None) -> str:
     """Returns text for people: a heading, then the result of each step; mounts and access if there is a configuration.
 
     `given` is who would sign in if asked to.
     """
-    decision = found.decision
-    who = f" as {decision.user.username}" if decision.user else ""
     blocks = filter(None, map(_block, _blocks(found, given, configured=configured)))
-    return "\n".join([visible(f"{decision.request.method} {decision.request.path}{who}"), *blocks, ""])
+    return "\n".join([visible(heading(found)), *blocks, ""])
 
 
-def _blocks(found: RequestTrace, given: User | None, *, configured: bool) -> Iterator[_Block]:
+def to_sections(found: RequestTrace, given: User | None = None, *, most: int) -> Iterator[tuple[str, Rows]]:
+    """Yields the sections of the text, and of the rewrites only the last that were tried, at `most` so many."""
+    for block in _blocks(found, given, configured=True, most=most):
+        yield from block
+
+
+def _blocks(found: RequestTrace, given: User | None, *, configured: bool, most: int = sys.maxsize) -> Iterator[_Block]:
     yield _leading(found, given, configured=configured)
     if found.rewriting is not None:
-        yield _rewriting(found.rewriting)
+        yield _rewriting(found.rewriting, most)
     yield [("plan", _plan(found.decision.plan))]
 
 
@@ -99,8 +141,8 @@ def _passes(guard: Guard) -> str:
             assert_never(guard)
 
 
-def _rewriting(rewriting: RewriteTrace) -> Iterator[tuple[str, Rows]]:
-    yield "rewrites", list(_attempts(rewriting)) or [("none",)]
+def _rewriting(rewriting: RewriteTrace, most: int) -> Iterator[tuple[str, Rows]]:
+    yield "rewrites", list(_attempts(rewriting, most)) or [("none",)]
     matched = rewriting.matched
     if matched is not None and matched.captures is not None:
         yield "groups", group_rows(matched.captures)
@@ -117,9 +159,11 @@ def _rewriting(rewriting: RewriteTrace) -> Iterator[tuple[str, Rows]]:
         yield "error", [(_status(rewriting.failure.status, rewriting.failure.message),)]
 
 
-def _attempts(rewriting: RewriteTrace) -> Iterator[Sequence[str]]:
+def _attempts(rewriting: RewriteTrace, most: int) -> Iterator[Sequence[str]]:
     tried = [each for each in rewriting.attempts if each.outcome is not RuleOutcome.NOT_TRIED]
-    for each in tried:
+    if len(tried) > most:
+        yield "", f"{len(tried) - most} more before these, no match"
+    for each in tried[-most:]:
         rewrite, miss = each.rewrite, _near_miss(each, rewriting)
         yield _MARKS[each.outcome], rewrite.label, rewrite.pattern.text, each.outcome.value, rewrite.span.place
         if miss is not None:

@@ -1,0 +1,73 @@
+"""A status page's values, with everything that a page may show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tornado_proxy.pages.charts import Chart, ChartLine
+from tornado_proxy.pages.status import Overview, RefusedRow, ReloadRow, RewriteRow, TargetRow
+
+NOW = 1_780_000_000.0
+
+STATE: dict[str, Any] = {
+    "version": "0.1.0",
+    "ready": True,
+    "generation": 3,
+    "digest": "9f1bec081b85aa17",
+    "loadedAt": "2026-05-28T20:26:40.000Z",
+    "targets": {},
+    "lastAttempt": None,
+    "lastFailedAttempt": None,
+    "startedFromLastGood": False,
+    "lastGoodTrouble": None,
+    "workers": [{"pid": 4711, "generation": 3, "inFlight": 2, "retiring": 0}, {"pid": 4712}],
+}
+FAILED = {
+    "outcome": "refused",
+    "generation": 3,
+    "diagnostics": [
+        {
+            "severity": "error",
+            "message": "missing closing `)`",
+            "file": "/etc/rules/site.rules",
+            "line": 2,
+            "column": 13,
+        }
+    ],
+}
+PROBE = {
+    "up": False,
+    "at": "2026-05-28T20:26:00.000Z",
+    "problem": {"message": "there is no bucket `x`", "help": "create the bucket"},
+}
+_POINTS = [(NOW - 15, 1.0), (NOW - 10, None), (NOW - 5, 4.0), (NOW, 2.0)]
+
+
+def overview(**more: Any) -> Overview:
+    """The values of a page; `more` replaces fields."""
+    chart = Chart("Requests", (ChartLine("all", "area", _POINTS),), NOW - 900, NOW, lambda value: f"{value:.1f}/s")
+    values = {
+        "state": STATE,
+        "at": NOW,
+        "started": NOW - 7200,
+        "versions": {"tornado-proxy": "0.1.0", "Python": "3.11.2"},
+        "charts": (chart,),
+        "targets": (
+            TargetRow("site", ("/",), ("GET", "HEAD"), 2, 1234, 12, 1, "5.3 ms", "22 ms"),
+            TargetRow("team", ("/team/",), ("GET",), 0, 0, 0, 0, "–", "–", PROBE),
+        ),
+        "rewrites": (
+            RewriteRow("site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7),
+            RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0),
+        ),
+        "reloads": (
+            ReloadRow("refused", 3, NOW - 5, 0.03, diagnostics=("error[bad-source]: missing `)`\n --> <x>:2:13",), unshown=2),
+            ReloadRow("loaded", 3, NOW - 65, 0.1, ("target `site`: rewrites added: `press`",), ("log",)),
+            ReloadRow("started", 1, NOW - 7200),
+        ),
+        "refused": (
+            RefusedRow(NOW - 2, 502, "GET", "site", "/<script>\x07", "S3 cannot be reached at `s3.test`", "4f2a"),
+            RefusedRow(NOW - 3, 404, "GET", None, "/x", "no target is mounted at this host and path", "4f2b"),
+        ),
+    }  # fmt: skip
+    return Overview(**(values | more))

@@ -1,0 +1,190 @@
+"""What the status page is made of: reloads, charts, targets, rewrites, refused requests, explanations."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from files import Files
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.pages.status import Explanation
+from tornado_proxy.service.overview import Overviews
+from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
+from tornado_proxy.service.sources import compile_sources
+from tornado_proxy.telemetry.activity import Activity, RefusedRequest, Tally
+
+RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
+STATE = {"targets": {"site": {"host": "files.test", "paths": ["/a/", "/b/"], "methods": ["GET"], "rewrites": 2}}}
+
+
+@pytest.fixture
+def now(tmp_path):
+    """What is in force."""
+    sources = Files.create(tmp_path, site=RULES).read()
+    return InForce(3, sources, compile_sources(sources), 100.0)
+
+
+def _overview(overviews, now, activity=None, **asked):
+    return asyncio.run(overviews.overview(now, STATE, activity or Activity(3), asked))
+
+
+def _report(outcome, **more):
+    return ReloadReport(outcome, 2, "d1", 1000.0, 0.5, **more)
+
+
+def test_the_reloads_are_remembered_the_newest_first(now):
+    """Each with what it changed; one that found nothing new is none, and a refusal that lasts is one."""
+    overviews = Overviews(None)
+    refused = _report(ReloadOutcome.REFUSED, diagnostics=(Diagnostic("bad-source", "missing `)`"),))
+    loaded = _report(ReloadOutcome.LOADED, changes=("limits changed",), kept_back=("log",))
+    for report, reverted in (
+        (_report(ReloadOutcome.UNCHANGED), False),
+        (refused, False),
+        (refused, True),
+        (_report(ReloadOutcome.UNCHANGED), True),
+        (loaded, False),
+    ):
+        overviews.note(report, reverted=reverted)
+    rows = _overview(overviews, now).reloads
+    assert [row.outcome for row in rows] == ["loaded", "reverted", "refused", "started"]
+    assert (rows[0].changes, rows[0].kept_back) == (("limits changed",), ("log",))
+    assert rows[2].diagnostics == ("error[bad-source]: missing `)`",)
+
+
+def test_the_errors_of_a_reload_come_first_and_are_bounded(now):
+    """A page shows a few; how many more there are is said."""
+    overviews = Overviews(None)
+    warning = Diagnostic("w", "a warning", severity=Severity.WARNING)
+    mistakes = tuple(Diagnostic("e", f"mistake {number}") for number in range(7))
+    overviews.note(_report(ReloadOutcome.REFUSED, diagnostics=(warning, *mistakes)), reverted=False)
+    row = _overview(overviews, now).reloads[0]
+    assert row.diagnostics == tuple(f"error[e]: mistake {number}" for number in range(5))
+    assert row.unshown == 3
+
+
+def test_the_reloads_that_are_remembered_are_bounded(now):
+    """Edits for years take no memory."""
+    overviews = Overviews(None)
+    for _ in range(100):
+        overviews.note(_report(ReloadOutcome.LOADED), reverted=False)
+    assert len(_overview(overviews, now).reloads) == 20
+
+
+def test_a_target_shows_what_its_requests_were(now):
+    """Addresses with their host, errors and faults apart, the typical and the slow duration."""
+    tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
+    (row,) = _overview(Overviews(None), now, Activity(3, {"site": tally})).targets
+    assert row.addresses == ("files.test/a/", "files.test/b/")
+    assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
+
+
+def test_requests_without_a_target_have_a_row(now):
+    """Those of scanners, which are no target's."""
+    found = _overview(Overviews(None), now, Activity(3, {"": Tally((0, 0, 0, 5, 0))}))
+    assert [(row.name, row.requests) for row in found.targets] == [("site", 0), ("(no target)", 5)]
+
+
+def test_the_rewrites_in_force_have_their_hits(now):
+    """With their place as seen from the configuration."""
+    found = _overview(Overviews(None), now, Activity(3, hits={"site": [0, 4]}))
+    assert [(row.target, row.number, row.name, row.hits, row.place) for row in found.rewrites] == [
+        ("site", 1, "home", 0, "rules/site.rules:2:1"),
+        ("site", 2, None, 4, "rules/site.rules:3:1"),
+    ]
+    assert [row.number for row in found.used] == [2]
+    assert [row.number for row in found.unused] == [1]
+
+
+def test_hits_of_another_generation_are_not_shown(now):
+    """While an edit goes round, the numbers belong to other rewrites."""
+    found = _overview(Overviews(None), now, Activity(2, hits={"site": [5]}))
+    assert [row.hits for row in found.rewrites] == [0, 0]
+
+
+def test_the_refused_requests_come_newest_first(now):
+    """As an operator reads them."""
+    refused = tuple(RefusedRequest(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    found = _overview(Overviews(None), now, Activity(3, refused=refused))
+    assert [row.at for row in found.refused] == [2.0, 1.0]
+
+
+class _Serving:
+    """Serving whose requests go on."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    async def activity(self) -> Activity:
+        """Ten requests more than before."""
+        self.requests += 10
+        tally = Tally((0, self.requests, 0, 0, 0), (0, self.requests, *[0] * 12), sent=1024 * self.requests)
+        return Activity(3, {"site": tally}, in_flight=2)
+
+
+def test_the_charts_show_what_was_sampled(now, monkeypatch):
+    """Numbers since the start become rates, durations and volumes of the last minutes."""
+    monkeypatch.setattr("tornado_proxy.service.overview.SAMPLE_EVERY", 0.05)
+    overviews = Overviews(None)
+
+    async def some_time():
+        sampling = asyncio.get_running_loop().create_task(overviews.sample(_Serving()))
+        await asyncio.sleep(0.3)
+        sampling.cancel()
+        return await overviews.overview(now, STATE, Activity(3), {})
+
+    requests, durations, traffic, in_flight = asyncio.run(some_time()).charts
+    (all_requests, *_) = requests.legend
+    assert 0 < float(all_requests[2].removesuffix("/s").replace(",", "")) <= 200
+    assert durations.legend == (
+        ("median", "area", "7.5 ms"),
+        ("95 %", "warn", "9.8 ms"),
+        ("99 %", "bad", "10 ms"),
+    )  # fmt: skip
+    assert traffic.legend[0][2].endswith("KiB/s")
+    assert in_flight.legend == (("requests", "area", "2"),)
+
+
+@pytest.mark.parametrize(
+    ("bucket", "shown"), [(0, "2.5 ms"), (6, "380 ms"), (8, "1.8 s"), (12, "330 s"), (13, "600 s")]
+)
+def test_durations_are_shown_with_the_digits_that_a_bucket_gives(now, bucket, shown):
+    """Two, and a unit that fits."""
+    buckets = tuple(int(index == bucket) for index in range(14))
+    (row,) = _overview(Overviews(None), now, Activity(3, {"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
+    assert row.typical == shown
+
+
+def test_a_path_is_explained_by_what_is_in_force(now):
+    """The function gets the mounts and what was typed; without a path, nothing is explained."""
+    asked = []
+
+    def explain(mounts, fields):
+        asked.append((mounts.sites[0].target.name, fields))
+        return Explanation("GET /h", ())
+
+    overviews = Overviews(explain)
+    assert _overview(overviews, now).explanation is None
+    assert _overview(overviews, now, path="/h", user="ann").explanation == Explanation("GET /h", ())
+    assert asked == [("site", {"path": "/h", "user": "ann"})]
+
+
+def test_explanations_are_made_one_at_a_time(now):
+    """They take processor time from requests, so many at once wait for one another."""
+    running: list[int] = []
+    most: list[int] = []
+
+    def explain(_mounts, _fields):
+        running.append(1)
+        most.append(len(running))
+        time.sleep(0.01)
+        running.pop()
+        return Explanation("", ())
+
+    async def many():
+        overviews = Overviews(explain)
+        await asyncio.gather(*(overviews.overview(now, STATE, Activity(3), {"path": "/"}) for _ in range(5)))
+
+    asyncio.run(many())
+    assert most == [1] * 5

@@ -1,0 +1,174 @@
+"""The status page of the admin listener: what it shows, as values, and the page with its stylesheet and its script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tornado_proxy.pages.charts import Chart
+from tornado_proxy.pages.links import visible
+from tornado_proxy.pages.theme import Asset, asset
+from tornado_proxy.semantics.sizes import human_size
+
+METHODS = ("GET", "HEAD", "PUT", "DELETE")
+"""The methods that the form of the page offers to explain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadRow:
+    """A reload that found something new; `outcome` is `started`, `loaded`, `refused`, `failed` or `reverted`."""
+
+    outcome: str
+    generation: int  # in force afterwards
+    at: float  # Unix time, seconds
+    seconds: float | None = None
+    changes: tuple[str, ...] = ()
+    kept_back: tuple[str, ...] = ()  # settings that only a restart changes
+    diagnostics: tuple[str, ...] = ()  # each with its excerpt
+    unshown: int = 0  # diagnostics besides those
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """A target with what its requests came to since the start; `probe` is what the last look at its bucket found."""
+
+    name: str
+    addresses: tuple[str, ...]
+    methods: tuple[str, ...]
+    rewrites: int
+    requests: int
+    errors: int  # 4xx
+    faults: int  # 5xx
+    typical: str  # the median duration
+    slow: str  # the 95th percentile
+    probe: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRow:
+    """A rewrite and how often it took a key since the start, or since it was changed."""
+
+    target: str
+    number: int
+    name: str | None
+    source: str
+    template: str
+    place: str
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A request that got an error."""
+
+    at: float  # Unix time, seconds
+    status: int
+    method: str
+    target: str | None
+    path: str
+    reason: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The way of a request to its plan: each section has a title, and rows of cells."""
+
+    heading: str
+    sections: tuple[tuple[str, Sequence[Sequence[str]]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything on the page; `asked` are the fields of its form, `state` is what `/-/status` answers."""
+
+    state: Mapping[str, object]
+    at: float  # Unix time, seconds
+    started: float
+    versions: Mapping[str, str]
+    charts: tuple[Chart, ...]
+    targets: tuple[TargetRow, ...]
+    rewrites: tuple[RewriteRow, ...]
+    reloads: tuple[ReloadRow, ...]  # the newest first
+    refused: tuple[RefusedRow, ...]  # the newest first
+    asked: Mapping[str, str] = field(default_factory=dict)
+    explanation: Explanation | None = None
+
+    @property
+    def used(self) -> list[RewriteRow]:
+        """The rewrites that took keys, the busiest first."""
+        return sorted((each for each in self.rewrites if each.hits), key=lambda each: -each.hits)
+
+    @property
+    def unused(self) -> list[RewriteRow]:
+        """The rewrites that took no key, in their order."""
+        return [each for each in self.rewrites if not each.hits]
+
+
+class StatusPages:
+    """The status page, compiled once: later there may be no descriptor for its files."""
+
+    def __init__(self) -> None:
+        environment = Environment(
+            loader=PackageLoader("tornado_proxy.pages"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.filters |= {
+            "age": _age,
+            "clock": _clock,
+            "moment": _moment,
+            "size": human_size,
+            "shown": visible,
+            "text": _text,
+        }
+        self._template = environment.get_template("status.jinja")
+        self._style, self._script = asset("tokens.css", "status.css"), asset("status.js")
+        self.assets: Mapping[str, Asset] = {each.name: each for each in (self._style, self._script)}
+        self.headers = (
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Security-Policy", _POLICY),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        )
+
+    def render(self, overview: Overview) -> bytes:
+        """Returns the page."""
+        text = self._template.render(page=overview, style=self._style.name, script=self._script.name, methods=METHODS)
+        return text.encode("utf-8", "replace")
+
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def _text(message: str) -> Markup:
+    """A message whose names in backticks become code."""
+    parts = enumerate(visible(message).split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
+
+
+def _age(seconds: float) -> str:
+    """A duration in its largest unit: `now`, `59 s`, `3 min`, `7 h`, `12 d`."""
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return "now"
+
+
+def _moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC).isoformat()[:19]}Z"
+
+
+def _clock(at: float) -> str:
+    """Date and time in UTC, for people."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

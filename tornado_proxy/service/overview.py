@@ -1,0 +1,193 @@
+"""What the status page shows, gathered from the process: samples, reloads, hits, refused requests, explanations."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import Any
+
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.excerpt import render
+from tornado_proxy.pages.charts import Chart, ChartLine
+from tornado_proxy.pages.status import Explanation, Overview, RefusedRow, ReloadRow, RewriteRow, TargetRow
+from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.semantics.sizes import human_size
+from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
+from tornado_proxy.service.serving import Serving
+from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
+
+Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
+"""Explains a request that is given by the fields of the page's form, on a thread."""
+
+_KEPT = 20  # reloads
+_SHOWN = 5  # diagnostics of a reload
+_PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
+
+
+class Overviews:
+    """Remembers what the page shows of the past, and makes the page's values."""
+
+    def __init__(self, explain: Explain | None) -> None:
+        self._started = time.time()
+        # Reads files, for which there may be no descriptor later.
+        self.versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
+        self._history = ActivityHistory()
+        self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, self._started)], _KEPT)
+        self._last: ReloadReport | None = None
+        self._explain = explain
+        self._explaining = asyncio.Lock()
+
+    async def sample(self, serving: Serving) -> None:
+        """Takes samples for the charts, for ever."""
+        while True:
+            self._history.add(time.time(), await serving.activity())
+            await asyncio.sleep(SAMPLE_EVERY)
+
+    def note(self, report: ReloadReport, *, reverted: bool) -> None:
+        """Remembers a reload; `reverted` is true where it found that a refused edit had been taken back."""
+        if report.outcome is ReloadOutcome.UNCHANGED:
+            if reverted:
+                self._reloads.appendleft(ReloadRow("reverted", report.generation, report.at, report.seconds))
+        elif report is not self._last:
+            self._reloads.appendleft(_reload_row(report))
+        self._last = report
+
+    async def overview(
+        self, now: InForce, state: Mapping[str, object], activity: Activity, asked: Mapping[str, str]
+    ) -> Overview:
+        """Makes the values of the page."""
+        at = time.time()
+        return Overview(
+            state,
+            at,
+            self._started,
+            self.versions,
+            tuple(_charts(at, [*self._history.intervals()])),
+            tuple(_targets(state, activity)),
+            tuple(rewrite_rows(now, activity)),
+            tuple(self._reloads),
+            tuple(_refused(activity)),
+            asked,
+            await self._explained(now, asked),
+        )
+
+    async def _explained(self, now: InForce, asked: Mapping[str, str]) -> Explanation | None:
+        settings = now.loaded.settings
+        if self._explain is None or not asked.get("path") or settings is None:
+            return None
+        # One at a time: it takes processor time from requests.
+        async with self._explaining:
+            found = sites(settings.targets, now.loaded.rule_sets)
+            mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
+            return await asyncio.to_thread(self._explain, mounts, asked)
+
+
+def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
+    """Yields the rewrites in force with their hits."""
+    directory = f"{now.loaded.settings.directory}/" if now.loaded.settings else ""
+    for target, rules in now.loaded.rule_sets.items():
+        # A reload may have come between the two.
+        hits = activity.hits.get(target, ()) if activity.generation == now.number else ()
+        for index, each in enumerate(rules.rewrites):
+            texts = each.pattern.text, each.template.text, each.span.place.removeprefix(directory)
+            yield RewriteRow(target, each.number, each.name, *texts, hits[index] if hits else 0)
+
+
+def _reload_row(report: ReloadReport) -> ReloadRow:
+    # The excerpts, not the spans: those would keep every version of the files in memory.
+    shown = sorted(report.diagnostics, key=lambda each: each.severity is not Severity.ERROR)
+    return ReloadRow(
+        report.outcome.value,
+        report.generation,
+        report.at,
+        report.seconds,
+        report.changes,
+        report.kept_back,
+        tuple(render(each) for each in shown[:_SHOWN]),
+        max(0, len(shown) - _SHOWN),
+    )
+
+
+def _refused(activity: Activity) -> Iterator[RefusedRow]:
+    for each in reversed(activity.refused):
+        yield RefusedRow(each.at, each.status, each.method, each.target, each.path, each.reason, each.request_id)
+
+
+def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:
+    views: Any = state["targets"]
+    for name, view in views.items():
+        yield _target(name, activity.targets.get(name, Tally()), view)
+    if elsewhere := activity.targets.get(""):
+        yield _target("(no target)", elsewhere)
+
+
+def _target(name: str, tally: Tally, view: Mapping[str, Any] = MappingProxyType({})) -> TargetRow:
+    return TargetRow(
+        name,
+        tuple(f"{view['host']}{path}" for path in view.get("paths", ())),
+        tuple(view.get("methods", ())),
+        view.get("rewrites", 0),
+        tally.requests,
+        tally.classes[3],
+        tally.classes[4],
+        _duration(tally.quantile(0.5)),
+        _duration(tally.quantile(0.95)),
+        view.get("probe"),
+    )
+
+
+def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
+    def line(name: str, style: str, value: Callable[[Interval], float | None]) -> ChartLine:
+        return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
+
+    span = now - SAMPLED, now
+    yield Chart(
+        "Requests",
+        (
+            line("all", "area", lambda each: each.tally.requests / each.seconds),
+            line("4xx", "warn", lambda each: each.tally.classes[3] / each.seconds),
+            line("5xx", "bad", lambda each: each.tally.classes[4] / each.seconds),
+        ),
+        *span,
+        _rate,
+    )
+    yield Chart(
+        "Time to answer",
+        (
+            line("median", "area", lambda each: each.tally.quantile(0.5)),
+            line("95 %", "warn", lambda each: each.tally.quantile(0.95)),
+            line("99 %", "bad", lambda each: each.tally.quantile(0.99)),
+        ),
+        *span,
+        _duration,
+    )
+    yield Chart(
+        "Traffic",
+        (
+            line("sent", "area", lambda each: each.tally.sent / each.seconds),
+            line("received", "second", lambda each: each.tally.received / each.seconds),
+        ),
+        *span,
+        lambda value: f"{human_size(round(value))}/s",
+    )
+    yield Chart(
+        "In flight", (line("requests", "area", lambda each: each.in_flight),), *span, lambda value: f"{value:g}"
+    )
+
+
+def _rate(value: float) -> str:
+    return f"{value:.1f}/s" if value < 100 else f"{value:,.0f}/s"
+
+
+def _duration(seconds: float | None) -> str:
+    """A duration from the buckets of a histogram, with two digits: more would be invented."""
+    if seconds is None:
+        return "\N{EN DASH}"
+    if seconds >= 1:
+        return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
+    return f"{float(f'{seconds * 1000:.2g}'):g} ms"
