@@ -29,15 +29,19 @@ class Pair(NamedTuple):
 
 
 @lru_cache
-def pair(*names: str, common_name: str = "test", passphrase: bytes | None = None, serial: int = 1) -> Pair:
-    """A self-signed certificate for names."""
+def pair(
+    *names: str, common_name: str = "test", unit: str = "", passphrase: bytes | None = None, serial: int = 1
+) -> Pair:
+    """A self-signed certificate for names of hosts and email addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    if unit:
+        subject = x509.Name([*subject, x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, unit)])
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, now, now + timedelta(days=2))
     if names:
-        alternative = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-        builder = builder.add_extension(alternative, critical=False)
+        general = [x509.RFC822Name(name) if "@" in name else x509.DNSName(name) for name in names]
+        builder = builder.add_extension(x509.SubjectAlternativeName(general), critical=False)
     chain = builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
     encryption = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
     return Pair(chain.decode(), key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode())

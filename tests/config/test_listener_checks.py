@@ -54,6 +54,26 @@ def test_a_misspelt_part_is_reported_once():
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (
+            "clientAuth: require",
+            ("missing-option", "nobody's certificate can be verified: `clientCAs` is missing"),
+        ),
+        (
+            "clientCAs: clients.pem",
+            ("no-effect", "`clientCAs` has no effect: no client is asked for a certificate"),
+        ),
+    ],
+)
+def test_certificates_of_clients_are_asked_for_with_their_authorities(given, complaint):
+    """Neither alone means anything."""
+    assert _complaints(f"{CERTIFICATE}, {given}") == [complaint]
+    assert _complaints(f"{CERTIFICATE}, clientAuth: request, clientCAs: [a.pem, b.pem]") == []
+    assert [code for code, _ in _complaints(f"{CERTIFICATE}, clientAuth: maybe")] == ["bad-value"]
+
+
 def test_versions_have_an_order():
     """The oldest is not newer than the newest; what is broken is warned of."""
     message = "`minTLSVersion` TLSv1.3 is above `maxTLSVersion` TLSv1.2"

@@ -32,6 +32,9 @@ def test_keys_of_sessions_come_from_a_secret_of_their_own_or_the_client_s():
     assert OidcProvider("id", "u", "me").session_secret() == b""
 
 
+CERTIFICATE = "authProviders: {clientCertificate: {devices: {username: email}}}\n"
+
+
 def _resource(demand):
     return f"targets: {{site: {{bucket: {{name: my-bucket}}, resources: [{{path: /**, {demand}}}]}}}}\n"
 
@@ -98,3 +101,28 @@ def test_a_policy_server_may_be_asked_about_users_with_passwords():
     assert loaded.diagnostics == ()
     server = loaded.settings.targets[0].resources[0].opa
     assert (server.url, server.tags) == ("http://127.0.0.1:8181/v1/data/allow", (("a", "b"),))
+
+
+@pytest.mark.parametrize(
+    "server", ["", "server: {ssl: {selfSignedHostnames: [a]}}\n", "server: {ssl: {enabled: false}}\n"]
+)
+def test_sign_in_by_certificates_needs_clients_that_are_asked_for_one(server):
+    """Otherwise nobody has one."""
+    told = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
+    assert [each.message for each in told] == ["nobody can sign in by certificates: no client is asked for one"]
+
+
+def test_sign_in_by_certificates_is_no_mistake_where_they_are_asked_for():
+    """A resource may demand more of who shows one."""
+    ssl = "server: {ssl: {selfSignedHostnames: [a], clientAuth: request, clientCAs: clients.pem}}\n"
+    demand = "provider: devices, clientCertificate: {authorizationAccesses: [{group: editors}]}"
+    loaded = compiled(ssl + CERTIFICATE + _resource(demand))
+    assert loaded.diagnostics == ()
+    (resource,) = loaded.settings.resources
+    assert resource.authorization.accesses[0].group == "editors"
+
+
+def test_a_misspelt_server_is_reported_once():
+    """The check of certificates is silent where the reader has spoken."""
+    told = compiled("server: {sls: {}}\n" + CERTIFICATE + _resource("provider: devices")).diagnostics
+    assert "unknown-option" in {each.code for each in told}

@@ -89,7 +89,7 @@ def test_mistake_in_a_target_is_told(text, message):
         ("prot: 1", "the options here are `server`, `internalServer`, `rules`, `authProviders`, `listTargets`, `targets`, `templates`, `limits`, `s3`, `log` and `tracing`"),
         ("serve: 1", "did you mean `server`?"),
         ("indexDocument: a", "did you mean `targets.*.actions.GET.config.indexDocument`?"),
-        ("authProviders: {saml: {}}", "the options here are `basic`, `oidc` and `header`"),
+        ("authProviders: {saml: {}}", "the options here are `basic`, `oidc`, `header` and `clientCertificate`"),
         ("authProviders: {basic: {a: }}", "such as `{realm: Files}`"),
         ("keyRewriteList: []", "write rewrites in rule files, and list these or their directory in `rules`"),
     ],

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from dataclasses import replace
 
 import pytest
 from certificates import Pair, pair
 from serving import serve
 
+from tornado_proxy.auth.certificates import CertificateAuthenticator
+from tornado_proxy.config.model import Resource, Server
+from tornado_proxy.config.providers import CertificateProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.tls import Certificate, Ssl
 from tornado_proxy.gateway import server as server_module
@@ -151,6 +155,78 @@ async def test_the_end_of_tls_is_the_end_of_a_request():
             await client.reader.read(1000)
         event = await site.told()
         assert not event.complete
+
+
+ANN = pair("ann@example.org", common_name="ann", unit="editors")
+EVE = pair("eve@example.org", common_name="eve")
+BY_CERTIFICATE = {
+    "resources": [Resource("/**", provider="devices")],
+    "authenticators": {"devices": CertificateAuthenticator(CertificateProvider("devices"), time.time)},
+}
+
+
+def _asking(mode: str) -> Opening:
+    return _opening(A, B, client_auth=mode, client_roots=(Secret("test", ANN.chain),))
+
+
+def _showing(folder, shown: Pair) -> ssl.SSLContext:
+    context = _client()
+    (folder / "client.pem").write_text(shown.key + shown.chain)
+    context.load_cert_chain(folder / "client.pem")
+    return context
+
+
+@pytest.mark.parametrize("mode", ["request", "require"])
+@pytest.mark.parametrize("asked", ["a.test", "b.test"])
+async def test_a_client_signs_in_by_its_certificate(tmp_path, mode, asked):
+    """Whichever certificate of the server's it was shown; its first request may come with the end of the handshake."""
+    rules = 'rewrite `^/me$` -> jinja "/{{ user.username }}-{{ user.email }}-{{ user.groups[0] }}"'
+    async with serve({"ann-ann@example.org-editors": b"yes"}, rules=rules, **BY_CERTIFICATE) as site:
+        site.server.opening = _asking(mode)
+        for _ in range(10):
+            async with site.connect(ssl=_showing(tmp_path, ANN), server_hostname=asked) as client:
+                assert (await client.request("GET", "/me")).body == b"yes"
+
+
+async def _is_turned_away(site, context) -> bool:
+    """Whether a client gets no answer: in TLS 1.3 it hears of its certificate after its first request only."""
+    try:
+        async with site.connect(ssl=context) as client:
+            await client.send(b"GET /a HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            return not await client.reader.read()
+    except (ssl.SSLError, ConnectionError):
+        return True
+
+
+async def test_a_client_without_a_certificate_is_turned_away_where_one_is_required():
+    """Where one is requested, it may ask for what everyone may have."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _asking("request")
+        async with site.connect(ssl=_client()) as client:
+            assert (await client.request("GET", "/a")).status == 200
+        site.server.opening = _asking("require")
+        assert await _is_turned_away(site, _client())
+
+
+async def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path):
+    """In the handshake, even where none is required."""
+    async with serve({"a": b"x"}) as site:
+        site.server.opening = _asking("request")
+        assert await _is_turned_away(site, _showing(tmp_path, EVE))
+
+
+async def test_the_certificate_of_a_trusted_proxy_signs_nobody_in(tmp_path):
+    """It is the proxy's own."""
+    async with serve({"a": b"x"}, server=Server(trusted_proxies=("127.0.0.1/32",)), **BY_CERTIFICATE) as site:
+        site.server.opening = _asking("request")
+        async with site.connect(ssl=_showing(tmp_path, ANN)) as client:
+            assert (await client.request("GET", "/a")).status == 401
+
+
+def test_authorities_that_cannot_be_read_are_refused():
+    """A private key is not one."""
+    with pytest.raises(CertificateUnusable, match="`clientCAs` has no certificate in PEM"):
+        make_context(Ssl(certificates=(A.found,), client_auth="require", client_roots=(Secret("test", A.key),)))
 
 
 def test_names_are_those_of_the_alternative_names():

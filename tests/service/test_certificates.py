@@ -56,6 +56,29 @@ def test_certificates_are_found_in_the_text_and_in_files(tmp_path):
     assert not any("PRIVATE" in repr(each) for each in (first, second, found.settings))
 
 
+def test_authorities_of_clients_are_found_in_files_and_far_away(tmp_path):
+    """All of them; one that is missing is an error."""
+    (tmp_path / "a.pem").write_text(A.chain)
+    options = {"client_auth": "require", "client_cas": ("a.pem", "https://x.test/b.pem")}
+    found = _find(_settings(A.found, **options), tmp_path, {"https://x.test/b.pem": B.chain})
+    assert [each.reveal().strip() for each in found.settings.server.ssl.client_roots] == [
+        A.chain.strip(),
+        B.chain.strip(),
+    ]
+    assert tuple(unusable_certificates(found.settings)) == ()
+    missing = _find(_settings(A.found, **options), tmp_path)
+    assert [each.code for each in missing.diagnostics] == ["missing-certificate"]
+
+
+def test_authorities_that_cannot_be_read_are_an_error(tmp_path):
+    """The text says which option."""
+    (tmp_path / "a.pem").write_text(A.key)
+    found = _find(_settings(client_auth="require", client_cas=("a.pem",)), tmp_path)
+    assert [str(each.message) for each in unusable_certificates(found.settings)] == [
+        "`clientCAs` has no certificate in PEM"
+    ]
+
+
 def test_a_file_that_is_missing_is_an_error(tmp_path):
     """Named as it is written."""
     found = _find(_settings(Certificate(certificate_url="a.crt", private_key=Secret("", "x"))), tmp_path)

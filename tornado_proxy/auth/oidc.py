@@ -16,11 +16,12 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
-from urllib.parse import quote, quote_plus, urlencode, urlsplit
+from urllib.parse import quote, quote_plus, urlencode
 
 from tornado_proxy.auth.authenticator import Answer, Challenge, SignIn
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import GrantRefused, Provider, ProviderError, Tokens
+from tornado_proxy.auth.origins import header, is_same_origin, leads_back, only_reads, opens_page, origin
 from tornado_proxy.auth.tokens import Claims, TokenError, user_of
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
@@ -30,9 +31,6 @@ from tornado_proxy.templates.data import User
 _LOGIN_SECONDS = 600
 _RENEWABLE_SECONDS = 30 * 24 * 3600
 """How long a session with a refresh token may go on after its last ID token has expired."""
-
-_READING = ("GET", "HEAD")
-_LONGEST_RETURN = 2000  # characters of the address to return to
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class OidcAuthenticator:
         if bearer is not None:
             return await self._authenticate_token(bearer)
         text = self._jar(request).read(read_cookies(request.headers))
-        if text and request.method not in _READING and not _is_same_origin(request):
+        if text and not only_reads(request) and not is_same_origin(request):
             return Challenge(403, "a page of another origin made the request")
         session = self._session(text, request) if text else None
         if session is None:
@@ -99,9 +97,9 @@ class OidcAuthenticator:
 
     def _challenge(self, request: Request) -> Challenge:
         reason = f"nobody is signed in with `{self.settings.name}`"
-        if not _can_follow(request):
+        if not opens_page(request):
             return Challenge(401, reason, "Bearer")
-        here = _origin(request) + _target(request)
+        here = origin(request) + _target(request)
         return Challenge(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Challenge:
@@ -126,7 +124,7 @@ class OidcAuthenticator:
     async def login(self, request: Request) -> Answer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
         return_to = dict(reversed(request.query)).get("rd", "")
-        if return_to and not _leads_back(return_to, request):
+        if return_to and not leads_back(return_to, request):
             return Answer(400, reason="the address to return to is not one of this site")
         try:
             metadata = await self._provider.metadata()
@@ -184,7 +182,7 @@ class OidcAuthenticator:
 
     async def logout(self, request: Request) -> Answer:
         """Ends the session here and at the provider (RP-Initiated Logout 2)."""
-        if not _is_same_origin(request):
+        if not is_same_origin(request):
             return Answer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
         jar = self._jar(request)
@@ -248,7 +246,7 @@ class OidcAuthenticator:
         return self.settings.cookie_secure or request.scheme == "https"
 
     def _site(self, request: Request) -> str:
-        return (self.settings.redirect_url or _origin(request)).rstrip("/")
+        return (self.settings.redirect_url or origin(request)).rstrip("/")
 
     def _redirect_uri(self, request: Request) -> str:
         return self._site(request) + self.settings.callback_path
@@ -259,14 +257,6 @@ def _digest(text: str) -> str:
     return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
-def _header(request: Request, name: str) -> str:
-    return next((value for each, value in request.headers if each.lower() == name), "")
-
-
-def _origin(request: Request) -> str:
-    return f"{request.scheme}://{request.authority}"
-
-
 def _target(request: Request) -> str:
     path = quote(request.path, safe="/")
     return f"{path}?{request.raw_query}" if request.raw_query else path
@@ -274,37 +264,5 @@ def _target(request: Request) -> str:
 
 def _bearer(request: Request) -> str | None:
     """The token of an Authorization header (RFC 6750 2.1); None if there is none."""
-    scheme, _, token = _header(request, "authorization").partition(" ")
+    scheme, _, token = header(request, "authorization").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
-
-
-def _can_follow(request: Request) -> bool:
-    """Whether the client is a browser that opens a page, which can be redirected to the login; programs get a 401."""
-    if request.method not in _READING or _header(request, "x-requested-with"):
-        return False
-    if _header(request, "sec-fetch-mode") not in ("", "navigate"):
-        return False
-    accept = _header(request, "accept")
-    return not accept or "text/html" in accept or "*/*" in accept
-
-
-def _is_same_origin(request: Request) -> bool:
-    """Whether no page of another origin made the request (Fetch, Sec-Fetch-Site; RFC 6454, Origin)."""
-    if _header(request, "sec-fetch-site") not in ("", "same-origin", "none"):
-        return False
-    return _header(request, "origin") in ("", _origin(request))
-
-
-def _leads_back(address: str, request: Request) -> bool:
-    """Whether every browser reads an address as one of this site; prevents open redirects."""
-    if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
-        # Browsers drop tabs and line ends, and read `\` as `/`.
-        return False
-    try:
-        parts = urlsplit(address)
-        authority = parts.netloc
-    except ValueError:
-        return False
-    if not authority:
-        return address.startswith("/") and not address.startswith("//") and not parts.scheme
-    return parts.scheme in ("http", "https") and authority.lower() == request.authority.lower()

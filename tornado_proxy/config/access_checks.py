@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator
 from tornado_proxy.config.context import Finding, ValidationContext
 from tornado_proxy.config.model import Provider, Resource
 from tornado_proxy.config.nodes import Node
-from tornado_proxy.config.providers import SHORTEST_KEY, BasicProvider, HeaderProvider, OidcProvider
+from tornado_proxy.config.providers import (
+    SHORTEST_KEY,
+    BasicProvider,
+    CertificateProvider,
+    HeaderProvider,
+    OidcProvider,
+)
 from tornado_proxy.config.redaction import enumeration
 from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
@@ -17,13 +23,13 @@ from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 _NO_WILDCARD = re.compile(r"[?\[{]")
 
 
-_KINDS = ("basic", "oidc", "header")
+_KINDS = ("basic", "oidc", "header", "clientCertificate")
 """The kinds of providers, which are names of options, too."""
 
 
 def _kind(provider: Provider) -> str:
-    kinds: dict[type[Provider], str] = {BasicProvider: "basic", OidcProvider: "oidc", HeaderProvider: "header"}
-    return kinds[type(provider)]
+    types: tuple[type[Provider], ...] = (BasicProvider, OidcProvider, HeaderProvider, CertificateProvider)
+    return _KINDS[types.index(type(provider))]
 
 
 def _providers_settled(context: ValidationContext) -> bool:
@@ -187,6 +193,17 @@ def _trusted_proxies(context: ValidationContext) -> Iterator[Diagnostic]:
         yield context.warning(Finding("trusted-everyone", message, key, "name the addresses of your proxies"))
 
 
+def _unasked_certificates(context: ValidationContext) -> Iterator[Diagnostic]:
+    server, providers = context.settings.server, context.settings.certificate_providers
+    if not providers or not context.settled(context.settings, "server") or not context.settled(server, "ssl"):
+        return
+    if server.ssl is None or not server.ssl.enabled or server.ssl.client_auth == "none":
+        key = context.name_key("authProviders.clientCertificate", providers[0].name)
+        message = "nobody can sign in by certificates: no client is asked for one"
+        advice = "add `clientAuth: request` and `clientCAs` to `server.ssl`"
+        yield context.warning(Finding("unasked-certificates", message, key, advice))
+
+
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
     pairs = [(target, resource) for target in context.settings.targets for resource in target.resources]
     for target, resource in pairs:
@@ -280,6 +297,7 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _sign_in_pages,
     _session_keys,
     _trusted_proxies,
+    _unasked_certificates,
     _credentials,
     _duplicate_users,
     _unused_providers,

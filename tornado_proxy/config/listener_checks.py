@@ -82,6 +82,21 @@ def _endpoints(context: ValidationContext) -> Iterator[Diagnostic]:
             )
 
 
+def _client_authorities(context: ValidationContext) -> Iterator[Diagnostic]:
+    """Certificates of clients are asked for together with the authorities that sign them."""
+    for ssl in _sections(context):
+        if not context.settled(ssl, "clientAuth", "clientCAs"):
+            continue
+        if ssl.client_auth != "none" and not ssl.client_cas:
+            message = "nobody's certificate can be verified: `clientCAs` is missing"
+            advice = "such as `clientCAs: clients.pem`"
+            yield context.error(Finding("missing-option", message, context.key(ssl, "clientAuth"), advice))
+        elif ssl.client_cas and ssl.client_auth == "none":
+            message = "`clientCAs` has no effect: no client is asked for a certificate"
+            advice = "add `clientAuth: request` or `clientAuth: require`"
+            yield context.warning(Finding("no-effect", message, context.key(ssl, "clientCAs"), advice))
+
+
 def _proxy_protocol(context: ValidationContext) -> Iterator[Diagnostic]:
     server = context.settings.server
     if server.proxy_protocol and not server.trusted_proxies and context.settled(server, "trustedProxies"):
@@ -106,6 +121,7 @@ CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _cipher_suites,
     _parts,
     _endpoints,
+    _client_authorities,
     _proxy_protocol,
     _cors,
 )

@@ -20,6 +20,7 @@ from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     Authorization,
     BasicProvider,
+    CertificateProvider,
     HeaderProvider,
     Line,
     OidcProvider,
@@ -156,11 +157,14 @@ class Resource:
     )
     oidc: Authorization | None = option("Access for users of an `oidc` provider.", default=None)
     header: Authorization | None = option("Access for users of a `header` provider.", default=None)
+    client_certificate: Authorization | None = option(
+        "Access for users of a `clientCertificate` provider.", default=None
+    )
 
     @property
     def authorization(self) -> Authorization | None:
-        """Who may pass, of those who signed in by OpenID Connect or by headers."""
-        return self.oidc or self.header
+        """Who may pass, of those who signed in otherwise than with a password."""
+        return self.oidc or self.header or self.client_certificate
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +319,7 @@ class Log:
     access: bool = option("Whether each request is logged.", default=True)
 
 
-Provider = BasicProvider | OidcProvider | HeaderProvider
+Provider = BasicProvider | OidcProvider | HeaderProvider | CertificateProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +346,12 @@ class Settings:
         name="header",
         group=AUTH_PROVIDERS,
     )
+    certificate_providers: Annotated[tuple[CertificateProvider, ...], Mark.BY_NAME] = option(
+        "Sign-in by certificates of clients, by the name that resources use.",
+        default=(),
+        name="clientCertificate",
+        group=AUTH_PROVIDERS,
+    )
     list_targets: TargetList | None = option("The page of all targets.", default=None)
     targets: Annotated[tuple[Target, ...], Mark.BY_NAME] = option(
         "The targets by name. `target NAME { … }` in a rule file refers to the same name.",
@@ -365,4 +375,4 @@ class Settings:
     @property
     def providers(self) -> tuple[Provider, ...]:
         """All ways to sign in."""
-        return (*self.basic_providers, *self.oidc_providers, *self.header_providers)
+        return (*self.basic_providers, *self.oidc_providers, *self.header_providers, *self.certificate_providers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option
@@ -98,6 +98,19 @@ class HeaderProvider:
     username_header: HeaderName = option("The header with the user's name.", example="X-Auth-Username")
     email_header: HeaderName = option("The header with the user's email address.", example="X-Auth-Email")
     groups_header: HeaderName | None = option("The header with the user's groups, separated by commas.", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateProvider:
+    """Sign-in by a certificate that the client shows in its TLS handshake."""
+
+    shape: ClassVar[str] = "such as `{username: commonName}`"
+
+    name: str
+    username: Literal["commonName", "email"] = option(
+        "What names the user: the subject's common name, or the email address among the alternative names.",
+        default="commonName",
+    )
 
 
 @dataclass(frozen=True, slots=True)

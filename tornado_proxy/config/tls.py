@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, option, place_of
+from tornado_proxy.config.options import Constraint, Mark, option, place_of
 from tornado_proxy.config.quantities import Duration
 from tornado_proxy.config.secrets import Credentials, Reference, Secret
 from tornado_proxy.config.values import InvalidValue
@@ -204,7 +204,18 @@ class Ssl:
         "with ECDHE and AEAD.",
         default=(),
     )
-    self_signed: Certificate | None = None  # once it was made
+    client_auth: Literal["none", "request", "require"] = option(
+        "Whether clients are asked for a certificate, and whether those without one are turned away.", default="none"
+    )
+    client_cas: Annotated[tuple[DocumentUrl, ...], Mark.ONE_OR_MANY] = option(
+        "Where the certificates of the authorities stand that sign those of clients, as `certificateUrl`.",
+        default=(),
+        name="clientCAs",
+    )
+    span: Span | None = place_of("clientCAs")
+    # What was made and found, once it was looked for.
+    self_signed: Certificate | None = None
+    client_roots: tuple[Secret, ...] = field(default=(), repr=False)
 
     @property
     def all_certificates(self) -> tuple[Certificate, ...]:

@@ -12,6 +12,7 @@ import logging
 import re
 import select
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from email.utils import formatdate
 from functools import lru_cache
 from http.client import responses
@@ -24,6 +25,7 @@ from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.errors import ClientDisconnected
 from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.parser import RequestHead, RequestParser
+from tornado_proxy.gateway.tls import shown_certificate
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 
@@ -61,13 +63,7 @@ class Connection(asyncio.BufferedProtocol):
     `peer` is who is at the other end. `on_close` is called once, when it is closed.
     """
 
-    def __init__(
-        self,
-        begin: Begin,
-        peer: Origin,
-        limits: Limits,
-        on_close: Callable[[Connection], None],
-    ) -> None:
+    def __init__(self, begin: Begin, peer: Origin, limits: Limits, on_close: Callable[[Connection], None]) -> None:
         self.peer = peer
         self.mistake: RequestError | None = None  # in the request under way
         self._begin = begin
@@ -122,6 +118,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are not instances of it
+        if certificate := shown_certificate(transport):
+            self.peer = replace(self.peer, certificate=certificate)
         self._set_deadline(self._limits.idle_timeout)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature

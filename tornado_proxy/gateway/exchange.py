@@ -149,6 +149,8 @@ class Exchange:
         if peer.address in trusted:
             authority = origin.authority or request.authority
             request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
+        elif peer.certificate is not None:
+            request = replace(request, certificate=peer.certificate)
         self._decision = Decision(request, ())
         steps, answer = decide(self._generation.parts.mounts, request), None
         while True:

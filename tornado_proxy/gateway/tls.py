@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 import warnings
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.tls import CIPHER_SUITES, VERSIONS, Certificate, Ssl
+from tornado_proxy.semantics.forwarded import ClientCertificate
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate as Leaf
@@ -75,6 +77,7 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
         context.set_ciphers(":".join(chosen or _RECOMMENDED))
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols(["http/1.1"])
+    ask_clients(context, settings)
     # Python reads certificates from files only. This one has no name and no place on a disk.
     with os.fdopen(os.memfd_create("certificate"), "wb") as file:
         file.write(f"{certificate.key.reveal()}\n{certificate.chain.reveal()}\n".encode())
@@ -84,6 +87,32 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
         except ssl.SSLError as error:
             raise CertificateUnusable(f"OpenSSL refuses the certificate: {error.reason or error}") from None
     return context
+
+
+def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
+    """Have clients show a certificate; raises `CertificateUnusable`."""
+    if settings.client_auth == "none":
+        return
+    try:
+        context.load_verify_locations(cadata="\n".join(each.reveal() for each in settings.client_roots))
+    except (ssl.SSLError, ValueError):
+        raise CertificateUnusable("`clientCAs` has no certificate in PEM") from None
+    context.verify_mode = ssl.CERT_REQUIRED if settings.client_auth == "require" else ssl.CERT_OPTIONAL
+
+
+def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
+    """Returns the certificate that the client of a connection has shown, which its handshake has verified."""
+    connection = transport.get_extra_info("ssl_object")
+    shown = connection.getpeercert() if connection else None
+    if not shown:
+        return None
+    subject = tuple(pair for pairs in shown["subject"] for pair in pairs)
+    return ClientCertificate(
+        tuple(value for name, value in subject if name == "commonName"),
+        tuple(value for kind, value in shown.get("subjectAltName", ()) if kind == "email"),
+        tuple(value for name, value in subject if name == "organizationalUnitName"),
+        ssl.cert_time_to_seconds(shown["notAfter"]),
+    )
 
 
 def _refuse() -> bytes:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from tornado_proxy.routing.errors import BadAddress
 from tornado_proxy.routing.keys import RequestPath, parse_request_path
 from tornado_proxy.templates.data import RequestData
+
+if TYPE_CHECKING:
+    from tornado_proxy.semantics.forwarded import ClientCertificate
 
 # RFC 9112 3.2.2, with a host and a port as RFC 3986 3.2 has them. User information is left out: RFC 9110 4.2.4 has
 # recipients treat it as an error.
@@ -31,6 +35,7 @@ class Request(RequestData):
     path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
     authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
+    certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy
 
     @property
     def is_directory(self) -> bool:

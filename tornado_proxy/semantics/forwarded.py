@@ -47,12 +47,23 @@ class TrustedProxies:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """What a certificate says of the client that showed it; `expires` is a Unix time in seconds."""
+
+    common_names: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()  # organizational units
+    expires: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request comes from: the client's address, and the scheme and authority that it used."""
+    """Where a request comes from: the client's address, the scheme and authority that it used, its certificate."""
 
     address: str
     scheme: str = "http"
     authority: str = ""
+    certificate: ClientCertificate | None = None
 
 
 @dataclass(frozen=True, slots=True)

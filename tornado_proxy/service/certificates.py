@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
+from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
 from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig, file_reference
-from tornado_proxy.gateway.tls import CertificateUnusable, make_context
+from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.source import Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 
 if TYPE_CHECKING:
@@ -100,15 +102,17 @@ class _Search:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
         made = self_signed(ssl.self_signed_hostnames) if ssl.self_signed_hostnames else None
-        return replace(ssl, certificates=certificates, self_signed=made)
+        found = (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)
+        roots = tuple(each for each in found if each)
+        return replace(ssl, certificates=certificates, self_signed=made, client_roots=roots)
 
     def _filled(self, given: Certificate) -> Certificate:
         chain = Secret("the configuration file", given.certificate) if given.certificate else None
-        chain = chain or self._document(given.certificate_url, given.certificate_url_config, given)
-        key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given)
+        chain = chain or self._document(given.certificate_url, given.certificate_url_config, given.span)
+        key = given.private_key or self._document(given.private_key_url, given.private_key_url_config, given.span)
         return replace(given, chain=chain, key=key)
 
-    def _document(self, url: str | None, config: UrlConfig, given: Certificate) -> Secret | None:
+    def _document(self, url: str | None, config: UrlConfig, span: Span | None) -> Secret | None:
         reference = file_reference(url)
         if url is None:
             return None
@@ -116,14 +120,14 @@ class _Search:
             try:
                 return self._resolve(reference)
             except SecretMissing as error:
-                self._report(Diagnostic("missing-certificate", error.message, given.span, error.help))
+                self._report(Diagnostic("missing-certificate", error.message, span, error.help))
                 return None
         if reason := self._failures.get((url, config)):
             is_known = (url, config) in self.fetched
             message = f"`{url}` cannot be fetched: {reason}"
             cure = "the one that was fetched before stays in use" if is_known else None
             severity = Severity.WARNING if is_known else Severity.ERROR
-            self._report(Diagnostic("missing-certificate", message, given.span, cure, (), severity))
+            self._report(Diagnostic("missing-certificate", message, span, cure, (), severity))
         return self.fetched.get((url, config))
 
     def _report(self, diagnostic: Diagnostic) -> None:
@@ -138,6 +142,9 @@ def _far_away(settings: Settings) -> Iterator[Wanted]:
                 (each.private_key_url, each.private_key_url_config),
             )
             yield from ((url, config) for url, config in documents if url and file_reference(url) is None)
+        for url in ssl.client_cas if ssl and ssl.enabled else ():
+            if file_reference(url) is None:
+                yield url, UrlConfig()
 
 
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
@@ -145,11 +152,16 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
     for ssl in (settings.server.ssl, settings.internal_server.ssl):
         if ssl is None or not ssl.enabled:
             continue
+        # What is missing has been reported, and what only the service has is empty here.
+        if ssl.client_auth != "none" and any(each.reveal() for each in ssl.client_roots):
+            try:
+                ask_clients(SSLContext(PROTOCOL_TLS_SERVER), ssl)
+            except CertificateUnusable as error:
+                yield Diagnostic("unusable-certificate", str(error), ssl.span)
         for each in ssl.certificates:
-            # What is missing has been reported, and what only the service has is empty here.
             if each.chain and each.key and each.chain.reveal() and each.key.reveal():
                 try:
-                    make_context(replace(ssl, certificates=(each,), self_signed=None))
+                    make_context(replace(ssl, certificates=(each,), self_signed=None, client_auth="none"))
                 except CertificateUnusable as error:
                     yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
 

@@ -127,8 +127,9 @@ def _setting_lines(old: Settings, new: Settings) -> Iterator[str]:
         yield "listTargets changed"
     if old.rules != new.rules:
         yield f"rules changed: {_listed(new.rules, lambda place: _quoted(_relative(str(place), new.directory)))}"
-    for kind in ("basic", "oidc", "header"):
-        had, has = (getattr(settings, f"{kind}_providers") for settings in (old, new))
+    kinds = {each: f"{each}_providers" for each in ("basic", "oidc", "header")}
+    for kind, field in (kinds | {"clientCertificate": "certificate_providers"}).items():
+        had, has = (getattr(settings, field) for settings in (old, new))
         yield from _difference(f"authProviders.{kind}", had, has, lambda each: f"`{each.name}`", lambda each: each.name)
 
 

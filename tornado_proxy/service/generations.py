@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.basic import basic_authenticators
+from tornado_proxy.auth.certificates import CertificateAuthenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.auth.headers import HeaderAuthenticator
 from tornado_proxy.auth.verifier import Verifier
@@ -88,6 +89,7 @@ class GenerationBuilder:
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}
         found |= {each.name: HeaderAuthenticator(each) for each in settings.header_providers}
+        found |= {each.name: CertificateAuthenticator(each, time.time) for each in settings.certificate_providers}
         if settings.oidc_providers:
             found |= self._oidc(settings, before)
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who is signed in; `kind` is how: BASIC, HEADER or OIDC, the names that s3-proxy's templates see as type."""
+    """Who is signed in; `kind` is how: BASIC, HEADER or OIDC, as s3-proxy's templates see it, or CERTIFICATE."""
 
     username: str
     kind: str = "BASIC"

@@ -303,12 +303,12 @@ def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:
     return StructType(name, "ptr", methods=_USER_METHODS, getters=getters)
 
 
+_NAMED_BY_OTHERS = {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
 USERS: Mapping[str, StructType] = MappingProxyType(
     {
         "BASIC": _user_type("*models.BasicAuthUser", {b"Username": b"GetUsername"}),
-        "HEADER": _user_type(
-            "*models.HeaderUser", {b"Username": b"GetUsername", b"Email": b"GetEmail", b"Groups": b"GetGroups"}
-        ),
+        "HEADER": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
+        "CERTIFICATE": _user_type("*models.HeaderUser", _NAMED_BY_OTHERS),
         "OIDC": _user_type(
             "*models.OIDCUser",
             {
