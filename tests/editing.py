@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tornado_proxy.lang.diagnostic import Edit
 from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.lint.fixing import edited
+from tornado_proxy.lint.engine import edited
 from tornado_proxy.tools.lsp.workspace import Analysis, CheckOptions, RuleFileSet, analyse
 
 CURSOR = "‸"

@@ -11,8 +11,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, lint
-from tornado_proxy.lint.fixing import fix_all
+from tornado_proxy.lint.engine import LintReport, fix_all, lint
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 

@@ -8,7 +8,7 @@ from rule_texts import document
 import tornado_proxy
 from tornado_proxy.lint.allowances import MISTAKES, find_allowances, without
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.fixing import edited
+from tornado_proxy.lint.engine import edited
 
 DOT = "rewrite `^/a.html$` -> `/b`"
 TEST = 'test "/a.html" -> "/b"'

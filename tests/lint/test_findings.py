@@ -2,6 +2,7 @@ import pytest
 from linting import block, target
 
 from tornado_proxy.lang.tree import Literal
+from tornado_proxy.lint.engine import edited
 from tornado_proxy.lint.findings import (
     comments_of,
     counted,
@@ -13,7 +14,6 @@ from tornado_proxy.lint.findings import (
     shown,
     whole_lines,
 )
-from tornado_proxy.lint.fixing import edited
 
 
 @pytest.mark.parametrize(("words", "sentence"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])

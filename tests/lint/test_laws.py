@@ -14,8 +14,7 @@ from linting import settings as configured
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, lint
-from tornado_proxy.lint.fixing import applicable, edited, fix_all
+from tornado_proxy.lint.engine import INTERNAL_ERROR, LintReport, applicable, edited, fix_all, lint
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents

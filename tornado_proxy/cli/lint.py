@@ -14,20 +14,27 @@ from typing import TYPE_CHECKING, TextIO
 
 from tornado_proxy.cli.output import ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
-from tornado_proxy.lint.check import ALL, Selection, UnknownWord, read_words
+from tornado_proxy.lint.check import (
+    ALL,
+    LintSettings,
+    Selection,
+    SettingsMistake,
+    UnknownWord,
+    find_settings,
+    read_words,
+)
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.findings import counted
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.reporters.text import render_full
-from tornado_proxy.lint.settings import LintSettings, SettingsMistake, find_settings
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings
-    from tornado_proxy.lint.fixing import Fixed
+    from tornado_proxy.lint.engine import Fixed
 
 _STANDARD_INPUT = "-"
 _DEFAULT = Path("rules")
@@ -177,7 +184,7 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     job = _job(arguments)
     if not job.fixes:
         return _told(job.look(job.files), arguments.format, sys.stdout)
-    from tornado_proxy.lint.fixing import fix_all  # noqa: PLC0415 - for fixes only
+    from tornado_proxy.lint.engine import fix_all  # noqa: PLC0415 - for fixes only
 
     fixed = fix_all(job.files, job.look, job.fixes)
     if arguments.diff:
@@ -272,7 +279,7 @@ def _told(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
 
 
 def _write(job: _Job, fixed: Fixed) -> None:
-    from tornado_proxy.lint.fixing import changed  # noqa: PLC0415 - for fixes only
+    from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
     from tornado_proxy.tools.formatting import replace_file  # noqa: PLC0415 - for `--fix` only
 
     files = changed(job.files, fixed.files)
@@ -294,7 +301,7 @@ def _pass_on(fixed: Fixed) -> None:
 
 def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
     from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - for `--diff` only
-    from tornado_proxy.lint.fixing import changed  # noqa: PLC0415 - for fixes only
+    from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
     from tornado_proxy.tools.formatting import Formatted, difference  # noqa: PLC0415 - for `--diff` only
 
     files = changed(job.files, fixed.files)

@@ -1,14 +1,16 @@
-"""The engine: runs checks over a subject, drops what is allowed, and turns a check that fails into a finding."""
+"""Runs checks over a subject, drops what is allowed, and applies fixes until none is left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
+from tornado_proxy.lang.files import decode
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check, Selection
 from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.loading import RuleFile
 
 INTERNAL_ERROR = "internal-error"
 """The code of what is said where a check itself fails: the tool could not do its work."""
@@ -80,3 +82,101 @@ def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnos
         return order.get(name, -1), name, diagnostic.span.start
 
     return sorted(found, key=key)
+
+
+ROUNDS = 20
+"""A fix may call for another one; more often than this it is a mistake of ours."""
+
+Look = Callable[[Sequence[RuleFile]], LintReport]
+"""What lints some state of the files."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The files after all fixes, what is still to be said of them, and how many fixes were applied."""
+
+    files: tuple[RuleFile, ...]
+    report: LintReport
+    count: int = 0
+
+
+def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -> list[Fix]:
+    """The first fix of each diagnostic that may be applied."""
+    offered = (next((fix for fix in each.fixes if fix.safety in allowed), None) for each in diagnostics)
+    return [fix for fix in offered if fix is not None]
+
+
+def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) -> Fixed:
+    """Fix what may be fixed, looking again after each round; a fix that would break a file is left out."""
+    fixed = Fixed(tuple(files), look(files))
+    for _ in range(ROUNDS):
+        fixes = apart(applicable(fixed.report.diagnostics, allowed))
+        better = _after(fixed, fixes, look) or _after(fixed, _bearable(fixed, fixes, look), look)
+        if better is None or better.count == fixed.count:
+            break
+        fixed = better
+    return fixed
+
+
+def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
+    """Returns the files after fixes that do not touch one another; None where that breaks a file."""
+    if not fixes:
+        return fixed
+    edits = [edit for fix in fixes for edit in fix.edits]
+    changed = tuple(_edited(file, edits) for file in fixed.files)
+    report = look(changed)
+    broken = len(_mistakes(report)) > len(_mistakes(fixed.report))
+    return None if broken else Fixed(changed, report, fixed.count + len(fixes))
+
+
+def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
+    """Those of some fixes, which together break a file, that do not break it: found by halves."""
+    if len(fixes) < 2:
+        return ()
+    middle = len(fixes) // 2
+    halves = (fixes[:middle], fixes[middle:])
+    return [fix for half in halves for fix in (half if _after(fixed, half, look) else _bearable(fixed, half, look))]
+
+
+def _mistakes(report: LintReport) -> list[Diagnostic]:
+    """What keeps files from being used, which no fix may add to."""
+    return [each for each in errors(report.diagnostics) if each.code not in report.judged]
+
+
+def apart(fixes: Iterable[Fix]) -> list[Fix]:
+    """Those fixes, from the first on, that touch no place that one before them touches."""
+    chosen: list[Fix] = []
+    taken: list[Edit] = []
+    for fix in fixes:
+        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+            chosen.append(fix)
+            taken.extend(fix.edits)
+    return chosen
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    apart = one.span.end < other.span.start or other.span.end < one.span.start
+    return one.span.source is other.span.source and not apart
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """A text after edits that do not overlap."""
+    for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def _edited(file: RuleFile, edits: Iterable[Edit]) -> RuleFile:
+    source, _ = decode(file.name, file.data)
+    here = [edit for edit in edits if edit.span.source.name == file.name]
+    if source is None or not here:
+        return file
+    mark = _MARK if file.data.startswith(_MARK) else b""
+    return RuleFile(file.name, mark + edited(source.text, here).encode())
+
+
+def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:
+    """The files that fixes have changed, with what has become of them."""
+    return {old: new for old, new in zip(before, after, strict=True) if old.data != new.data}

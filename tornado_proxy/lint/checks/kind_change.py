@@ -36,10 +36,9 @@ from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.goregex.syntax import Alternation, Node, Text
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lint.anchors import edge_part, ends_anchored, open_end
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import shown
-from tornado_proxy.lint.references import head, is_address, tail
+from tornado_proxy.lint.shapes import edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.keys import objection
 

@@ -36,8 +36,8 @@ from tornado_proxy.goregex.proofs import Neighbours, NoKey, overlap
 from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.anchors import ends_anchored, starts_anchored, takes_anything
 from tornado_proxy.lint.check import Category, check_name
+from tornado_proxy.lint.shapes import ends_anchored, starts_anchored, takes_anything
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import group_number

@@ -37,9 +37,9 @@ from collections.abc import Iterator, Mapping
 from tornado_proxy.goregex.budget import Budget
 from tornado_proxy.goregex.proofs import Example, Overlap, difference, overlaps
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
-from tornado_proxy.lint.anchors import open_start
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import named, shown
+from tornado_proxy.lint.shapes import open_start
 from tornado_proxy.lint.subject import Subject, TargetRules
 
 NAME = check_name(__name__)

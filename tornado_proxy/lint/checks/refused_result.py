@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.lang.tree import Dialect, Verdict
 from tornado_proxy.lint.check import Category, check_name
-from tornado_proxy.lint.references import constant
+from tornado_proxy.lint.shapes import constant
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.keys import objection, path_objection
 from tornado_proxy.rules.model import Rewrite

@@ -42,7 +42,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import inserted, reworded
-from tornado_proxy.lint.references import head, is_address
+from tornado_proxy.lint.shapes import head, is_address
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import GO_SPACES

@@ -40,9 +40,9 @@ from tornado_proxy.goregex.proofs import NoKey
 from tornado_proxy.goregex.syntax import Alternation, Node
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
 from tornado_proxy.lang.literals import undelimited
-from tornado_proxy.lint.anchors import open_end, open_start
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import inserted, shown
+from tornado_proxy.lint.shapes import open_end, open_start
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

@@ -36,9 +36,9 @@ from itertools import pairwise
 
 from tornado_proxy.goregex.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
-from tornado_proxy.lint.anchors import edge_part
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import inserted
+from tornado_proxy.lint.shapes import edge_part
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

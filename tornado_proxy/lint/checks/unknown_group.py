@@ -39,7 +39,7 @@ from tornado_proxy.goregex.matching import Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, did_you_mean
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import listed, reworded
-from tornado_proxy.lint.references import Slip, has_group, reference, slips
+from tornado_proxy.lint.shapes import Slip, has_group, reference, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 

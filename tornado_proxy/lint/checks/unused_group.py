@@ -38,10 +38,9 @@ from collections.abc import Collection, Iterator
 from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repeat, children, walk
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lint.anchors import bare
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import reworded
-from tornado_proxy.lint.references import has_group, slips
+from tornado_proxy.lint.shapes import bare, has_group, slips
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import group_number

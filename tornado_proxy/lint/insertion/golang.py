@@ -25,8 +25,8 @@ from tornado_proxy.goregex.syntax import (
     UnicodeClass,
     walk,
 )
-from tornado_proxy.lint.anchors import bare, ends_anchored, starts_anchored
 from tornado_proxy.lint.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
+from tornado_proxy.lint.shapes import bare, ends_anchored, starts_anchored
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,

@@ -20,8 +20,7 @@ from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, Targe
 from tornado_proxy.lint.allowances import Allowance, find_allowances
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS, unused_allowance
-from tornado_proxy.lint.engine import lint
-from tornado_proxy.lint.fixing import apart, applicable
+from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules, Read, read_rule_files, rule_files_by_folder

@@ -1,0 +1,206 @@
+"""What sources and templates show without being run: where a source is anchored, how results begin and end, groups.
+
+A slip is text that was meant as a reference to a group: as other languages write one, or with its brace not closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, assert_never
+
+from tornado_proxy.goregex.matching import Pattern
+from tornado_proxy.goregex.syntax import (
+    Alternation,
+    AnyCharacter,
+    Assertion,
+    AssertionKind,
+    BracketClass,
+    FlagChange,
+    Group,
+    Node,
+    PerlClass,
+    Repeat,
+    Sequence,
+    Text,
+    UnicodeClass,
+)
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templates.template import group_number, trimmed
+
+_STARTS = frozenset({AssertionKind.TEXT_START, AssertionKind.LINE_START})
+_ENDS = frozenset({AssertionKind.TEXT_END, AssertionKind.LINE_END})
+
+
+def starts_anchored(tree: Node) -> bool:
+    """Whether every match begins where the key begins."""
+    return _anchored(tree, _STARTS, last=False)
+
+
+def ends_anchored(tree: Node) -> bool:
+    """Whether every match ends where the key ends."""
+    return _anchored(tree, _ENDS, last=True)
+
+
+def _anchored(node: Node, kinds: frozenset[AssertionKind], *, last: bool) -> bool:
+    match node:
+        case Assertion():
+            return node.kind in kinds
+        case Sequence():
+            edge = edge_of(node, last=last)
+            return any(_anchored(part, kinds, last=last) for part in edge)
+        case Group():
+            return _anchored(node.body, kinds, last=last)
+        case Alternation():
+            return all(_anchored(branch, kinds, last=last) for branch in node.branches)
+        case Repeat():
+            return node.least > 0 and _anchored(node.body, kinds, last=last)
+        case Text() | PerlClass() | UnicodeClass() | BracketClass() | AnyCharacter() | FlagChange():
+            return False
+        case _:
+            assert_never(node)
+
+
+def edge_of(node: Sequence, *, last: bool) -> list[Node]:
+    """The first parts of a sequence, or from the end the last ones, up to and with one that reads a character."""
+    found: list[Node] = []
+    for part in reversed(node.parts) if last else node.parts:
+        found.append(part)
+        if not isinstance(part, Assertion | FlagChange):
+            break
+    return found
+
+
+def edge_part(tree: Node, *, last: bool) -> Node | None:
+    """The part that reads a source's first character, or its last: groups are opened; None where there is none."""
+    node: Node | None = tree
+    while node is not None:
+        match node:
+            case Sequence():
+                edge = edge_of(node, last=last)
+                node = edge[-1] if edge and not isinstance(edge[-1], Assertion | FlagChange) else None
+            case Group():
+                node = node.body
+            case Assertion() | FlagChange():
+                return None
+            case _:
+                return node
+    return None
+
+
+def open_start(tree: Node) -> bool:
+    """Whether a source is found at any depth, and does not seem to mean it."""
+    first = edge_part(tree, last=False)
+    of_a_name = isinstance(first, Text) and first.characters.startswith(".") and ends_anchored(tree)
+    return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
+
+
+def open_end(tree: Node) -> bool:
+    """Whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
+    return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
+
+
+def _goes_on(last: Node | None) -> bool:
+    if isinstance(last, Alternation):
+        return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
+    below = isinstance(last, Text) and last.characters.endswith("/")
+    return not (last is None or below or takes_anything(last))
+
+
+def takes_anything(node: Node | None) -> bool:
+    """Whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
+    return isinstance(node, Repeat) and node.most is None and isinstance(bare(node.body), AnyCharacter)
+
+
+def bare(node: Node) -> Node:
+    """What a part holds, without the parentheses around it."""
+    while isinstance(node, Group) or (isinstance(node, Sequence) and len(node.parts) == 1):
+        node = node.body if isinstance(node, Group) else node.parts[0]
+    return node
+
+
+_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://")
+_OPENING = re.compile(r"\{\{|\{%|\{#")
+_CLOSING = re.compile(r".*(?:\}\}|%\}|#\})", re.DOTALL)
+
+
+def head(rewrite: Rewrite) -> str:
+    """The text that every result begins with; empty where a hole comes first."""
+    text, template = rewrite.template.text, rewrite.template
+    if rewrite.dialect is Dialect.PLAIN:
+        holes = template.group_references
+        return (text[: holes[0][1]] if holes else text).replace("$$", "$")
+    return _OPENING.split(trimmed(text), maxsplit=1)[0]
+
+
+def tail(rewrite: Rewrite) -> str:
+    """The text that every result ends in; empty where a hole comes last."""
+    text, template = rewrite.template.text, rewrite.template
+    if rewrite.dialect is Dialect.PLAIN:
+        holes = template.group_references
+        return (text[holes[-1][2] :] if holes else text).replace("$$", "$")
+    return _CLOSING.sub("", trimmed(text), count=1)
+
+
+def constant(rewrite: Rewrite) -> str | None:
+    """The result, where it is always the same; None where it has holes."""
+    text, template = rewrite.template.text, rewrite.template
+    if rewrite.dialect is Dialect.PLAIN:
+        return None if template.group_references else text.replace("$$", "$")
+    return None if _OPENING.search(text) else trimmed(text)
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins as the address of a page does, and not as a key."""
+    return _ADDRESS.match(text) is not None
+
+
+def has_group(pattern: Pattern, reference: str) -> bool:
+    """Whether a source has the group that a plain template refers to."""
+    number = group_number(reference)
+    return reference in pattern.names if number is None else number <= pattern.group_count
+
+
+# What cannot be meant otherwise, then what only is a slip where there is such a group; `$$` stands for a dollar.
+_IN_PLAIN = re.compile(
+    r"\$\$|\\(?:([0-9])|[gk]<(\w+)>)|\$\{(\w+)(?![\w}])|\$(&)"
+    r"|\$\((?P<round>\w+)\)|\{(?<![{$]\{)(?P<curly>\w+)\}(?!\})|%(?P<percent>[1-9])(?![0-9A-Fa-f])"
+)
+# In another dialect plain ones are slips; those within braces are its own variables, and texts.
+_IN_OTHERS = re.compile(
+    r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\$"
+    r"|\\(?:(?P<number>[1-9])|[gk]<(?P<called>\w+)>)|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)",
+    re.DOTALL,
+)
+_WHOLE = {"&": "0"}
+_REFERENCES = {
+    Dialect.PLAIN: ("${{{}}}", "${{{}}}"),
+    Dialect.JINJA: ("{{{{ groups[{}] }}}}", "{{{{ groups.{} }}}}"),
+    Dialect.GO: ('{{{{ index .Groups "{}" }}}}', "{{{{ .Groups.{} }}}}"),
+}
+"""How each dialect refers to a group: by its number, and by its name."""
+
+
+class Slip(NamedTuple):
+    """A text that was meant as a reference to a group, and its place in the template (code points)."""
+
+    group: str
+    start: int
+    end: int
+
+
+def slips(rewrite: Rewrite) -> Iterator[Slip]:
+    """What a template has for references that are none; where that may be meant, only those to groups that exist."""
+    expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
+    for found in expression.finditer(rewrite.template.text):
+        if found.lastindex is not None:
+            group = _WHOLE.get(found[found.lastindex], found[found.lastindex])
+            if found.lastgroup is None or has_group(rewrite.pattern, group):
+                yield Slip(group, *found.span())
+
+
+def reference(group: str, dialect: Dialect) -> str:
+    """How a dialect refers to a group."""
+    by_number, by_name = _REFERENCES[dialect]
+    return (by_name if group_number(group) is None else by_number).format(group)
