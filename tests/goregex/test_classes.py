@@ -3,11 +3,10 @@ import unicodedata
 import pytest
 
 from tornado_proxy.goregex.classes import cases, characters, folded, matched, members, resolve
-from tornado_proxy.goregex.codepoints import EVERYTHING, complement, contains, difference, union
+from tornado_proxy.goregex.codepoints import EVERYTHING, NAMES, complement, contains, difference, union
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import Sequence, Text
-from tornado_proxy.goregex.unicode_data import NAMES
 
 
 def _tree(text):

@@ -6,7 +6,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tornado_proxy.goregex.alphabet import is_real
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.language import Language, language, longest_matching_part
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.goregex.parser import parse
@@ -24,6 +23,7 @@ from tornado_proxy.goregex.proofs import (
     reachability,
     shortest_key,
 )
+from tornado_proxy.goregex.syntax import PatternError
 
 PIECES = (
     *("a", "b", "k", "S", "é", "1", "_", "/", "-", r"\.", ".", "[^/]", "[a-c]", "[^a]", "[]a]", "[a-]", "[^]]"),

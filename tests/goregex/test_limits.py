@@ -1,9 +1,8 @@
 import pytest
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.limits import Measure, measure
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import fold
+from tornado_proxy.goregex.syntax import PatternError, fold
 
 
 def _measured(text):

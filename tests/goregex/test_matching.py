@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern, compile_source, encoded
+from tornado_proxy.goregex.syntax import PatternError
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "tests/vectors/regexp.json").read_text(encoding="utf-8"))

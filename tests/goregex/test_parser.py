@@ -1,6 +1,5 @@
 import pytest
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import (
     Alternation,
@@ -13,6 +12,7 @@ from tornado_proxy.goregex.syntax import (
     Extent,
     FlagChange,
     Group,
+    PatternError,
     PerlClass,
     PosixClass,
     Repeat,

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_source
+from tornado_proxy.goregex.syntax import PatternError
 
 # What a search may take of the processor. It is 20 ms at most where nothing else runs; a loaded machine takes longer.
 SLOWEST = 0.1

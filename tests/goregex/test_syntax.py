@@ -1,5 +1,5 @@
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import Character, Extent, Text, fold, walk
+from tornado_proxy.goregex.syntax import Character, Extent, PatternError, Text, fold, walk
 
 
 def _tree(text):
@@ -39,3 +39,20 @@ def test_folding_gives_each_node_the_results_of_those_below_it():
         "Sequence(Text(), Repeat(Group(Alternation(Text(), Text()))))"
     )
     assert fold(_tree("(?:" * 5000 + ")" * 5000), lambda _, below: 1 + sum(below)) == 5001
+
+
+def test_a_mistake_has_a_message_a_place_and_a_cure():
+    """What is wrong, where, and what to write instead, are apart."""
+    mistake = PatternError("nothing to repeat before `*`", 0, 1, "write `.*` for any text")
+    assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
+        "nothing to repeat before `*`",
+        0,
+        1,
+        "write `.*` for any text",
+    )
+
+
+def test_a_mistake_of_the_whole_begins_at_the_beginning():
+    """Without a place, a mistake is one of the whole expression."""
+    mistake = PatternError("expression too large")
+    assert (mistake.offset, mistake.end, mistake.help) == (0, None, None)

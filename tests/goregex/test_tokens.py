@@ -1,6 +1,7 @@
 import pytest
 
-from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex import tokens
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.goregex.tokens import (
     CharacterClassName,
     Count,
@@ -256,3 +257,29 @@ def test_a_refused_count_says_why(text, message, help):
         read_count(text, 0)
     assert message in (None, str(caught.value))
     assert (caught.value.offset, caught.value.end, caught.value.help) == (0, len(text), help)
+
+
+def test_longer_beginnings_come_first():
+    """A group is named for the whole of its beginning: no entry hides a longer one behind it."""
+    beginnings = [beginning for beginning, _, _ in tokens._GROUPS]
+    hidden = [
+        (first, later)
+        for number, first in enumerate(beginnings)
+        for later in beginnings[number + 1 :]
+        if later.startswith(first)
+    ]
+    assert hidden == []
+
+
+@pytest.mark.parametrize(
+    "table", [tokens._FLAGS_ELSEWHERE, tokens._ESCAPES, tokens._ESCAPES_IN_CLASS], ids=["flags", "escapes", "in class"]
+)
+def test_cures_are_told_without_a_full_stop(table):
+    """Cures are phrases, as everywhere."""
+    assert [cure for cure in table.values() if cure.endswith(".")] == []
+
+
+def test_no_cure_is_given_for_what_go_has():
+    """Escapes and flags of Go need none."""
+    assert not set(tokens._ESCAPES) & set("AbBzQdDsSwWpPafnrtvx01234567")
+    assert not set(tokens._FLAGS_ELSEWHERE) & set("imsU")

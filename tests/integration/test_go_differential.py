@@ -13,11 +13,11 @@ import re2
 from generated_expressions import Generator
 from real_go import build
 
-from tornado_proxy.goregex.errors import PatternError
+from tornado_proxy.goregex.codepoints import NAMES
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.printer import print_program
-from tornado_proxy.goregex.unicode_data import NAMES
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.plain import compile_template
 

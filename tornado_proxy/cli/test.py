@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tornado_proxy.cli.inputs import CommandError, configured_sites, default_places, load_rules, load_settings
 from tornado_proxy.cli.output import ExitStatus
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Pattern, compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.data import TargetData
 from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
 

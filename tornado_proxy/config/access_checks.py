@@ -16,8 +16,8 @@ from tornado_proxy.config.providers import (
     OidcProvider,
 )
 from tornado_proxy.config.redaction import enumeration
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _NO_WILDCARD = re.compile(r"[?\[{]")

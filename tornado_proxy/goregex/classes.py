@@ -12,11 +12,17 @@ from functools import cache, lru_cache
 from typing import assert_never
 
 from tornado_proxy.goregex.codepoints import (
+    ADDED_TO_CATEGORIES,
+    ADDED_TO_SCRIPTS,
     ALPHA,
     ASCII,
     EVERYTHING,
+    LONG_NAMES,
+    NAMES,
+    OTHER_CASE,
     PERL,
     POSIX,
+    REMOVED,
     Range,
     Ranges,
     complement,
@@ -37,14 +43,6 @@ from tornado_proxy.goregex.syntax import (
     PerlClass,
     PosixClass,
     UnicodeClass,
-)
-from tornado_proxy.goregex.unicode_data import (
-    ADDED_TO_CATEGORIES,
-    ADDED_TO_SCRIPTS,
-    LONG_NAMES,
-    NAMES,
-    OTHER_CASE,
-    REMOVED,
 )
 
 _SURROGATES = (0xD800, 0xDFFF)

@@ -9,7 +9,6 @@ from typing import assert_never
 from tornado_proxy.goregex.alphabet import everyday, gaps, is_real, readable, readable_cases
 from tornado_proxy.goregex.automaton import Atom, Automaton, atoms
 from tornado_proxy.goregex.budget import Budget, Unsupported
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import (
     Alternation,
@@ -21,6 +20,7 @@ from tornado_proxy.goregex.syntax import (
     FlagChange,
     Group,
     Node,
+    PatternError,
     PerlClass,
     Repeat,
     Sequence,

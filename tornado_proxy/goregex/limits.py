@@ -14,13 +14,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tornado_proxy.goregex.classes import characters
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.syntax import (
     Alternation,
     BracketClass,
     FlagChange,
     Group,
     Node,
+    PatternError,
     Repeat,
     Text,
     UnicodeClass,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.limits import check_limits
 from tornado_proxy.goregex.syntax import (
     Alternation,
@@ -26,6 +25,7 @@ from tornado_proxy.goregex.syntax import (
     Group,
     Member,
     Node,
+    PatternError,
     PerlClass,
     PosixClass,
     Repeat,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeGuard, assert_never
 
 from tornado_proxy.goregex.classes import cases, characters
-from tornado_proxy.goregex.codepoints import bracketed
+from tornado_proxy.goregex.codepoints import OTHER_CASE, bracketed
 from tornado_proxy.goregex.syntax import (
     Alternation,
     AnyCharacter,
@@ -34,7 +34,6 @@ from tornado_proxy.goregex.syntax import (
     UnicodeClass,
     fold,
 )
-from tornado_proxy.goregex.unicode_data import OTHER_CASE
 
 _SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
 _ASSERTIONS = {

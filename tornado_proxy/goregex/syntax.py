@@ -7,6 +7,16 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
 
+class PatternError(Exception):
+    """A text that is not an expression in Go's syntax; `offset` and `end` are code points in it."""
+
+    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.end = end
+        self.help = help
+
+
 class Extent(NamedTuple):
     """A stretch of the expression's text: code-point offsets, the end excluded."""
 

@@ -9,11 +9,82 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tornado_proxy.goregex import errors
 from tornado_proxy.goregex.classes import resolve
-from tornado_proxy.goregex.codepoints import LAST, POSIX
-from tornado_proxy.goregex.errors import PatternError
-from tornado_proxy.goregex.unicode_data import NAMES
+from tornado_proxy.goregex.codepoints import LAST, NAMES, POSIX
+from tornado_proxy.goregex.syntax import PatternError
+
+# What to write instead of what other dialects have. RE2 finds matches in time linear in the text, at the price of
+# everything that would need to go back: look-around, back-references, recursion. The rest is spelled differently.
+_AROUND = "match what stands there too, or give the exceptions a rewrite of their own above this one"
+_AGAIN = "an expression cannot ask for the same text twice; match both, and let the template use one"
+_FOREVER = "an expression cannot contain itself; write the levels out"
+_COMMENT = "write a comment of the rule file, from `#` to the end of its line"
+_NAMED = "write `(?P<name>…)` or `(?<name>…)`"
+
+# The longest beginnings first.
+_GROUPS = (
+    ("(?<=", "look-behind", _AROUND),
+    ("(?<!", "look-behind", _AROUND),
+    ("(?=", "look-ahead", _AROUND),
+    ("(?!", "look-ahead", _AROUND),
+    ("(?>", "atomic group", "write `(?:…)`: RE2 never goes back, so an atomic group changes nothing"),
+    ("(?#", "comment", _COMMENT),
+    ("(?|", "branch reset", "give each branch a group of its own and write them all in the template"),
+    ("(?(", "condition", "write one alternative for each case"),
+    ("(?'", "group name in quotes", _NAMED),
+    ("(?P=", "back-reference", _AGAIN),
+    ("(?P>", "recursion", _FOREVER),
+    ("(?&", "recursion", _FOREVER),
+    ("(?R", "recursion", _FOREVER),
+    ("(?+", "recursion", _FOREVER),
+    *((f"(?{digit}", "recursion", _FOREVER) for digit in range(10)),
+    ("(?{", "code block", "use a `jinja` or `go` template"),
+    ("(?^", "reset of all flags", "turn the flags off by name: `(?-imsU)`"),
+)
+
+_FLAGS_ELSEWHERE = {
+    "x": "there is no flag for free spacing; leave out the spaces",
+    "u": "Unicode is always on; leave the flag out",
+    "a": "`\\d`, `\\w`, `\\s` and `\\b` are always ASCII; leave the flag out",
+    "L": "there are no locales; leave the flag out",
+    "n": "write `(?:…)` for a group without a number",
+    "J": "two groups may have one name without a flag",
+    "p": "Unicode is always on; leave the flag out",
+}
+
+_ESCAPES = {
+    "Z": "write `\\z` for the end of the text",
+    "G": "write `^` or `\\A` for the beginning of the text",
+    "K": "a template replaces the whole key, so there is nothing to keep; leave it out",
+    "h": "write `[ \\t]`",
+    "H": "write `[^ \\t]`",
+    "R": "write `(?:\\r\\n|\\n|\\r)`",
+    "N": "write `[^\\n]`",
+    "X": "write `\\pL\\pM*` for a letter with its marks",
+    "C": "a key is text, not bytes; write `.` for one character",
+    "e": "write `\\x1b`",
+    "c": "write the control character as `\\x01` to `\\x1a`",
+    "u": "write `\\x{1234}`",
+    "U": "write `\\x{12345}`",
+    "i": "write `(?i)` for any case",
+    "E": "there is no `\\Q` before it; leave it out",
+    "y": "write `\\b` for the edge of a word",
+    "m": "write `\\b` for the edge of a word",
+    "M": "write `\\b` for the edge of a word",
+    "k": _AGAIN,
+    "g": _AGAIN,
+    "l": "write `\\p{Ll}` for a small letter",
+    "L": "write `\\P{Ll}` for anything but a small letter",
+}
+
+_ESCAPES_IN_CLASS = {
+    "b": "write `\\x08` for a backspace",
+    "B": "an assertion cannot stand in a class",
+    "A": "an assertion cannot stand in a class",
+    "z": "an assertion cannot stand in a class",
+    "Q": "escape each character with a backslash",
+}
+
 
 GREATEST_REPEAT = 1000
 """The greatest bound of a count, and the most copies that nested counts may make."""
@@ -60,14 +131,14 @@ def _invalid_escape(escape: str, at: int, *, in_class: bool) -> PatternError:
     if letter == "x":
         cure = "write two hexadecimal digits, `\\x41`, or a code point in braces, `\\x{1F600}`"
     elif letter in "123456789" and not in_class:
-        message, cure = f"unsupported back-reference `{escape}`", errors.BACK_REFERENCE
-    elif in_class and letter in errors.ESCAPES_IN_CLASS:
-        message, cure = f"invalid escape `{escape}` in a class", errors.ESCAPES_IN_CLASS[letter]
+        message, cure = f"unsupported back-reference `{escape}`", _AGAIN
+    elif in_class and letter in _ESCAPES_IN_CLASS:
+        message, cure = f"invalid escape `{escape}` in a class", _ESCAPES_IN_CLASS[letter]
     elif in_class and letter in "dDsSwWpP":
         message, cure = f"invalid range end `{escape}`", "write `\\-` for the hyphen"
     else:
         literally = f"write `{letter}` for the character itself, `\\\\{letter}` with a backslash before it"
-        cure = errors.ESCAPES.get(letter, literally)
+        cure = _ESCAPES.get(letter, literally)
     return PatternError(message, at, at + 2, cure)
 
 
@@ -167,7 +238,7 @@ def read_opening(text: str, at: int) -> GroupOpening:
 
 
 def _refuse_unsupported(text: str, at: int, among: tuple[str, ...] = ()) -> None:
-    for beginning, what, cure in errors.GROUPS:
+    for beginning, what, cure in _GROUPS:
         if text.startswith(beginning, at) and (not among or beginning in among):
             raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), cure)
 
@@ -182,5 +253,5 @@ def _unknown_flag(text: str, at: int) -> PatternError:
     if flag in ":)":
         cure = "name the flags to turn off: `i`, `m`, `s`, `U`"
         return PatternError("missing flag after `-`", end - 1, end, cure)
-    cure = errors.FLAGS.get(flag, "the flags are `i`, `m`, `s` and `U`")
+    cure = _FLAGS_ELSEWHERE.get(flag, "the flags are `i`, `m`, `s` and `U`")
     return PatternError(f"unknown flag `{flag}`", end, end + 1, cure)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import partial
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Pattern, compile_source
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, did_you_mean
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.keys import object_key

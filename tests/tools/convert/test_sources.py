@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.tools.convert.sources import (
     Here,
     NeverFound,

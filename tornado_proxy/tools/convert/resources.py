@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from tornado_proxy.config import values
 from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.matching import compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.templates.errors import TemplateMistake

@@ -8,10 +8,10 @@ from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from tornado_proxy.goregex.engine import ProgramRefused, ProgramTooLarge, compile_program, is_within, leftmost
-from tornado_proxy.goregex.errors import PatternError
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.printer import print_program
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
