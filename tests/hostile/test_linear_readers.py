@@ -103,7 +103,7 @@ NOT_OF_OTHERS = {
     "tornado_proxy.auth.passwords.read_password",
     "tornado_proxy.storage.s3.failures.translated",
     "tornado_proxy.storage.s3.failures.from_answer",
-    "tornado_proxy.semantics.credentials.challenge",
+    "tornado_proxy.semantics.fields.challenge",
     "tornado_proxy.telemetry.metrics.counter",
     "tornado_proxy.routing.mounts.host_expression",
     "tornado_proxy.routing.access.path_expression",

@@ -12,8 +12,7 @@ from rule_sites import log_of, requests, site
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.templates.data import User
 from tornado_proxy.tools.diff import Cause, Comparer, DiffReport, code, outcome, to_json, to_markdown, to_text
-from tornado_proxy.tools.request_log import LoggedRequest
-from tornado_proxy.tools.simulator import RequestDefaults, SimulatedAnswer, Simulator
+from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
 
 OLD = r"""
     rewrite `^/a/(.*)$` -> "/one/$1"

@@ -5,8 +5,7 @@ from textwrap import dedent
 from jsonschema import Draft202012Validator
 from rule_sites import log_of, requests, site
 
-from tornado_proxy.tools.request_log import LoggedRequest
-from tornado_proxy.tools.simulator import RequestDefaults, Simulator
+from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, Simulator
 from tornado_proxy.tools.usage import Usage, UsageReport, count_usage, to_json, to_text
 
 COUNTED = r"""

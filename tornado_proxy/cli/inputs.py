@@ -22,8 +22,7 @@ from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, r
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.templates.data import User
-from tornado_proxy.tools.request_log import RequestLog, UnreadableLog, open_log, read_log
-from tornado_proxy.tools.simulator import RequestDefaults
+from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, UnreadableLog, open_log, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 

@@ -12,8 +12,8 @@ from typing import Any
 from tornado_proxy.config.answers import Compress
 from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, without
 from tornado_proxy.gateway.parser import RequestHead
-from tornado_proxy.semantics.accept import negotiate_coding
 from tornado_proxy.semantics.conditions import is_weak
+from tornado_proxy.semantics.fields import negotiate_coding
 from tornado_proxy.storage.store import ObjectInfo, Opened
 
 # Each coding with the window that makes zlib write its format.

@@ -12,7 +12,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.gateway.errors import FormTooLarge, MalformedForm, NotAForm
-from tornado_proxy.semantics.disposition import Disposition
+from tornado_proxy.semantics.fields import Disposition
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

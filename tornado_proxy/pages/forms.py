@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from tornado_proxy.semantics.accept import negotiate
+from tornado_proxy.semantics.fields import negotiate
 
 
 class Form(Enum):

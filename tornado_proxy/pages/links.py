@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.rules.keys import path_objection
-from tornado_proxy.semantics.percent import path_reference
+from tornado_proxy.semantics.fields import path_reference
 
 
 def link(path: str, query: Sequence[tuple[str, str]] = ()) -> str:

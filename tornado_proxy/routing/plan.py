@@ -12,7 +12,7 @@ from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
-from tornado_proxy.semantics.percent import path_reference
+from tornado_proxy.semantics.fields import path_reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, format_date
-from tornado_proxy.semantics.percent import path_reference
+from tornado_proxy.semantics.fields import path_reference
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.cursor import from_token, to_token
 from tornado_proxy.storage.errors import (

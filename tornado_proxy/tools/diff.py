@@ -13,8 +13,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.tools.report_parts import counted, rewrite_json
-from tornado_proxy.tools.request_log import LoggedRequest, RequestLog
-from tornado_proxy.tools.simulator import SimulatedAnswer, Simulator, in_portions
+from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 from tornado_proxy.tools.usage import log_json, strange_lines
 
 JSON_VERSION = 1

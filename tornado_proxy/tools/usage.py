@@ -10,8 +10,7 @@ from typing import Any
 
 from tornado_proxy.routing.mounts import Site
 from tornado_proxy.tools.report_parts import counted, rewrite_json, section
-from tornado_proxy.tools.request_log import LoggedRequest, RequestLog
-from tornado_proxy.tools.simulator import UPLOAD, SimulatedAnswer, Simulator, in_portions
+from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
 JSON_VERSION = 1
 """The version of the JSON form; additions do not change it."""

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+from base64 import b64encode
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tornado_proxy.semantics.fields import (
+    BasicCredentials,
+    Disposition,
+    challenge,
+    negotiate,
+    negotiate_coding,
+    path_reference,
+)
+
+HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        (None, HTML),
+        ("", HTML),
+        ("*/*", HTML),
+        ("application/json", JSON),
+        ("APPLICATION/JSON", JSON),
+        ("application/json; charset=utf-8", JSON),
+        ("text/plain", TEXT),
+        ("text/*", HTML),
+        ("application/*", JSON),
+        ("text/html;q=0.5, application/json;q=0.9", JSON),
+        ("text/html, application/json", HTML),
+        ("*/*;q=0.1, text/plain", TEXT),
+        ("text/*, text/html;q=0.1", TEXT),
+        ("text/html;q=0, */*", JSON),
+        ("text/html;level=1;q=0.3, application/json;q=0.2", HTML),
+        ('text/html;note="a, b;q=0";q=0.1, application/json', JSON),
+        ("application/json;Q=0.9, text/html;q=0.8", JSON),
+        ("text/html ; q=0.1 , application/json ; q=1.000", JSON),
+        ("image/png", HTML),
+        ("text/html;q=0, application/json;q=0, text/plain;q=0", HTML),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8", HTML),
+    ],
+)
+def test_the_best_offer_is_chosen(accept, expected):
+    """The highest weight wins, the most specific range gives it, and of equals the first offer stands."""
+    assert negotiate(accept, (HTML, JSON, TEXT)) == expected
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "json",
+        "text/html/x",
+        "text/plain;q=2",
+        "text/plain;q=high",
+        "text/plain;q=",
+        ";;",
+        "text/plain;q=0.1234",
+        "/",
+    ],
+)
+def test_a_broken_member_is_passed_over(broken):
+    """A member that is ill-formed says nothing; the others count."""
+    assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
+
+
+@pytest.mark.parametrize("unclosed", ['"', '"\\', 'text/html;a="b, text/html', '"\\"'])
+def test_a_quote_that_is_not_closed_takes_the_rest(unclosed):
+    """What stands before the member with the quote counts; what follows it belongs to the member."""
+    assert negotiate(f"application/json;q=0.1, {unclosed}, text/plain", (HTML, JSON, TEXT)) == JSON
+
+
+def test_long_runs_of_blanks_are_read_in_time():
+    """A header full of blanks, as large as a server takes, is passed over without trying every split of them."""
+    assert negotiate("text/plain" + f"; {' ' * 30000}" * 2 + "?", (HTML, JSON, TEXT)) == HTML
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", None),
+        ("gzip", "gzip"),
+        ("GZip", "gzip"),
+        ("x-gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("gzip, deflate, br, zstd", "gzip"),
+        ("deflate, gzip", "gzip"),
+        ("gzip;q=0.5, deflate;q=0.8", "deflate"),
+        ("gzip ; Q=0.1", "gzip"),
+        ("*", "gzip"),
+        ("gzip;q=0, *", "deflate"),
+        ("*;q=0", None),
+        ("gzip;q=0", None),
+        ("br", None),
+        ("identity", None),
+        ("identity, gzip;q=0.5", None),
+        ("identity;q=0.5, gzip;q=0.5", "gzip"),
+        ("gzip;q=2, deflate;q=0.1", "deflate"),
+        ("gzip;q=high, gzip/1, ;;", None),
+    ],
+)
+def test_a_coding_is_used_only_where_the_client_wants_it(accept, expected):
+    """What is not named is not accepted, and no coding stays the choice unless one weighs as much."""
+    assert negotiate_coding(accept, ("gzip", "deflate")) == expected
+
+
+def basic(credentials: bytes) -> str:
+    return "Basic " + b64encode(credentials).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", BasicCredentials("Aladdin", "open sesame")),
+        ("bASIC  QWxhZGRpbjpvcGVuIHNlc2FtZQ== ", BasicCredentials("Aladdin", "open sesame")),
+        ("Basic dGVzdDoxMjPCow==", BasicCredentials("test", "123£")),
+        (basic(b"ann:a:b:"), BasicCredentials("ann", "a:b:")),
+        (basic(b"ann:"), BasicCredentials("ann", "")),
+        (basic(b":"), BasicCredentials("", "")),
+    ],
+)
+def test_credentials_are_read(text, expected):
+    """The examples of RFC 7617 and their neighbours: a scheme in any case, UTF-8, colons in the password."""
+    assert BasicCredentials.from_header(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None, "", "Basic", "Basic ", "Bearer QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Basic !", "Basic QWxhZGRpbg", "BasicQWxhZGRpbjo=",
+        "Basic QWxhZGRpbjo= extra", "Basic QWxh=ZGRpbjo=",
+        basic(b"no colon"), basic(b"ann:\xff"), basic(b"ann:a\x00b"), basic(b"a\nnn:x"), basic(b"ann:\x7f"),
+    ],
+)  # fmt: skip
+def test_what_says_no_credentials_is_none(text):
+    """Another scheme, broken base64 or UTF-8, no colon, and control characters are no credentials."""
+    assert BasicCredentials.from_header(text) is None
+
+
+def test_a_password_is_never_shown():
+    """The value's `repr` has no password in it."""
+    assert repr(BasicCredentials("ann", "hunter2")) == "BasicCredentials(user='ann')"
+
+
+@given(
+    user=st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters=":")),
+    password=st.text(st.characters(exclude_categories=["Cc", "Cs"])),
+)
+def test_credentials_survive_their_header(user, password):
+    """Credentials that are written are read again as they were."""
+    value = BasicCredentials(user, password)
+    assert BasicCredentials.from_header(value.to_header()) == value
+
+
+@pytest.mark.parametrize(
+    ("realm", "expected"),
+    [
+        ("Files", 'Basic realm="Files", charset="UTF-8"'),
+        (r'The "old" \ files', r'Basic realm="The \"old\" \\ files", charset="UTF-8"'),
+        ("a\r\nSet-Cookie: b", 'Basic realm="a??Set-Cookie: b", charset="UTF-8"'),
+        ("Käse", 'Basic realm="K?se", charset="UTF-8"'),
+    ],
+)
+def test_a_challenge_quotes_its_realm(realm, expected):
+    """The realm is a quoted string of a header, whatever it holds."""
+    assert challenge(realm) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "filename"),
+    [
+        ('form-data; name="file"', None),
+        ('form-data; name="file"; filename=""', ""),
+        ('form-data; name="file"; filename="a.txt"', "a.txt"),
+        ("form-data; name=file; filename=a.txt", "a.txt"),
+        ('form-data; name="file"; filename="日本 é.txt"', "日本 é.txt"),
+        ('FORM-DATA;NAME="file";FileName="a.txt"', "a.txt"),
+        ('form-data ; name = "file" ; filename = "a.txt" ; ', "a.txt"),
+        (r'form-data; name="file"; filename="a\"b\\c.txt"', r'a"b\c.txt'),
+        ('form-data; name="file"; filename="a%22b%25.txt"', 'a"b%25.txt'),
+        ('form-data; name="file"; filename="a%0D%0Ab"', "a\r\nb"),
+        (r'form-data; name="file"; filename="C:\dir\a.txt"', r"C:\dir\a.txt"),
+        ('form-data; name="file"; filename="a;b=c.txt"', "a;b=c.txt"),
+        ('form-data; name="file"; filename="dir/../a.txt"', "dir/../a.txt"),
+        ('form-data; name="file"; filename="euro.txt"; filename*=UTF-8\'\'%e2%82%ac.txt', "€.txt"),
+        ("form-data; name=\"file\"; filename*=utf-8'en'a%20b.txt", "a b.txt"),
+        ("form-data; name=\"file\"; filename*=iso-8859-1'en'%A3.txt", "£.txt"),
+        ('form-data; name="file"; filename="a.txt"; filename*=UTF-8\'\'%ff', "a.txt"),
+        ('form-data; name="file"; filename="a.txt"; filename*=koi8-r\'\'%ff', "a.txt"),
+        ('form-data; name="file"; filename="a.txt"; filename*=\'\'', "a.txt"),
+        ("form-data; name=\"file\"; filename*=UTF-8''", ""),
+    ],
+)
+def test_a_file_name_is_read_as_clients_write_it(text, filename):
+    """Browsers' escapes, quoted pairs and `filename*` all lead to the name that the client meant."""
+    assert Disposition.from_header(text) == Disposition("form-data", "file", filename)
+
+
+def test_a_part_may_have_no_name():
+    """A disposition is read without parameters too."""
+    assert Disposition.from_header("attachment") == Disposition("attachment")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ";",
+        '"file"',
+        'form-data; name="file',
+        'form-data; name="file" filename="a"',
+        'form-data; name="a"; name="b"',
+        'form-data; name="a"; filename="b"; FILENAME="c"',
+        "form-data; name",
+        r'form-data; name="a\"',
+    ],
+)
+def test_an_ill_formed_disposition_raises(text):
+    """A disposition that can be read in two ways, or in none, is an error."""
+    with pytest.raises(ValueError, match="`"):
+        Disposition.from_header(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", "/"),
+        ("/a/b.html", "/a/b.html"),
+        ("/a b", "/a%20b"),
+        ("/a+b", "/a%2Bb"),
+        ("/100%.txt", "/100%25.txt"),
+        ("/what?#now", "/what%3F%23now"),
+        ("/a//b/", "/a//b/"),
+        ("/é/日本", "/%C3%A9/%E6%97%A5%E6%9C%AC"),
+        ("/b/c/=@(1)!$,*:~-_", "/b/c/=@(1)!$,*:~-_"),
+        ("""/"<'&;>\\""", "/%22%3C%27%26%3B%3E%5C"),
+        ("//host/x", "/%2Fhost/x"),
+        ("///x", "/%2F/x"),
+    ],
+)
+def test_a_path_becomes_a_reference(path, expected):
+    """What a segment cannot hold, or is often misread in one, is escaped as UTF-8; slashes stay but for a second one."""
+    assert path_reference(path) == expected
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])).map(lambda rest: f"/{rest}"))
+def test_a_reference_leads_back_to_its_path(path):
+    """Whatever the path, its reference is a path of this very host that decodes to it."""
+    reference = urlsplit(path_reference(path))
+    assert (unquote(reference.path), reference.netloc, reference.query, reference.fragment) == (path, "", "", "")
