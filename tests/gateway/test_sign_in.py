@@ -10,6 +10,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
+from tornado_proxy.telemetry.events import SignInTried
 from tornado_proxy.templates.data import User
 
 ANN = User("ann")
@@ -24,13 +25,13 @@ class _Provider:
         return self.answer
 
 
-def _reception(answer, body=b"{}"):
+def _reception(answer, body=b"{}", emit=lambda _event: None):
     async def fetch(_wanted):
         if body is None:
             raise OSError("refused")
         return Fetched(200, body)
 
-    return Reception({"id": _Provider(answer)}, fetch)
+    return Reception({"id": _Provider(answer)}, fetch, emit)
 
 
 def test_cookies_of_a_sign_in_are_kept_for_the_answer():
@@ -66,6 +67,23 @@ def test_a_challenge_becomes_a_refusal():
     assert asked == Refuse(401, "nobody", challenge="Bearer")
     sent = asyncio.run(_reception(Challenge(307, "nobody", location="/auth/id")).authenticate(question))
     assert sent == Refuse(307, "nobody", location="/auth/id")
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (SignIn(ANN), "ok"),
+        (Challenge(307, "nobody", location="/auth/id"), "refused"),
+        (Challenge(401, "wrong"), "refused"),
+        (Challenge(503, "the provider cannot be asked"), "failed"),
+    ],
+)
+def test_each_sign_in_is_told_with_its_outcome(answer, outcome):
+    """Who is sent to the login is refused for now."""
+    events = []
+    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
+    asyncio.run(_reception(answer, emit=events.append).authenticate(question))
+    assert events == [SignInTried("id", "request", outcome)]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tornado_proxy.telemetry.events import (
     RequestRecord,
     S3Called,
     Served,
+    SignInTried,
 )
 from tornado_proxy.telemetry.metrics import MOST_RULES, MeasuredStore, RequestMetrics, Totals, counts_of
 
@@ -81,6 +82,19 @@ def test_calls_to_a_bucket_are_counted_by_outcome(registry, requests):
     requests(S3Called("site", "open", "TimedOut", 5.0))
     labels = {"target": "site", "call": "open", "outcome": "TimedOut"}
     assert registry.get_sample_value("tornado_proxy_s3_calls_total", labels) == 1
+
+
+def test_sign_ins_are_counted_by_provider_and_outcome(registry, requests):
+    """Each step has series of its own."""
+    for event in [SignInTried("staff", "request", "ok")] * 2 + [SignInTried("id", "callback", "refused")]:
+        requests(event)
+    counted = [
+        registry.get_sample_value(
+            "tornado_proxy_sign_ins_total", dict(zip(("provider", "step", "outcome"), labels, strict=True))
+        )
+        for labels in (("staff", "request", "ok"), ("id", "callback", "refused"))
+    ]
+    assert counted == [2, 1]
 
 
 def test_defects_and_requests_in_flight_are_shown(registry, requests):

@@ -53,7 +53,7 @@ class Exchange:
         self._used: ObjectUsed | None = None  # what webhooks are to be told, once the answer was sent
         self._status = 0  # of the answer, where one was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
-        self._reception = Reception(generation.parts.authenticators, generation.parts.fetch)
+        self._reception = Reception(generation.parts.authenticators, generation.parts.fetch, emit)
 
     async def run(self) -> None:
         """Answer the request and emit what became of it; raises nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from tornado_proxy.auth.authenticator import Authenticator, Challenge, SignIn
@@ -14,6 +14,7 @@ from tornado_proxy.gateway.failures import Outcome, Refusal, refusal_of
 from tornado_proxy.routing.decide import Authenticate, Authorize
 from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import Request
+from tornado_proxy.telemetry.events import Event, SignInTried
 from tornado_proxy.templates.data import User
 
 if TYPE_CHECKING:
@@ -28,16 +29,20 @@ class Reception:
     `is_private` says whether the answer is for one user.
     """
 
-    def __init__(self, authenticators: Mapping[str, Authenticator], fetch: Fetcher) -> None:
+    def __init__(
+        self, authenticators: Mapping[str, Authenticator], fetch: Fetcher, emit: Callable[[Event], None]
+    ) -> None:
         self.cookies: Headers = ()
         self.is_private = False
         self._authenticators = authenticators
         self._fetch = fetch
+        self._emit = emit
 
     async def authenticate(self, question: Authenticate) -> User | Refuse:
         """Returns who makes the request, or how it is turned away; raises `AuthBusy`."""
         guard = question.guard
         found = await self._authenticators[guard.provider].authenticate(question.so_far.request, guard)
+        self._tell(guard.provider, "request", 200 if isinstance(found, SignIn) else max(found.status, 400))
         match found:
             case SignIn(user, cookies):
                 self.is_private = True
@@ -62,6 +67,7 @@ class Reception:
             return refusal_of(Refuse(405, "the pages of a login are visited with GET", ("GET",)))
         steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
         answer = await steps[attempt.step](request)
+        self._tell(attempt.provider, attempt.step, answer.status)
         self._keep(answer.cookies)
         if not answer.location:
             return Refusal(answer.status, answer.reason)
@@ -78,6 +84,10 @@ class Reception:
         if not any(name == "Cache-Control" for name, _ in headers):
             headers = (*headers, ("Cache-Control", "private, no-cache"))
         return (*headers, *self.cookies)
+
+    def _tell(self, provider: str, step: str, status: int) -> None:
+        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
+        self._emit(SignInTried(provider, step, outcome))
 
     def _keep(self, cookies: tuple[str, ...]) -> None:
         self.is_private = self.is_private or bool(cookies)

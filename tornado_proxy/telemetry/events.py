@@ -146,6 +146,19 @@ class ObjectWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInTried:
+    """A provider was asked who makes a request, or took a step of a login.
+
+    `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (the client's part: credentials
+    that are missing or wrong) or `failed` (the provider could not be asked).
+    """
+
+    provider: str
+    step: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectUsed:
     """A request of an action that has webhooks succeeded; `body` is what they receive, fit for JSON."""
 
@@ -178,6 +191,7 @@ Event = (
     | ObjectWritten
     | ObjectUsed
     | WebhookCalled
+    | SignInTried
 )
 
 

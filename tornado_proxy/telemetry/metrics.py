@@ -29,6 +29,7 @@ from tornado_proxy.telemetry.events import (
     Refused,
     S3Called,
     Served,
+    SignInTried,
     WebhookCalled,
 )
 
@@ -79,6 +80,7 @@ class RequestMetrics(Collector):
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
         self._webhooks: dict[tuple[str, str, str], int] = defaultdict(int)
+        self._sign_ins: dict[tuple[str, str, str], int] = defaultdict(int)
         self._defects = 0
         self._in_flight = in_flight
 
@@ -87,6 +89,7 @@ class RequestMetrics(Collector):
         bus.add(self._count, Served, Refused)
         bus.add(self._count_call, S3Called)
         bus.add(self._count_webhook, WebhookCalled)
+        bus.add(self._count_sign_in, SignInTried)
         bus.add(self._count_defect, Failed)
 
     def describe(self) -> Iterator[Metric]:
@@ -126,6 +129,9 @@ class RequestMetrics(Collector):
             "tornado_proxy_webhooks", "Webhooks called, by outcome", ("target", "method", "outcome"), self._webhooks
         )
         yield from self._of_caches()
+        yield counter(
+            "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome"), self._sign_ins
+        )
         yield GaugeMetricFamily("tornado_proxy_requests_in_flight", "Requests being answered", self._in_flight())
 
     def _of_caches(self) -> Iterator[Metric]:
@@ -180,6 +186,9 @@ class RequestMetrics(Collector):
 
     def _count_webhook(self, event: WebhookCalled) -> None:
         self._webhooks[event.target, event.method, event.outcome] += 1
+
+    def _count_sign_in(self, event: SignInTried) -> None:
+        self._sign_ins[event.provider, event.step, event.outcome] += 1
 
     def _count_defect(self, _event: Failed) -> None:
         self._defects += 1
