@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from fakes import Failing
-from serving import PAGES, part, serve
+from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
+from tornado_proxy.config.actions import PutAction
+from tornado_proxy.config.answers import Cors
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.storage.errors import AccessDenied, BucketMissing, Unreachable
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
+from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
+from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
@@ -264,3 +269,53 @@ async def test_the_page_of_an_error_leads_home_and_up():
     assert 'href="/m/a/">Up' in below.text
     assert 'href="/m/">Home' in below.text
     assert 'href="/">Home' in outside.text
+
+
+CORS = Server(cors=Cors(enabled=True, allow_origins=("https://app.example",), allow_methods=("PUT", "DELETE")))
+OTHER = {"Origin": "https://evil.example"}
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize(
+    ("headers", "server", "refused"),
+    [
+        ({}, None, False),
+        ({"Origin": "http://files.test"}, None, False),
+        ({"Origin": "https://Files.test"}, None, False),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://public.example"}, None, False),
+        ({"Sec-Fetch-Site": "none"}, None, False),
+        (OTHER, None, True),
+        ({"Origin": "null"}, None, True),
+        ({"Origin": "http://files.test:8080"}, None, True),
+        ({"Sec-Fetch-Site": "cross-site"}, None, True),
+        ({"Sec-Fetch-Site": "same-site", "Origin": "http://files.test"}, None, True),
+        (OTHER, CORS, True),
+        ({"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"}, CORS, False),
+    ],
+)
+async def test_a_page_of_another_origin_changes_nothing(method, headers, server, refused):
+    """What a browser sends for it carries the reader's password, so it is refused, unless CORS allows that origin."""
+    store = MemoryStore()
+    store.add("d/a", b"x")
+    put = replace(EVERYTHING, put=PutAction(enabled=True, raw_uploads=True, allow_override=True))
+    async with serve(store, actions=put, server=server) as site:
+        answer = await site.request(method, "/d/a", {"Authorization": "ann", **headers}, b"new")
+    assert (answer.status == 403) == refused
+    assert (await _content(store, "d/a") == b"x") == refused
+
+
+async def _content(store, key):
+    try:
+        opened = await store.open(key, UNCONDITIONAL)
+    except ObjectMissing:
+        return None
+    return b"".join([chunk async for chunk in opened.chunks()])
+
+
+async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
+    """The host that the proxy was asked for is the one that counts."""
+    server = Server(trusted_proxies=("127.0.0.0/8",))
+    async with serve({"a": b""}, server=server) as site:
+        headers = {"X-Forwarded-Host": "public.example", "Origin": "https://public.example"}
+        answer = await site.request("DELETE", "/a", headers)
+    assert answer.status == 204

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.semantics.cors import CorsPolicy, is_preflight
+from tornado_proxy.semantics.cors import CorsPolicy, is_cross_origin, is_preflight
 
 ORIGIN = "https://app.test"
 ALLOWED = ("Access-Control-Allow-Origin", ORIGIN)
@@ -97,3 +97,21 @@ def test_a_preflight_names_a_method():
     assert is_preflight("OPTIONS", _preflight())
     assert not is_preflight("OPTIONS", _ask(Origin=ORIGIN))
     assert not is_preflight("GET", _preflight())
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, False),
+        ({"Origin": "https://Files.example"}, False),
+        ({"Origin": "https://files.example:8443"}, True),
+        ({"Origin": "null"}, True),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": "https://other.example"}, False),
+        ({"Sec-Fetch-Site": "none"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, True),
+        ({"Sec-Fetch-Site": "cross-site"}, True),
+    ],
+)
+def test_a_browser_says_for_whom_it_asks(headers, expected):
+    """What Sec-Fetch-Site says counts; without it, the origin of the page is compared with the host."""
+    assert is_cross_origin(lambda name: headers.get(name, ""), "files.example") is expected

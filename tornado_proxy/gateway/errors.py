@@ -7,6 +7,7 @@ RequestError (routing.errors)
 ├── NotAFile           the body of an upload to a file path is a form, or is encoded
 ├── PartialPut         a PUT carries a part of a file only
 ├── DigestMismatch     a body is not what Content-MD5 or Content-Digest announce
+├── CrossOrigin        a page of another origin would change something
 ├── TypeNotAllowed     an upload of a type that the target does not take
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
 ├── FormTooLarge       what a form holds besides its file is more than the limit
@@ -41,6 +42,10 @@ class PartialPut(RequestError):
 
 class DigestMismatch(RequestError):
     """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+
+class CrossOrigin(RequestError):
+    """A PUT or DELETE that a browser sends for a page of another origin, with the authority of whoever looks at it."""
 
 
 class TypeNotAllowed(RequestError):

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from tornado_proxy.gateway.answer import Answer, Whole, page
 from tornado_proxy.gateway.custom_pages import customized
-from tornado_proxy.gateway.errors import ClientDisconnected, PageFailed
+from tornado_proxy.gateway.errors import ClientDisconnected, CrossOrigin, PageFailed
 from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.incoming import Incoming
@@ -30,6 +30,7 @@ from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, Name
 from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import Request, host_name, read_address, read_request, shown_path
+from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import RequestData, User
@@ -152,6 +153,8 @@ class Exchange:
         elif peer.certificate is not None:
             request = replace(request, certificate=peer.certificate)
         self._decision = Decision(request, ())
+        if head.method in _CHANGING:
+            self._check_origin(request.authority)
         steps, answer = decide(self._generation.parts.mounts, request), None
         while True:
             try:
@@ -162,6 +165,15 @@ class Exchange:
                 return decision
             self._decision = question.so_far
             answer = await self._answer(question)
+
+    def _check_origin(self, authority: str) -> None:
+        """Raise `CrossOrigin` where a page of another origin would change something that the configuration lets it not.
+
+        Its browser adds the passwords and sessions that it has for this one.
+        """
+        head, policy = self._incoming.head, self._generation.parts.policy_headers
+        if is_cross_origin(lambda name: head.headers.get(name, ""), authority) and not (policy and policy.lets(head)):
+            raise CrossOrigin("a page of another origin asked for it, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool | str:
         """Answer a question of the decision; raises `AuthBusy`, and what is wrong with a form."""

@@ -37,6 +37,10 @@ class PolicyHeaders:
             return None
         return Whole(200, (("Content-Length", "0"),))
 
+    def lets(self, head: RequestHead) -> bool:
+        """Whether the page of another origin that makes a request may do so."""
+        return self._cors is not None and self._cors.lets(head.headers.get("Origin", ""), head.method)
+
     def added_to(self, answer: Answer, head: RequestHead) -> Answer:
         """The answer with the headers that belong to it."""
         if self._cors is None and not self._cache:

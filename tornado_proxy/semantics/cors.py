@@ -47,7 +47,7 @@ class CorsPolicy:
         """The headers of an answer to a request."""
         vary = ("Vary", "Origin")
         origin = ask("Origin")
-        if not self._lets(origin, method):
+        if not self.lets(origin, method):
             return (vary,)
         exposed = (("Access-Control-Expose-Headers", self.exposed),) if self.exposed else ()
         return (vary, *self._let(origin), *exposed)
@@ -58,7 +58,7 @@ class CorsPolicy:
         origin, method = ask("Origin"), ask(_ASKED).strip().upper()
         wanted = [each.strip() for each in ask(_ASKED_HEADERS).split(",") if each.strip()]
         has_headers = self.headers is None or all(each.lower() in self.headers for each in wanted)
-        if not self._lets(origin, method) or not has_headers:
+        if not self.lets(origin, method) or not has_headers:
             return (vary,)
         told = [*self._let(origin), ("Access-Control-Allow-Methods", method)]
         if wanted:
@@ -67,7 +67,8 @@ class CorsPolicy:
             told.append(("Access-Control-Max-Age", str(self.max_age)))
         return (vary, *told)
 
-    def _lets(self, origin: str, method: str) -> bool:
+    def lets(self, origin: str, method: str) -> bool:
+        """Whether pages of an origin may use a method."""
         return bool(origin) and method in self.methods and self._knows(origin.lower())
 
     def _knows(self, origin: str) -> bool:
@@ -82,6 +83,17 @@ class CorsPolicy:
 def is_preflight(method: str, ask: Ask) -> bool:
     """Whether a browser asks before it sends a request."""
     return method == "OPTIONS" and bool(ask(_ASKED))
+
+
+def is_cross_origin(ask: Ask, authority: str) -> bool:
+    """Whether a browser makes a request for a page of another origin than the one that is asked (`authority`).
+
+    Newer browsers say so where they can (Fetch Metadata, Sec-Fetch-Site); all name the page's origin otherwise.
+    """
+    site, origin = ask("Sec-Fetch-Site"), ask("Origin")
+    if site:
+        return site not in ("same-origin", "none")
+    return bool(origin) and origin.partition("://")[2].lower() != authority.lower()
 
 
 def _matches(pattern: str, origin: str) -> bool:
