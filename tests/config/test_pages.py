@@ -1,7 +1,8 @@
 import pytest
 from configurations import complaints, complaints_about_target, settings, target
 
-from tornado_proxy.config.pages import PAGES, ListingOptions
+from tornado_proxy.config.pages import PAGES, ArchiveOptions, ListingOptions
+from tornado_proxy.config.quantities import GIB
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
 
@@ -65,3 +66,10 @@ def test_what_listings_show():
 def test_a_pattern_is_one_of_names(pattern, message):
     """It is compared with a name in a directory, which has no slash."""
     assert complaints_about_target(f"listing: {{hidden: [{pattern or repr('')}]}}") == [("bad-value", message)]
+
+
+def test_a_directory_can_be_had_as_one_file_where_that_is_switched_on():
+    """READMEs and archives are off by default; an archive has limits."""
+    assert (ListingOptions().readme, ListingOptions().archive) == (False, ArchiveOptions(False, GIB, 10_000))
+    found = target("listing: {readme: true, archive: {enabled: true, maxSize: 4GiB, maxFiles: 5}}").listing
+    assert (found.readme, found.archive) == (True, ArchiveOptions(True, 4 * GIB, 5))

@@ -14,6 +14,7 @@ from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.pages.readme import LARGEST
 from tornado_proxy.templates.data import User
 
 ANN = BasicUser("ann", Secret("test", "x"))
@@ -136,3 +137,43 @@ async def test_the_form_says_what_an_upload_may_be():
     async with serve({}, actions=Actions(put=put)) as site:
         html = (await site.get("/", Accept="text/html")).text
     assert 'aria-label="Upload" hidden data-replace data-max="7">' in html
+
+
+README = {"README.md": b"# Hello\n\n<script>alert(1)</script>", "a": b""}
+
+
+@pytest.mark.parametrize(
+    ("listing", "target", "shown"),
+    [
+        (ListingOptions(readme=True), "/", True),
+        (ListingOptions(), "/", False),
+        (ListingOptions(readme=True, hidden=("README*",)), "/", False),
+        (ListingOptions(readme=True), "/?after=L0E&limit=1", False),
+    ],
+)
+async def test_a_readme_stands_below_the_list(listing, target, shown):
+    """On the first page, if the target says so, without anything that could do harm."""
+    async with serve(README, listing=listing) as site:
+        html = (await site.get(target, Accept="text/html")).text
+    assert ("<h2>Hello</h2>" in html) == shown
+    assert "alert" not in html
+
+
+@pytest.mark.parametrize("content", [b"x" * (LARGEST + 1), b"\xff\xfe", b""])
+async def test_a_readme_that_cannot_be_shown_is_left_out(content):
+    """One that is too large, or not text; the listing is what it is."""
+    async with serve({"README.md": content}, listing=ListingOptions(readme=True)) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert answer.status == 200
+    assert 'class="readme"' not in answer.text
+
+
+async def test_a_readme_is_read_where_the_rules_say_and_by_whom_they_let():
+    """It is the file that its own path would be answered with, for who may see that."""
+    listing = ListingOptions(readme=True)
+    files = {"d/README.md": b"old", "new": b"moved"}
+    async with serve(files, rules='rewrite `^/d/README.md$` -> "/new"', listing=listing) as site:
+        assert "<p>moved</p>" in (await site.get("/d/", Accept="text/html")).text
+    closed = _staff(Resource("/d/README.md", provider="staff", users=(ANN,)), Resource("/**", white_list=True))
+    async with serve(files, listing=listing, **closed) as site:
+        assert 'class="readme"' not in (await site.get("/d/", Accept="text/html")).text

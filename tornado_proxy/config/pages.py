@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, option, place_of
+from tornado_proxy.config.options import Bounds, Constraint, Mark, option, place_of
+from tornado_proxy.config.quantities import GIB, Size
 from tornado_proxy.lang.source import Span
 
 NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]
@@ -99,6 +100,19 @@ class TargetTemplates:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchiveOptions:
+    """Directories as one file, which is made while it is sent."""
+
+    shape: ClassVar[str] = "such as `{enabled: true, maxSize: 2GiB}`"
+
+    enabled: bool = option("Whether `?format=zip` and `?format=tar` give a directory with all below it.", default=False)
+    max_size: Annotated[int, Size(1)] = option("The most bytes of all files; more are answered with 403.", default=GIB)
+    max_files: Annotated[int, Bounds(1, 100_000)] = option(
+        "The most files and directories; they are listed before the answer begins.", default=10_000
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ListingOptions:
     """What the listings of a target show."""
 
@@ -112,6 +126,8 @@ class ListingOptions:
         " be requested: to protect it, use `resources`.",
         default=(),
     )
+    readme: bool = option("Whether a README (Markdown or text) is shown below the list.", default=False)
+    archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
 
 
 PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))

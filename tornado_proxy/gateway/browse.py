@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tornado_proxy.gateway.answer import Answer, page
-from tornado_proxy.gateway.custom_pages import customized
+from tornado_proxy.gateway.archive import FORMATS, archive
+from tornado_proxy.gateway.custom_pages import customized, read_text
+from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.forms import Form, choose
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.listing_view import Offers
+from tornado_proxy.pages.readme import LARGEST, find_readme, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS
 from tornado_proxy.routing.access import lets_pass
+from tornado_proxy.routing.decide import plan_beside
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.plan import Browse
-from tornado_proxy.storage.store import Entry
+from tornado_proxy.routing.plan import Browse, Serve, Sign
+from tornado_proxy.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from tornado_proxy.gateway.perform import RequestContext
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
-    """Returns a page of what lies in a directory; None where nothing is there and it is not the mount's root."""
+    """Returns what lies in a directory, a page or an archive; None where nothing is and it is not the mount's root."""
     site, query = context.match.site, context.query
     limit = _limit(query.get("limit", ""), site.target.bucket.list_max_keys)
     found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
     if not found.entries and not found.exists and not attempt.root:
         return None
+    if query.get("format") in FORMATS and site.target.listing.archive.enabled:
+        return await archive(context, query["format"])
     lines = tuple(
         Line(each.name, each.size, each.last_modified, each.etag)
         for each in found.entries
-        if site.hidden is None or not is_hidden(each, context)
+        if site.hidden is None or site.hidden.search(each.name.removesuffix("/")) is None
     )
     first = site.target.listing.directories_first
     listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
@@ -41,14 +51,8 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
         # A page of a thousand lines is not made only to be replaced.
         empty = Listing(listing.path, listing.root, (), query, found.next_token)
         return customized(page(200, context.pages.listing(empty, form)), custom)
-    offers = _offers(listing, context) if form is Form.HTML else None
+    offers = await _offers(listing, context) if form is Form.HTML else None
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
-
-
-def is_hidden(entry: Entry, context: RequestContext) -> bool:
-    """Whether listings of the target leave an entry out."""
-    hidden = context.match.site.hidden
-    return hidden is not None and hidden.search(entry.name.removesuffix("/")) is not None
 
 
 def may(context: RequestContext, method: str, path: str, *, assume_policy: bool = False) -> bool:
@@ -58,7 +62,7 @@ def may(context: RequestContext, method: str, path: str, *, assume_policy: bool 
     return method in site.methods and lets_pass(guard, context.guard, context.user, assume_policy=assume_policy)
 
 
-def _offers(listing: Listing, context: RequestContext) -> Offers:
+async def _offers(listing: Listing, context: RequestContext) -> Offers:
     put, path = context.match.site.target.actions.put, listing.path
     named = (line for line in listing.lines if not line.is_directory and listing.href(line))
     is_mine = partial(may, context, assume_policy=True)
@@ -67,10 +71,25 @@ def _offers(listing: Listing, context: RequestContext) -> Offers:
         upload=is_mine("PUT", path),
         replace=put.allow_override,
         max_size=put.max_size,
+        archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
+        readme=await _readme(listing, context),
         removable=frozenset(each.name for each in named if is_mine("DELETE", path + each.name))
         if removes
         else frozenset(),
     )
+
+
+async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
+    """Returns what the directory's README says, if the viewer may read it; one that cannot be read is not shown."""
+    name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST)
+    path = RequestPath(f"{listing.path}{name}")
+    if not context.match.site.target.listing.readme or not listing.first or not name or not may(context, "GET", path):
+        return None
+    first = plan_beside(context.match, context.request, path, context.user)[0]
+    if isinstance(first, Serve | Sign):
+        with suppress(StorageError, PageFailed):
+            return await asyncio.to_thread(render_readme, name, await read_text(context.store, first.key, LARGEST))
+    return None
 
 
 def _limit(text: str, most: int) -> int:

@@ -72,7 +72,7 @@ class BucketPages:
 
     async def _refresh(self, read: _Read, recipe: Recipe, store: Store) -> None:
         try:
-            texts = {key: await _text(store, key) for key in recipe.keys}
+            texts = {key: await read_text(store, ObjectKey(key), LARGEST) for key in recipe.keys}
             read.page = await asyncio.to_thread(recipe.compiled, texts)
             read.failure = ""
         except (StorageError, CustomPageMistake, PageFailed) as error:
@@ -84,12 +84,13 @@ class BucketPages:
             read.task = None
 
 
-async def _text(store: Store, key: str) -> str:
-    opened = await store.open(ObjectKey(key), UNCONDITIONAL, None)
+async def read_text(store: Store, key: ObjectKey, largest: int) -> str:
+    """The text of an object; raises `StorageError`, and `PageFailed` where it is too large or not UTF-8."""
+    opened = await store.open(key, UNCONDITIONAL, None)
     content = bytearray()
     try:
-        if opened.info.size > LARGEST:
-            raise PageFailed(f"`{key}` is larger than {LARGEST} bytes")
+        if opened.info.size > largest:
+            raise PageFailed(f"`{key}` is larger than {largest} bytes")
         async with aclosing(opened.chunks()) as chunks:  # type: ignore[type-var]  # generators are what stores give
             async for chunk in chunks:
                 content += chunk

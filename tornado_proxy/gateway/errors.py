@@ -7,6 +7,7 @@ RequestError (routing.errors)
 ├── NotAFile           the body of an upload to a file path is a form, or is encoded
 ├── PartialPut         a PUT carries a part of a file only
 ├── DigestMismatch     a body is not what Content-MD5 or Content-Digest announce
+├── ArchiveTooLarge    a directory that is asked for as one file holds too much
 ├── CrossOrigin        a page of another origin would change something
 ├── TypeNotAllowed     an upload of a type that the target does not take
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
@@ -42,6 +43,10 @@ class PartialPut(RequestError):
 
 class DigestMismatch(RequestError):
     """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+
+class ArchiveTooLarge(RequestError):
+    """A directory with more files or bytes than an archive may hold."""
 
 
 class CrossOrigin(RequestError):

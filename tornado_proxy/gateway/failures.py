@@ -69,6 +69,7 @@ _UPLOAD_MESSAGES: Mapping[int, str] = MappingProxyType(
 
 _TOLD: Mapping[str, str] = MappingProxyType(
     {
+        "ArchiveTooLarge": "This directory is too large to be one file",
         "CrossOrigin": "A page of another site may not change anything here",
         "DigestMismatch": "The upload does not match its digest",
         "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",

@@ -55,6 +55,7 @@ STATUSES: Mapping[str, int] = MappingProxyType(
     {
         # RequestError: what the client sent
         "RequestError": 400,
+        "ArchiveTooLarge": 403,
         "CrossOrigin": 403,
         "BodyTimeout": 408,
         "LengthRequired": 411,

@@ -92,6 +92,7 @@ def sample_objects() -> Iterator[SampleObject]:
 
 
 def _downloads() -> Iterator[SampleObject]:
+    yield SampleObject("releases/.index.json", b"{}", "application/json")
     for version in ("2.0.3", "2.1.0"):
         archive = gzip.compress(f"tool {version}\n".encode() * 4000, mtime=0)
         yield SampleObject(f"releases/{version}/tool.tar.gz", archive, "application/gzip", "max-age=86400, immutable")

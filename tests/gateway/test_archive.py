@@ -1,0 +1,194 @@
+"""A directory as one file, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+import zipfile
+from dataclasses import replace
+
+import pytest
+from serving import serve
+
+from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
+from tornado_proxy.config.pages import ArchiveOptions, ListingOptions
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.storage.memory import MemoryStore
+from tornado_proxy.templates.data import User
+
+ON = ListingOptions(archive=ArchiveOptions(enabled=True))
+FILES = {"p/d/a.txt": b"hello", "p/d/sub/b.bin": b"\0" * 300_000, "p/d/sub/deep/Größe": b"x", "p/other": b"no"}
+PLACES = {"bucket": Bucket("b", prefix="p/"), "mount": Mount("", ("/m/",)), "listing": ON}
+
+
+def _zip(answer):
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        assert archive.testzip() is None
+        return {each.filename: archive.read(each) for each in archive.infolist()}
+
+
+async def test_a_directory_can_be_had_as_one_file():
+    """With all below it, under its name; the length is announced."""
+    async with serve(FILES, **PLACES) as site:
+        zipped = await site.get("/m/d/?format=zip")
+        tarred = await site.get("/m/d/?format=tar")
+    expected = {"d/a.txt": b"hello", "d/sub/b.bin": b"\0" * 300_000, "d/sub/deep/Größe": b"x"}
+    assert _zip(zipped) == expected
+    assert zipped.headers["content-type"] == "application/zip"
+    assert zipped.headers["content-disposition"] == "attachment; filename=\"d.zip\"; filename*=UTF-8''d.zip"
+    with tarfile.open(fileobj=io.BytesIO(tarred.body)) as archive:
+        assert {each.name: archive.extractfile(each).read() for each in archive} == expected
+
+
+async def test_it_is_off_unless_it_is_switched_on():
+    """Without the option, the form is one that does not exist, and no link leads to it."""
+    async with serve(FILES) as site:
+        answer = await site.get("/p/d/?format=zip", Accept="text/html")
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "Download" not in answer.text
+
+
+async def test_the_page_leads_to_both_forms():
+    """Where there is something to be had."""
+    async with serve(FILES, **PLACES) as site:
+        full, empty = await site.get("/m/d/", Accept="text/html"), await site.get("/m/nothing/?format=zip")
+    assert 'href="/m/d/?format=zip"' in full.text
+    assert 'href="/m/d/?format=tar"' in full.text
+    assert empty.status == 404
+
+
+async def test_head_is_get_without_a_body():
+    """The length and the type, and nothing is read of the files."""
+    async with serve(FILES, **PLACES) as site:
+        get, head = await site.get("/m/d/?format=zip"), await site.request("HEAD", "/m/d/?format=zip")
+    assert (head.status, head.body) == (200, b"")
+    names = ("content-length", "content-type", "content-disposition")
+    assert [head.headers[name] for name in names] == [get.headers[name] for name in names]
+
+
+@pytest.mark.parametrize("options", [ArchiveOptions(True, max_size=300_005), ArchiveOptions(True, max_files=4)])
+async def test_what_is_too_large_is_refused_before_it_begins(options):
+    """Too many bytes, too many files; the page says so."""
+    places = PLACES | {"listing": ListingOptions(archive=options)}
+    async with serve(FILES, **places) as site:
+        answer = await site.get("/m/d/?format=zip")
+        assert (await site.get("/m/d/sub/deep/?format=zip")).status == 200
+    assert answer.status == 403
+    assert "too large to be one file" in answer.text
+
+
+class _Staff:
+    """An authenticator that believes whoever says a name."""
+
+    async def authenticate(self, facts, guard):
+        name = dict(facts.headers).get("Authorization")
+        return SignIn(User(name)) if name else Challenge(401, "nobody is signed in", 'Basic realm="Files"')
+
+
+async def test_it_holds_only_what_its_reader_may_get():
+    """Each file and each directory is asked of the resources, as if it were requested by itself."""
+    resources = [
+        Resource("/m/d/sub/deep/**", provider="staff", users=(BasicUser("ben", Secret("test", "x")),)),
+        Resource("/m/d/a.txt", provider="staff", users=(BasicUser("ann", Secret("test", "x")),)),
+        Resource("/m/d/**", white_list=True),
+    ]
+    async with serve(FILES, **PLACES, resources=resources, authenticators={"staff": _Staff()}) as site:
+        answer = await site.get("/m/d/?format=zip", Authorization="ann")
+    assert list(_zip(answer)) == ["d/sub/b.bin"]
+
+
+async def test_it_holds_what_the_rules_make_of_each_path():
+    """A file that is found elsewhere is in there under the name by which it is asked for."""
+    files = {"new/a": b"moved", "d/a": b"old", "d/b": b"stays"}
+    async with serve(files, rules='rewrite `^/d/a$` -> "/new/a"', listing=ON) as site:
+        assert _zip(await site.get("/d/?format=zip")) == {"d/a": b"moved", "d/b": b"stays"}
+
+
+async def test_hidden_files_are_left_out():
+    """As in the listing."""
+    listing = replace(ON, hidden=(".*", "sub"))
+    async with serve({**FILES, "p/d/.git/x": b""}, **(PLACES | {"listing": listing})) as site:
+        assert list(_zip(await site.get("/m/d/?format=zip"))) == ["d/a.txt"]
+
+
+async def test_a_directory_that_shows_a_page_shows_no_more():
+    """What lies beside an index document can be seen by nobody, so it is not in there."""
+    files = {"d/a": b"", "d/site/index.html": b"page", "d/site/draft": b"", "d/site/below/x": b""}
+    async with serve(files, get=GetAction(index_document="index.html"), listing=ON) as site:
+        assert sorted(_zip(await site.get("/d/?format=zip"))) == ["d/a", "d/site/index.html"]
+
+
+async def test_names_unpack_below_their_directory():
+    """Backslashes and colons, by which Windows leaves a directory, are replaced; what cannot be asked for is left out."""
+    files = {"d/..\\..\\evil.exe": b"", "d/c:x": b"", "d/a\nb": b"", "d//double": b"", "d/x/../y": b""}
+    async with serve(files, listing=ON) as site:
+        names = sorted(_zip(await site.get("/d/?format=zip")))
+        root = sorted(_zip(await site.get("/?format=zip")))
+    assert names == ["d/.._.._evil.exe", "d//double", "d/c_x"]
+    assert root[0].startswith("site/d/")
+
+
+class _Counting(MemoryStore):
+    """A store that knows which objects are open, and can change one while others are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open_objects = 0
+        self.opened = asyncio.Event()
+
+    async def open(self, key, conditions, part=None):
+        found = await super().open(key, conditions, part)
+        self.open_objects += 1
+        self.opened.set()
+        return _Counted(found, self)
+
+
+class _Counted:
+    def __init__(self, found, store):
+        self._found, self._store = found, store
+        self.info, self.content_range = found.info, found.content_range
+
+    def chunks(self):
+        return self._found.chunks()
+
+    async def close(self):
+        self._store.open_objects -= 1
+
+
+async def test_a_client_that_leaves_takes_the_object_along():
+    """The object that is being read is closed, and no other is opened."""
+    store = _Counting()
+    for number in range(3):
+        store.add(f"d/{number}", b"x" * (32 << 20))
+    async with serve(store, listing=replace(ON, archive=ArchiveOptions(True))) as site:
+        async with site.connect() as client:
+            await client.send(b"GET /d/?format=zip HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            await client.receive_head()
+            await store.opened.wait()
+            client.abort()
+        await site.told()
+    assert store.open_objects == 0
+
+
+@pytest.mark.parametrize("change", [b"other", b"hello!", None])
+async def test_a_file_that_changes_meanwhile_breaks_the_archive_off(change):
+    """What was announced cannot be sent any more: the connection is cut, and the log says why."""
+    store = _Counting()
+    store.add("d/a", b"x" * (8 << 20))
+    store.add("d/b", b"hello")
+    async with serve(store, listing=ON) as site:
+        async with site.connect() as client:
+            await client.send(b"GET /d/?format=tar HTTP/1.1\r\nHost: files.test\r\n\r\n")
+            await store.opened.wait()
+            if change is None:
+                await store.remove("d/b")
+            else:
+                store.add("d/b", change)
+            answer = await client.receive()
+        event = await site.told()
+    assert not answer.complete
+    assert not event.complete
+    assert store.open_objects == 0
