@@ -32,10 +32,10 @@ def kept(folder):
 
 
 @contextmanager
-def _again(folder, *options):
+def _again(folder, *options, text=CONFIGURATION):
     """The service once more, with the files as they are."""
     with endless_s3() as (endpoint, _):
-        configuration = CONFIGURATION.format(endpoint=endpoint)
+        configuration = text.format(endpoint=endpoint)
         rules = (folder / "rules" / "site.rules").read_text()
         (folder / "kept" / "current" / "configuration.yaml").write_text(configuration)
         with start_proxy(folder, configuration, *options, site=rules) as proxy:
@@ -52,6 +52,27 @@ def test_the_last_good_set_is_served_and_the_next_good_edit_loads(folder, kept):
         (folder / "rules" / "site.rules").write_text(RULES.format("mended"))
         admin.wait(lambda status: status["generation"] == 2)
         assert proxy.request("GET", "/a").body == b"mended/a.txt"
+
+
+FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'
+STRICT = CONFIGURATION + "reload: {{tests: refuse}}\n"
+
+
+def test_rules_whose_tests_fail_are_not_started_from_where_there_is_a_copy(folder, kept):
+    """What was refused as an edit is refused at the next start too."""
+    (folder / "rules" / "site.rules").write_text(FAILING)
+    with _again(folder, *kept, text=STRICT) as (proxy, admin):
+        assert proxy.request("GET", "/a").body == b"first/a.txt"
+        assert admin.status()["startedFromLastGood"]
+
+
+def test_rules_whose_tests_fail_are_started_from_where_there_is_no_copy(folder):
+    """A service that serves is better than none; the log says it."""
+    with endless_s3() as (endpoint, _):
+        text = STRICT.format(endpoint=endpoint)
+        with start_proxy(folder, text, "--last-good", str(folder / "kept"), site=FAILING) as proxy:
+            assert proxy.request("GET", "/a").body == b"other/a.txt"
+    assert any("rule tests fail: started with these rules" in line for line in proxy.lines)
 
 
 def test_workers_start_from_it_too(folder, kept):

@@ -136,6 +136,28 @@ def test_an_edit_taken_back_forgets_the_refusal(scene):
     assert scene.reloader.failure is None
 
 
+FAILS = 'rewrite a `^/a$` -> "/b"\ntest "/a" -> "/c"'
+
+
+def test_a_failing_rule_test_is_a_warning_of_the_edit(scene):
+    """The edit is in force; its event and its report say which test fails."""
+    assert scene.edit(FAILS) == [ReloadOutcome.LOADED]
+    (event,) = scene.events
+    assert [each.code for each in event.diagnostics] == ["failing-test"]
+    assert scene.reloader.last.diagnostics == event.diagnostics
+
+
+def test_a_failing_rule_test_refuses_the_edit_where_that_is_configured(scene):
+    """The generation stays, until the test passes."""
+    scene.files.configure(f"{CONFIGURATION}reload: {{tests: refuse}}\n")
+    assert scene.edit(GOOD, FAILS, FAILS.replace("/c", "/b")) == [
+        ReloadOutcome.LOADED,
+        ReloadOutcome.REFUSED,
+        ReloadOutcome.LOADED,
+    ]
+    assert [each.code for each in scene.events[1].diagnostics] == ["failing-test"]
+
+
 def test_deleted_files_are_refused_and_restored_ones_are_as_before(scene):
     """All files gone is a mistake; all files back is nothing new."""
     scene.files.path().unlink()

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, show
@@ -23,6 +23,7 @@ from tornado_proxy.service.logs import close_logging, configure_logging, flush_l
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.reload import rewrite_count
+from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import (
     CannotListen,
@@ -66,6 +67,7 @@ class _Start:
     sources: Sources
     loaded: CompiledSet
     is_last_good: bool = False
+    in_spite_of_tests: bool = False  # they fail, and there is nothing else to start from
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,7 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
     reader = SourceReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = start.loaded.settings.log if start.loaded.settings and not arguments.check else None
-        _report(start.loaded.diagnostics, log)
+        if not start.in_spite_of_tests:
+            _report(start.loaded.diagnostics, log)
         if not start.loaded.usable:
             continue
         if arguments.check:
@@ -112,10 +115,18 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
 def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
     sources = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(sources, compile_sources(sources))
+    first = _Start(sources, run_rule_tests(compile_sources(sources)))
     yield first
-    if arguments.last_good is None or arguments.check:
+    if arguments.check:
         return
+    if arguments.last_good is not None:
+        yield from _last_good(first, arguments)
+    if not first.loaded.usable and (milder := tolerated(first.loaded)).usable:
+        yield replace(first, loaded=milder, in_spite_of_tests=True)
+
+
+def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]:
+    """The copy that was kept of the last good files, if it can be read."""
     try:
         kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
     except NoLastGood as error:
@@ -141,6 +152,8 @@ async def _serve(
     serving = supervisor or SingleProcess(start.loaded, name_generation=arguments.name_generation)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
+    if start.in_spite_of_tests:
+        _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
     launch = Launch(
         start.sources,
         start.loaded,

@@ -319,6 +319,20 @@ class Log:
     access: bool = option("Whether each request is logged.", default=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How an edit is tested before it is put in force."""
+
+    tests: Literal["refuse", "warn", "off"] = option(
+        "What happens where a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
+        "runs no tests.",
+        default="warn",
+    )
+    test_timeout: Timeout = option(
+        "How long the tests may run; what is not tested by then counts as failed.", default=10.0
+    )
+
+
 Provider = BasicProvider | OidcProvider | HeaderProvider | CertificateProvider
 
 
@@ -360,6 +374,7 @@ class Settings:
     templates: Templates = option("Custom pages of all targets.", default=Templates())
     limits: Limits = option("Limits for clients.", default=Limits())
     s3: S3Pool = option("Resources for calls to S3.", default=S3Pool())
+    reload: Reload = option("How edits are tested before they are put in force.", default=Reload())
     log: Log = option("The log.", default=Log())
     tracing: Tracing | None = option("Traces of requests. Without it, there are none.", default=None)
     directory: Path = field(default_factory=Path)  # of the configuration file: what relative paths start from

@@ -97,11 +97,11 @@ class Mounts:
         self._target_list = _TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
-        patterned = [each for each in entries if "*" in each.host]
-        self._patterns = _Patterns(patterned) if patterned else None
+        patterned: list[_Entry] = []
         by_host: dict[str, list[_Entry]] = {}
-        for each in (each for each in entries if "*" not in each.host):
-            by_host.setdefault(each.host, []).append(each)
+        for each in entries:
+            (patterned if "*" in each.host else by_host.setdefault(each.host, [])).append(each)
+        self._patterns = _Patterns(patterned) if patterned else None
         self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
 

@@ -16,6 +16,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.changes import changes, counted, fixed_at_start
 from tornado_proxy.service.generations import Unbuildable
+from tornado_proxy.service.rule_tests import run_rule_tests
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
 from tornado_proxy.service.threads import in_background
@@ -133,7 +134,10 @@ class Reloader:
         return await self._compile(sources, began)
 
     async def _compile(self, sources: Sources, began: float) -> ReloadReport:
-        loaded = await asyncio.to_thread(in_background, compile_sources, sources, self.in_force.loaded)
+        before = self.in_force.loaded
+        loaded = await asyncio.to_thread(in_background, compile_sources, sources, before)
+        if loaded.has_tests:
+            loaded = await asyncio.to_thread(in_background, run_rule_tests, loaded, before)
         if not loaded.usable:
             return self._refuse(loaded, sources, began)
         try:

@@ -262,6 +262,11 @@ class CompiledSet:
         """Whether no diagnostic is an error."""
         return self.settings is not None and not errors(self.diagnostics)
 
+    @property
+    def has_tests(self) -> bool:
+        """Whether a target has rule tests."""
+        return any(rules.tests for rules in self.rule_sets.values())
+
 
 def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
     """Reads and compiles a configuration and the rule files that it names."""

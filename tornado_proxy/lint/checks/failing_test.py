@@ -1,7 +1,7 @@
 r"""A test that does not come true.
 
-A test says what its author thinks that the rewrites do. Either the test or a rewrite is wrong; the daemon does not
-look, so that this is the place to find out.
+A test says what its author thinks that the rewrites do. Either the test or a rewrite is wrong. The service warns of a
+failing test in an edit, or refuses the edit where `reload: {tests: refuse}` is set.
 
 ### Avoid
 
@@ -53,10 +53,11 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for target in subject.targets:
             for outcome in target.outcomes:
                 if not outcome.passed:
-                    yield _finding(outcome)
+                    yield finding(outcome)
 
 
-def _finding(outcome: TestOutcome) -> Diagnostic:
+def finding(outcome: TestOutcome) -> Diagnostic:
+    """The diagnostic of a test that failed."""
     statement, rewrite = outcome.test.statement, outcome.rewrite
     notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
     cure = f"change {named(rewrite)}, or what is expected" if rewrite else "write a rewrite for it, or expect that"
