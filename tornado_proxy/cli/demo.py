@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         with sample_s3() as endpoint:
             return _serve(arguments, endpoint)
     except ModuleNotFoundError as error:
-        cure = "install it with `pip install '.[demo]'` in a checkout"
-        print(f"tornado-proxy demo: the extra `demo` is missing ({error.name}); {cure}", file=sys.stderr)
+        advice = "install it with `pip install '.[demo]'` in a checkout"
+        print(f"tornado-proxy demo: the extra `demo` is missing ({error.name}); {advice}", file=sys.stderr)
         return ExitStatus.FAILED
 
 

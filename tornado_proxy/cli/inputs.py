@@ -121,8 +121,8 @@ def require_target(name: str, names: Sequence[str]) -> None:
     """Raises `CommandError` if there is no such target."""
     if name not in names:
         meant = did_you_mean(name, names)
-        cure = f"; did you mean `{meant}`?" if meant else ""
-        raise CommandError(ExitStatus.FAILED, f"there is no target `{name}`{cure}")
+        advice = f"; did you mean `{meant}`?" if meant else ""
+        raise CommandError(ExitStatus.FAILED, f"there is no target `{name}`{advice}")
 
 
 def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:

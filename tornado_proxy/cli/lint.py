@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
         "the current directory); `-` reads one of them from standard input",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which more can be said with")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
     parser.add_argument(
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the file that standard input stands for"
     )

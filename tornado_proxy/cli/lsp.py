@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule files and directories of them that are read together (default: those of `--config`, else the "
         "directory that an open file stands in)",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which more can be said with")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
     parser.add_argument("--stdio", action="store_true", help="nothing else is spoken: many editors add this by habit")
 
 
@@ -37,14 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
     except ModuleNotFoundError as error:
-        cure = "install it with `pip install '.[lsp]'` in a checkout"
-        print(f"tornado-proxy lsp: the extra `lsp` is missing ({error.name}); {cure}", file=sys.stderr)
+        advice = "install it with `pip install '.[lsp]'` in a checkout"
+        print(f"tornado-proxy lsp: the extra `lsp` is missing ({error.name}); {advice}", file=sys.stderr)
         return ExitStatus.FAILED
     try:
         settings = load_settings(arguments.config) if arguments.config else None
     except CommandError as error:
         return error.report("lsp")
-    # Editors show what comes on standard error; pygls would tell of every message.
+    # Editors show what comes on standard error; pygls would log every message.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     # Pygls reads in a thread that waits for the editor, so an interrupt could not end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

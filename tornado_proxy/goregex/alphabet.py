@@ -155,7 +155,7 @@ def everyday(ranges: Ranges) -> str | None:
 
 @lru_cache(maxsize=1024)
 def letters(sets: tuple[Ranges, ...], *, words: bool) -> tuple[Letter, ...]:
-    """The letters of an alphabet, everyday ones first; `words`: whether word characters are to be told from others."""
+    """The letters of an alphabet, everyday ones first; `words`: whether word characters are distinguished."""
     borders, members = _stretches([*sets, *_BASE, *((WORD,) if words else ())])
     real = 1 << len(sets)
     best: dict[int, int] = {}  # the least rank of those in the same sets

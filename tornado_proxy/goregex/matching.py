@@ -129,8 +129,8 @@ def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern
     try:
         compiled = compile_program(program, memory)
     except ProgramRefused as error:
-        cure = "lower its counts, or split it into several rewrites"
-        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), cure) from error
+        advice = "lower its counts, or split it into several rewrites"
+        raise PatternError(f"RE2 cannot compile the expression: {error}", 0, len(text), advice) from error
     numbers: dict[str, tuple[int, ...]] = {}
     for number, name in enumerate(expression.names, start=1):
         if name:

@@ -130,8 +130,8 @@ class _Parser:
         """The tree, once all has been read."""
         whole = self._groups[-1]
         if len(self._groups) > 1:
-            cure = "write `)` where it ends, or `\\(` for a parenthesis"
-            raise PatternError("unclosed group", whole.start, whole.start + 1, cure)
+            advice = "write `)` where it ends, or `\\(` for a parenthesis"
+            raise PatternError("unclosed group", whole.start, whole.start + 1, advice)
         return whole.body(len(self.text))
 
     def _push(self, node: Node) -> None:
@@ -276,8 +276,8 @@ class _Parser:
         self.at += 1
         last = self._bound(opening)
         if last < first:
-            cure = "write the lower character first, or `\\-` for a hyphen"
-            raise PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, cure)
+            advice = "write the lower character first, or `\\-` for a hyphen"
+            raise PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, advice)
         return CharacterRange(first, last, "i" in self._flags, Extent(start, self.at))
 
     def _bound(self, opening: int) -> str:
@@ -313,12 +313,14 @@ def _may_have_cases(characters: str) -> bool:
 def _nested(text: str, repetition: int, start: int, end: int) -> PatternError:
     operators = text[repetition:end]
     if text[start] == "+":
-        cure = "leave out the `+`: RE2 never goes back, so a possessive quantifier changes nothing"
-        return PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, cure)
-    cure = "put what is repeated in a group: `(?:…)`"
-    return PatternError(f"invalid nested repetition `{operators}`", repetition, end, cure)
+        advice = "leave out the `+`: RE2 never goes back, so a possessive quantifier changes nothing"
+        return PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
+    advice = "put what is repeated in a group: `(?:…)`"
+    return PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)
 
 
 def _nothing_to_repeat(operator: str, start: int, end: int) -> PatternError:
-    cure = f"write `.{operator}` for any text" if operator == "*" else f"write `\\{operator}` for the character itself"
-    return PatternError(f"nothing to repeat before `{operator}`", start, end, cure)
+    advice = (
+        f"write `.{operator}` for any text" if operator == "*" else f"write `\\{operator}` for the character itself"
+    )
+    return PatternError(f"nothing to repeat before `{operator}`", start, end, advice)

@@ -1,6 +1,6 @@
 r"""What can be proved of sources: which keys two of them share, and which of a list no key ever reaches.
 
-An answer is a real key that shows it, short and in everyday characters; the proof that there is none; or `Unknown`.
+An answer is a real key that shows it, short and in everyday characters; the proof that no key does; or `Unknown`.
 
     >>> from tornado_proxy.goregex.language import language
     >>> one, other, both = language("^/a/"), language("^/b/"), language("^/[ab]/.+$")

@@ -129,17 +129,17 @@ def _invalid_escape(escape: str, at: int, *, in_class: bool) -> PatternError:
     letter = escape[1]
     message = f"invalid escape `{escape}`"
     if letter == "x":
-        cure = "write two hexadecimal digits, `\\x41`, or a code point in braces, `\\x{1F600}`"
+        advice = "write two hexadecimal digits, `\\x41`, or a code point in braces, `\\x{1F600}`"
     elif letter in "123456789" and not in_class:
-        message, cure = f"unsupported back-reference `{escape}`", _AGAIN
+        message, advice = f"unsupported back-reference `{escape}`", _AGAIN
     elif in_class and letter in _ESCAPES_IN_CLASS:
-        message, cure = f"invalid escape `{escape}` in a class", _ESCAPES_IN_CLASS[letter]
+        message, advice = f"invalid escape `{escape}` in a class", _ESCAPES_IN_CLASS[letter]
     elif in_class and letter in "dDsSwWpP":
-        message, cure = f"invalid range end `{escape}`", "write `\\-` for the hyphen"
+        message, advice = f"invalid range end `{escape}`", "write `\\-` for the hyphen"
     else:
         literally = f"write `{letter}` for the character itself, `\\\\{letter}` with a backslash before it"
-        cure = _ESCAPES.get(letter, literally)
-    return PatternError(message, at, at + 2, cure)
+        advice = _ESCAPES.get(letter, literally)
+    return PatternError(message, at, at + 2, advice)
 
 
 class CharacterClassName(NamedTuple):
@@ -226,8 +226,8 @@ def read_opening(text: str, at: int) -> GroupOpening:
     if named := _GROUP_NAME.match(text, at):
         if not _NAME.fullmatch(named[1]):
             _refuse_unsupported(text, at, ("(?<=", "(?<!"))
-            cure = "a name consists of ASCII letters, digits and underscores"
-            raise PatternError(f"invalid group name `{named[1]}`", *named.span(1), cure)
+            advice = "a name consists of ASCII letters, digits and underscores"
+            raise PatternError(f"invalid group name `{named[1]}`", *named.span(1), advice)
         return GroupOpening(named.end(), captures=True, name=named[1])
     if flags := _FLAGS.match(text, at):
         return GroupOpening(flags.end(), on=frozenset(flags[1]), off=frozenset(flags[2] or ""), opens=flags[3] == ":")
@@ -238,9 +238,9 @@ def read_opening(text: str, at: int) -> GroupOpening:
 
 
 def _refuse_unsupported(text: str, at: int, among: tuple[str, ...] = ()) -> None:
-    for beginning, what, cure in _GROUPS:
+    for beginning, what, advice in _GROUPS:
         if text.startswith(beginning, at) and (not among or beginning in among):
-            raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), cure)
+            raise PatternError(f"unsupported {what} `{beginning}`", at, at + len(beginning), advice)
 
 
 def _unknown_flag(text: str, at: int) -> PatternError:
@@ -251,7 +251,7 @@ def _unknown_flag(text: str, at: int) -> PatternError:
     if not flag:
         return PatternError("unclosed group", at, end, "write `)` where it ends")
     if flag in ":)":
-        cure = "name the flags to turn off: `i`, `m`, `s`, `U`"
-        return PatternError("missing flag after `-`", end - 1, end, cure)
-    cure = _FLAGS_ELSEWHERE.get(flag, "the flags are `i`, `m`, `s` and `U`")
-    return PatternError(f"unknown flag `{flag}`", end, end + 1, cure)
+        advice = "name the flags to turn off: `i`, `m`, `s`, `U`"
+        return PatternError("missing flag after `-`", end - 1, end, advice)
+    advice = _FLAGS_ELSEWHERE.get(flag, "the flags are `i`, `m`, `s` and `U`")
+    return PatternError(f"unknown flag `{flag}`", end, end + 1, advice)

@@ -1,7 +1,7 @@
 """Something to say about a place in a file: one value for parser, compiler, checks, reload log and editor.
 
-Nouns: a *diagnostic* states a fact about a *span*; a *note* shows a second place; a *fix* is a cure that a tool can
-apply, made of *edits*, with a *safety*: what applying it promises.
+Nouns: a *diagnostic* states a fact about a *span*; a *note* shows a second place; a *fix* is a
+change that a tool can apply, made of *edits*, with a *safety*: what applying it promises.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A cure that a tool can apply: what it does, as an order, and the edits, which never overlap."""
+    """A change that a tool can apply: its title in the imperative, and the edits, which never overlap."""
 
     message: str
     edits: tuple[Edit, ...]
@@ -56,7 +56,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A mistake or a finding: the fact in `message` (names in backticks, no full stop), the cure in `help`."""
+    """A mistake or a finding: what is wrong in `message` (names in backticks, no full stop), what to do in `help`."""
 
     code: str
     message: str
@@ -73,7 +73,7 @@ class Diagnostic:
 
     @property
     def line(self) -> str:
-        """All but the cure in a line, as compilers print it and editors read it; what a file is called is in it raw."""
+        """Everything but the help on one line, as compilers print it; the file name is not escaped."""
         place = f"{self.place}: " if self.span else ""
         return f"{place}{self.severity.value}[{self.code}] {self.message}"
 

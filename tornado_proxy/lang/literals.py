@@ -71,7 +71,7 @@ def _pieces(inner: str) -> Iterator[tuple[str, Sequence[int]]]:
 
 
 def _meaning(escape: str) -> str | None:
-    r"""The character of an escape; None where it is none: `\.`, too few digits, half of a surrogate pair."""
+    r"""The character of an escape; None for an invalid one: `\.`, too few digits, half of a surrogate pair."""
     if len(escape) == 2:
         return _MEANINGS.get(escape)
     units = bytes.fromhex(escape.replace("\\u", ""))
@@ -82,12 +82,12 @@ def _meaning(escape: str) -> str | None:
 
 
 def _bad_escape(inner: str, span: Span, dialect: Dialect | None) -> Diagnostic | None:
-    """What to say of the first bad escape: its cure is one for the whole string."""
+    """The diagnostic of the first bad escape; its help is for the whole string."""
     for escape in _ESCAPE.finditer(inner):
         if _meaning(escape.group()) is None:
             place = span.part(1 + escape.start(), 1 + escape.end())
-            cure = _group(escape.group(), dialect) or _cure(escape.group(), inner)
-            return Diagnostic("bad-escape", _objection(escape.group()), place, help=cure)
+            advice = _group(escape.group(), dialect) or _advice(escape.group(), inner)
+            return Diagnostic("bad-escape", _objection(escape.group()), place, help=advice)
     return None
 
 
@@ -104,7 +104,7 @@ def _group(escape: str, dialect: Dialect | None) -> str | None:
     return _GROUPS[dialect].format(escape[1]) if dialect and escape[1:] in _DIGITS else None
 
 
-def _cure(escape: str, inner: str) -> str:
+def _advice(escape: str, inner: str) -> str:
     if escape.startswith("\\u"):
         return "write the character itself, or `\\uXXXX`; above U+FFFF it takes a pair, as in `\\uD83D\\uDE00`"
     if "`" in inner:

@@ -2,7 +2,7 @@
 
 The reason may also stand behind a dash: `# allow: a-check - reason`.
 A comment counts for the statement or block that it stands above, or at whose end it stands; one behind the `{` of a
-block counts for the block. Mistakes of parser and compiler cannot be allowed, nor can what is said of allowances.
+block counts for the block. Mistakes that parser and compiler find cannot be allowed, nor can findings about allowances.
 """
 
 from __future__ import annotations

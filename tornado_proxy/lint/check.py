@@ -34,7 +34,7 @@ class Category(Enum):
 class Check:
     """Something that the linter looks for; `name` reads well after "allow".
 
-    A check that needs a configuration finds nothing without one, and nothing is concluded from its silence.
+    A check that needs a configuration finds nothing without one, and its allowances are then not unused.
     """
 
     name: str
@@ -271,5 +271,5 @@ def _value(reading: _RawSetting) -> Any:
     if reading.name in _SETTINGS:
         return _SETTINGS[reading.name](reading)
     meant = did_you_mean(reading.name, _SETTINGS)
-    cure = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
-    raise SettingsMistake(reading.file, f": there is no setting `{reading.name}`; {cure}")
+    advice = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
+    raise SettingsMistake(reading.file, f": there is no setting `{reading.name}`; {advice}")

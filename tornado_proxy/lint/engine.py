@@ -13,7 +13,7 @@ from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
 INTERNAL_ERROR = "internal-error"
-"""The code of what is said where a check itself fails: the tool could not do its work."""
+"""The code of the diagnostic for a check that fails itself: the tool could not do its work."""
 
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
@@ -67,8 +67,8 @@ def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
         yield from check.look(subject)
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
         message = f"the check `{check.name}` failed: {type(error).__name__}: {error}"
-        cure = "please report this, with the rule files if you can"
-        yield Diagnostic(INTERNAL_ERROR, message, None, cure)
+        advice = "please report this, with the rule files if you can"
+        yield Diagnostic(INTERNAL_ERROR, message, None, advice)
 
 
 def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
@@ -95,7 +95,7 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The files after all fixes, what is still to be said of them, and how many fixes were applied."""
+    """The files after all fixes, the report on them, and the number of fixes applied."""
 
     files: tuple[RuleFile, ...]
     report: LintReport

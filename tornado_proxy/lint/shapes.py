@@ -191,7 +191,7 @@ class Slip(NamedTuple):
 
 
 def slips(rewrite: Rewrite) -> Iterator[Slip]:
-    """What a template has for references that are none; where that may be meant, only those to groups that exist."""
+    """Text of a template that looks like a reference but is not; if it may be meant, only to groups that exist."""
     expression = _IN_PLAIN if rewrite.dialect is Dialect.PLAIN else _IN_OTHERS
     for found in expression.finditer(rewrite.template.text):
         if found.lastindex is not None:

@@ -79,7 +79,7 @@ class TargetRules:
 
     @cached_property
     def tested(self) -> Mapping[int, Sequence[TestOutcome]]:
-        """What tests come to, by the number of the rewrite that takes their keys."""
+        """The outcomes of tests by the number of the rewrite that takes their keys."""
         found: dict[int, list[TestOutcome]] = {}
         for outcome in self.outcomes:
             if outcome.rewrite:

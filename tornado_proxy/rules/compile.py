@@ -168,9 +168,9 @@ def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> It
 
 def _unknown(name: Literal, names: Collection[str]) -> Diagnostic:
     meant = did_you_mean(name.value, names)
-    cure = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
+    advice = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
     message = f"the configuration knows no target `{name.value}`"
-    return Diagnostic("unknown-target", message, name.span, cure, fixes=_fixes(name, meant))
+    return Diagnostic("unknown-target", message, name.span, advice, fixes=_fixes(name, meant))
 
 
 def _fixes(name: Literal, meant: str | None) -> tuple[Fix, ...]:

@@ -46,7 +46,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The rule files of some places, in order, and what was in the way of reading them."""
+    """The rule files of some places, in order, and diagnostics of those that cannot be read."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -54,9 +54,9 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """What rule files say together: their documents, the rule sets by target, and everything to be said about them.
+    """What rule files say together: their documents, the rule sets by target, and all diagnostics.
 
-    `parsed` is what each file that could be read came to, for the next time.
+    `parsed` is the result of parsing each readable file, for the next time.
     """
 
     documents: tuple[Document, ...]

@@ -162,7 +162,7 @@ def _checked(text: str, data: TargetKeyRewriteData, rewrite: Rewrite) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """All rule sets by target name, in the order of their first blocks, and what is to be said about the files."""
+    """All rule sets by target name, in the order of their first blocks, and the diagnostics of the files."""
 
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()

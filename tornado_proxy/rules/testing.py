@@ -50,11 +50,11 @@ def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
     user, host = clauses.user, clauses.host
     if user is not None and (reason := segment_objection(user.value)) is not None:
         message = f"`{user.value}` cannot sign in: the name {reason}"
-        cure = "the service refuses such a name before it asks any rule; a name is one segment of a path"
-        yield Diagnostic("bad-test", message, user.span, cure)
+        advice = "the service refuses such a name before it asks any rule; a name is one segment of a path"
+        yield Diagnostic("bad-test", message, user.span, advice)
     if host is not None and (reason := host_objection(host.value)) is not None:
-        cure = "the service refuses such a request before it asks any rule; a host is a name or an address"
-        yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, cure)
+        advice = "the service refuses such a request before it asks any rule; a host is a name or an address"
+        yield Diagnostic("bad-test", f"the host `{host.value}` {reason}", host.span, advice)
     for clause, literal in (("user-groups", clauses.user_groups), ("email", clauses.email)):
         if literal is not None and clauses.user is None:
             yield Diagnostic(
@@ -68,10 +68,10 @@ def _request_mistakes(clauses: RequestClauses) -> Iterator[Diagnostic]:
 def _key_mistakes(key: Literal, help: str | None = None) -> Iterator[Diagnostic]:
     if not key.value.startswith("/"):
         address = _ABSOLUTE.match(key.value)
-        cure = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
+        advice = f'write "/{key.value}": a key is the path below the mount, with its leading slash'
         if address is not None:
-            cure = f'write "{address["path"] or "/"}": a key is the path alone, without scheme, host and query'
-        yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, cure)
+            advice = f'write "{address["path"] or "/"}": a key is the path alone, without scheme, host and query'
+        yield Diagnostic("bad-test", f"the key `{key.value}` does not begin with `/`", key.span, advice)
     elif (reason := objection(key.value)) is not None:
         yield Diagnostic("bad-test", f"the key {reason}", key.span, help=help)
 
@@ -102,7 +102,7 @@ def _user(clauses: RequestClauses) -> User | None:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """A rule test and what became of its key: rewritten or left as it is, or else why there is none."""
+    """A rule test and the result for its key: rewritten, unchanged, or the error."""
 
     __test__ = False  # the name is the language's, not pytest's
 

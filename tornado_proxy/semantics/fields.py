@@ -29,7 +29,7 @@ def negotiate(accept: str | None, offers: Sequence[str]) -> str:
     """The media type that the client weighs highest; of equals, the one offered first.
 
     A client that accepts none of them gets the first all the same: an answer in a form that was not asked for helps
-    more than a 406 does, and RFC 9110 12.5.1 leaves the choice. Parameters other than `q` tell no offers apart.
+    more than a 406 does, and RFC 9110 12.5.1 leaves the choice. Parameters other than `q` are ignored.
     """
     ranges = dict(_weights(accept or "*/*"))
     return max(offers, key=lambda offer: _weight(offer, ranges))
@@ -84,7 +84,7 @@ class BasicCredentials:
 
     @classmethod
     def from_header(cls, text: str | None) -> BasicCredentials | None:
-        """What an Authorization header says in UTF-8, as the challenge asks; None where it says nothing of the kind."""
+        """What an Authorization header says in UTF-8, as the challenge asks; None without valid credentials."""
         found = _BASIC.fullmatch(text or "")
         if found is None:
             return None

@@ -46,7 +46,7 @@ GO_SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
-"""What Go's unicode.IsSpace holds for: White_Space, without the separators U+001C to U+001F that Python strips too."""
+"""The characters of Go's unicode.IsSpace: White_Space without U+001C to U+001F, which Python strips too."""
 
 
 def trimmed(text: str) -> str:

@@ -92,7 +92,7 @@ def to_text(found: RequestTrace, *, configured: bool, given: User | None = None)
 
 
 def to_sections(found: RequestTrace, given: User | None = None, *, most: int) -> Iterator[tuple[str, Rows]]:
-    """Yields the sections of the text, and of the rewrites only the last that were tried, at `most` so many."""
+    """Yields the sections of the text, and of the rewrites the last that were tried, at most `most`."""
     for block in _blocks(found, given, configured=True, most=most):
         yield from block
 

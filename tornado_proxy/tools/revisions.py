@@ -36,13 +36,13 @@ def read_rules(place: str, beside: str = "rules/") -> Read:
 
 
 def _no_place(place: str, beside: str) -> Read:
-    cure = None
+    advice = None
     with contextlib.suppress(_GitFailed):
         if not place.startswith("-"):
             _git("rev-parse", "--quiet", "--verify", f"{place}^{{commit}}")
             path = "rules/" if ":" in beside or Path(beside).is_absolute() else beside
-            cure = f"name a place in the revision: `{place}:{path}`"
-    return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=cure),))
+            advice = f"name a place in the revision: `{place}:{path}`"
+    return Read((), (Diagnostic("no-rule-files", f"`{place}` does not exist", help=advice),))
 
 
 def _from_git(place: str) -> Read:
@@ -56,8 +56,8 @@ def _from_git(place: str) -> Read:
     below = name if name.endswith((":", "/")) else f"{name}/"
     found = tuple(RuleFile(below + each, _content(below + each)) for each in _rule_files(name))
     if not found:
-        cure = "the names of rule files end in `.rules`"
-        return Read((), (Diagnostic("no-rule-files", f"`{place}` holds no rule file", help=cure),))
+        advice = "the names of rule files end in `.rules`"
+        return Read((), (Diagnostic("no-rule-files", f"`{place}` holds no rule file", help=advice),))
     return Read(found)
 
 

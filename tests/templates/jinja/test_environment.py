@@ -128,7 +128,7 @@ def test_what_is_allowed_works_as_in_jinja(text, result):
         ("{{ 5() }}", "a number cannot be called"),
         ("{{ user() }}", "`user` cannot be called"),
         ("{{ ''.join }}", "this has no text"),
-        ("{{ {'a': 1}[(1,)] }}", "a mapping has no item that goes by a list"),
+        ("{{ {'a': 1}[(1,)] }}", "a mapping has no item for a list"),
         ("{{ [1]['a' ~ 'b'] }}", "a list has no `ab`"),
         ("{{ {}.get([]) }}", "unhashable type: `list`"),
         ("{{ namespace([[1, 2], 3]) }}", None),

@@ -63,7 +63,7 @@ UNPROVED = {
     ),
     ("x//y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
     ("x/\n/y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
-    ("{{ .Key }}/x", BARE): "between `.Key` and `/x` an empty segment, `//`, may come to be",
+    ("{{ .Key }}/x", BARE): "between `.Key` and `/x` an empty segment, `//`, may result",
     ("a/{{ if .User }}{{ end }}/x", BARE): "between `a/` and `/x` an empty segment",
     ('a/{{ .Key | trimPrefix "b" }}', BARE): "what it prints is more than text",
     ("{{ if .User }}a{{ end }}" * 7, BARE): "its conditions make more than 64 different results",

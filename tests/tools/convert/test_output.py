@@ -93,7 +93,7 @@ def test_a_rule_file_tells_where_its_rules_come_from():
         '    rewrite `z` -> "/y"\n'
         "\n"
         "    # LEFT OUT, 0.yaml:10: the target cannot be carried over: between `/m/` and `$1` an empty segment, `//`, may"
-        " come to be, which s3-proxy's SDK takes out (let the slash stand either in the group or beside it)\n"
+        " result, which s3-proxy's SDK takes out (let the slash stand either in the group or beside it)\n"
         "    # It was: ^k(.*) -> m/$1\n"
         "\n"
         "    # Not needed, 0.yaml:11: no key that s3-proxy makes of a path matches it\n"

@@ -87,7 +87,7 @@ def test_what_is_not_proved_is_not_written(given, reason):
 )
 def test_slashes_that_may_meet_are_no_proof(target, source, one, other):
     """s3-proxy's SDK would take one of them out."""
-    with pytest.raises(NotConvertible, match=r"an empty segment, `//`, may come to be") as unproved:
+    with pytest.raises(NotConvertible, match=r"an empty segment, `//`, may result") as unproved:
         plain_target_here(target, Here(source), "")
     assert f"between {one} and {other} " in str(unproved.value)
 

@@ -68,7 +68,7 @@ def test_the_page_has_what_needs_a_look_first():
     """Outcomes in the order of their weight, places before subjects, nothing read as markup but code."""
     assert to_markdown(REPORT) == (
         f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
-        "**Nobody may use `site` yet:** what s3-proxy keeps closed could not be said here.\n\n"
+        "**Nobody may use `site` yet:** what s3-proxy keeps closed could not be converted.\n\n"
         "## Closed\n\nNo equal, and open to nobody until you say who may: look at these first.\n\n"
         "- conf.yaml:2, `b`: closed \\*to\\* `a*b` all; open it\n\n"
         "## Written otherwise\n\nThe same on the same requests.\n\n- conf.yaml:2, `c`: otherwise\n\n"

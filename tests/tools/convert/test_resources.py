@@ -219,7 +219,7 @@ LEFT_OUT = {
     "provider: staff, basic: {credentials: []}": "no user of it can sign in here",
     "whiteList: true, header: {}": "it names no provider of `authProviders.header`",
     "provider: company, oidc: {authorizationAccesses: [{group: '(', regexp: true}]}": (
-        "a rule's expression cannot be said here: unclosed group"
+        "a rule's expression cannot be converted: unclosed group"
     ),
 }
 

@@ -76,5 +76,5 @@ def _finding(target: TargetRules, index: int, taker: int, example: tuple[str, st
     key, result = example
     message = f"{shown(key)} becomes {shown(result)}, which {named(other)} matches: it is not applied to results"
     note = Note(f"{named(other)} stands here", other.statement.source.span)
-    cure = "if the key is to go on, write its last form here: a key is rewritten once"
-    return Diagnostic(NAME, message, rewrite.statement.template.span, cure, (note,), SEVERITY)
+    advice = "if the key is to go on, write its last form here: a key is rewritten once"
+    return Diagnostic(NAME, message, rewrite.statement.template.span, advice, (note,), SEVERITY)

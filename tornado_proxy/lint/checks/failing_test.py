@@ -60,11 +60,11 @@ def finding(outcome: TestOutcome) -> Diagnostic:
     """The diagnostic of a test that failed."""
     statement, rewrite = outcome.test.statement, outcome.rewrite
     notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
-    cure = f"change {named(rewrite)}, or what is expected" if rewrite else "write a rewrite for it, or expect that"
+    advice = f"change {named(rewrite)}, or what is expected" if rewrite else "write a rewrite for it, or expect that"
     message = f"{_fact(outcome)}, {_expectation(outcome)}"
     span = _expected(statement)
     fixes = (Fix("expect what happens", (Edit(span, _written(outcome, span)),), Safety.DISPLAY),) if span.text else ()
-    return Diagnostic(NAME, message, span, cure, notes, SEVERITY, fixes)
+    return Diagnostic(NAME, message, span, advice, notes, SEVERITY, fixes)
 
 
 def _fact(outcome: TestOutcome) -> str:

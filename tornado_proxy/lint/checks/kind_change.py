@@ -94,15 +94,15 @@ def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> s
 def _to_directory(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
         message = f"the file {shown(key)} becomes {_result(target, key)}, which is not found as a file"
-        cure = "leave out the closing `/` of the result, or let the source end in `/$`"
-        yield _finding(target, index, message, cure)
+        advice = "leave out the closing `/` of the result, or let the source end in `/$`"
+        yield _finding(target, index, message, advice)
 
 
 def _to_file(target: TargetRules, index: int, key: str | None) -> Iterator[Diagnostic]:
     if key is not None:
         message = f"the directory {shown(key)} becomes {_result(target, key)}, which stays a directory"
-        cure = "lead to a directory, whose index document the target names, or let the source end in `[^/]$`"
-        yield _finding(target, index, message, cure)
+        advice = "lead to a directory, whose index document the target names, or let the source end in `[^/]$`"
+        yield _finding(target, index, message, advice)
 
 
 def _result(target: TargetRules, key: str) -> str:
@@ -110,6 +110,6 @@ def _result(target: TargetRules, key: str) -> str:
     return "another key" if result is None else shown(result)
 
 
-def _finding(target: TargetRules, index: int, message: str, cure: str) -> Diagnostic:
+def _finding(target: TargetRules, index: int, message: str, advice: str) -> Diagnostic:
     span = target.rewrites[index].statement.template.span
-    return Diagnostic(NAME, message, span, cure, severity=SEVERITY)
+    return Diagnostic(NAME, message, span, advice, severity=SEVERITY)

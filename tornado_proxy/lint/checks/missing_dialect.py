@@ -67,5 +67,5 @@ def _finding(rewrite: Rewrite, hole: re.Match[str]) -> Diagnostic:
     groups = (
         "" if plain else (", and `groups.name` for a group" if meant == "jinja" else ", and `.Groups.name` for a group")
     )
-    cure = f"write `{meant}` before the template{groups}"
-    return Diagnostic(NAME, message, literal.at(*hole.span()), cure, severity=SEVERITY, fixes=fixes)
+    advice = f"write `{meant}` before the template{groups}"
+    return Diagnostic(NAME, message, literal.at(*hole.span()), advice, severity=SEVERITY, fixes=fixes)

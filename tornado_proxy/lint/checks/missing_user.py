@@ -128,5 +128,5 @@ def _within(globs: Iterable[str], mount: str, rewrite: Rewrite, budget: Budget) 
 
 def _finding(rewrite: Rewrite, request: str) -> Diagnostic:
     message = f"this reads the user, but nobody need sign in for {shown(request)}: it is refused with 403"
-    cure = "protect the path with a resource that names a provider, or ask `if user` first"
-    return Diagnostic(NAME, message, rewrite.statement.template.span, cure, severity=SEVERITY)
+    advice = "protect the path with a resource that names a provider, or ask `if user` first"
+    return Diagnostic(NAME, message, rewrite.statement.template.span, advice, severity=SEVERITY)

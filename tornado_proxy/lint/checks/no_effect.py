@@ -1,7 +1,7 @@
 r"""A rewrite whose result is always the key that it took.
 
 It changes nothing, and nothing that comes after it either. Where it keeps a key from a later rewrite it does have an
-effect, and nothing is said.
+effect, and is not reported.
 
 ### Avoid
 
@@ -59,8 +59,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         idle = {index for index, language in enumerate(target.languages) if _repeats(target.rewrites[index], language)}
         for index in sorted(idle - _shielding(target, idle)):
             message = "the result is always the key itself"
-            cure = "delete it, or put it above the rewrite whose keys it is to keep"
-            yield Diagnostic(NAME, message, target.rewrites[index].span, cure, severity=SEVERITY)
+            advice = "delete it, or put it above the rewrite whose keys it is to keep"
+            yield Diagnostic(NAME, message, target.rewrites[index].span, advice, severity=SEVERITY)
 
 
 def _repeats(rewrite: Rewrite, source: Language) -> bool:

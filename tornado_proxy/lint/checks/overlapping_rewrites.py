@@ -102,5 +102,5 @@ def _finding(target: TargetRules, later: int, pairs: list[Overlap]) -> Diagnosti
         )
         for pair in pairs[:_SHOWN]
     )
-    cure = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
-    return Diagnostic(NAME, message, target.rewrites[later].statement.source.span, cure, notes, SEVERITY)
+    advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
+    return Diagnostic(NAME, message, target.rewrites[later].statement.source.span, advice, notes, SEVERITY)

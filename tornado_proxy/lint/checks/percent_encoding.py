@@ -73,6 +73,6 @@ def _finding(literal: Literal, found: re.Match[str], *, is_source: bool) -> Diag
     edits = reworded(literal, *found.span(), meant) if readable else ()
     fixes = (Fix("decode it", edits, Safety.UNSAFE),) if edits else ()
     written = "a space" if decoded == " " else f"`{meant}`"
-    cure = f"write {written}" if readable else "leave it out: no key holds such a character"
+    advice = f"write {written}" if readable else "leave it out: no key holds such a character"
     message = f"`{found[0]}` stands for itself here: keys are decoded"
-    return Diagnostic(NAME, message, literal.at(*found.span()), cure, severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, literal.at(*found.span()), advice, severity=SEVERITY, fixes=fixes)

@@ -51,12 +51,12 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for target in subject.targets:
         for literal, found in _queries(target):
             message = f"`{found[0]}` looks like a query, and no key has one"
-            cure = "write the path alone; a `jinja` or `go` template can read the query"
-            yield Diagnostic(NAME, message, literal.at(*found.span()), cure, severity=SEVERITY)
+            advice = "write the path alone; a `jinja` or `go` template can read the query"
+            yield Diagnostic(NAME, message, literal.at(*found.span()), advice, severity=SEVERITY)
 
 
 def _queries(target: TargetRules) -> Sequence[_Query]:
-    """Those of rewrites; where there is none, those of tests, which then are the slip."""
+    """The findings in rewrites, or if there are none, those in tests."""
     in_rewrites = [query for rewrite in target.rewrites for query in _queries_of(rewrite)]
     keys = (test.statement.key for test in target.rule_set.tests)
     return in_rewrites or [(key, found) for key in keys for found in _IN_TEXT.finditer(key.value)]

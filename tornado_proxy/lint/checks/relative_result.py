@@ -51,7 +51,7 @@ NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS
 SEVERITY = Severity.WARNING
 
-_CURE = "begin it with `/`"
+_ADVICE = "begin it with `/`"
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -104,12 +104,12 @@ def _finding(rewrite: Rewrite, beginning: str) -> Diagnostic:
     span = template.at(start, start + len(beginning))
     if is_address(beginning):
         message = f"a result is a key, not an address: this asks the bucket for `/{beginning}…`"
-        cure = "a rewrite cannot redirect; write the key of the object that is to be served"
-        return Diagnostic(NAME, message, span, cure, severity=SEVERITY)
+        advice = "a rewrite cannot redirect; write the key of the object that is to be served"
+        return Diagnostic(NAME, message, span, advice, severity=SEVERITY)
     edits = inserted(template, start, "/")
     fixes = (Fix("write the slash", edits, Safety.SAFE),) if edits else ()
     message = "the result has no leading slash, and gets one"
-    return Diagnostic(NAME, message, span, _CURE, severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, span, _ADVICE, severity=SEVERITY, fixes=fixes)
 
 
 def _spaced(template: Literal, start: int) -> Diagnostic:
@@ -118,4 +118,4 @@ def _spaced(template: Literal, start: int) -> Diagnostic:
     edits = reworded(template, 0, start, slash)
     fixes = (Fix("take the white space out", edits, Safety.UNSAFE),) if edits else ()
     message = "the result begins with white space, which a plain template keeps, and gets a slash before it"
-    return Diagnostic(NAME, message, template.at(0, start), _CURE, severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, template.at(0, start), _ADVICE, severity=SEVERITY, fixes=fixes)

@@ -55,7 +55,7 @@ _WHERE = {
     (True, False): "the source is found at any depth",
     (False, True): "the source does not say where a key ends",
 }
-_CURE = {
+_ADVICE = {
     (True, True): "begin it with `^` and end it in `$`",
     (True, False): "begin it with `^`, or with `^.*` where any depth is meant",
     (False, True): "end it in `$`, or in `.*` where anything may follow",
@@ -90,7 +90,7 @@ def _finding(rewrite: Rewrite, tree: Node, start: bool, end: bool) -> Diagnostic
     closing = (")" if wrapped else "") + ("$" if end else "")
     edits = (*_put(rewrite, 0, opening), *_put(rewrite, len(source.value), closing))
     fixes = (Fix("anchor it", edits, Safety.UNSAFE),) if edits else ()
-    return Diagnostic(NAME, message, source.span, _CURE[start, end], severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, source.span, _ADVICE[start, end], severity=SEVERITY, fixes=fixes)
 
 
 def _put(rewrite: Rewrite, at: int, text: str) -> tuple[Edit, ...]:

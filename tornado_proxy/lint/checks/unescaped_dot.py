@@ -80,5 +80,5 @@ def _finding(rewrite: Rewrite, dot: AnyCharacter) -> Diagnostic:
     edits = inserted(source, dot.extent.start, "\\")
     fixes = (Fix("escape the dot", edits, Safety.UNSAFE),) if edits else ()
     written = "`\\.`" if source.raw else "`\\\\.`"
-    cure = f"write {written} for a dot, `[^/]` for any character of a name"
-    return Diagnostic(NAME, "`.` stands for any character here", span, cure, severity=SEVERITY, fixes=fixes)
+    advice = f"write {written} for a dot, `[^/]` for any character of a name"
+    return Diagnostic(NAME, "`.` stands for any character here", span, advice, severity=SEVERITY, fixes=fixes)

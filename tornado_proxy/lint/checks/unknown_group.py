@@ -90,9 +90,9 @@ def _groups_of(pattern: Pattern) -> str:
     return f"it has {listed(names)}" if names else "it has no group; put what is to be kept between `(?P<name>` and `)`"
 
 
-def _finding(rewrite: Rewrite, place: tuple[int, int], message: str, cure: tuple[str, str]) -> Diagnostic:
+def _finding(rewrite: Rewrite, place: tuple[int, int], message: str, advice: tuple[str, str]) -> Diagnostic:
     """A finding about a part of a template, and what is to be written there, if anything is certain."""
     literal = rewrite.statement.template
-    edits = reworded(literal, *place, cure[1]) if cure[1] else ()
-    fixes = (Fix(f"write `{cure[1]}`", edits, Safety.UNSAFE),) if edits else ()
-    return Diagnostic(NAME, message, literal.at(*place), cure[0], severity=SEVERITY, fixes=fixes)
+    edits = reworded(literal, *place, advice[1]) if advice[1] else ()
+    fixes = (Fix(f"write `{advice[1]}`", edits, Safety.UNSAFE),) if edits else ()
+    return Diagnostic(NAME, message, literal.at(*place), advice[0], severity=SEVERITY, fixes=fixes)

@@ -75,8 +75,8 @@ def _finding(target: TargetRules, index: int, by: Sequence[int], budget: Budget)
         return Diagnostic(NAME, message, rewrite.statement.source.span, "delete one of the two", notes, SEVERITY)
     edits = moved(rewrite.statement, takers[0].statement) if len(takers) == 1 else ()
     fixes = (Fix(f"move it above {named(takers[0])}", edits, Safety.UNSAFE),) if edits else ()
-    cure = f"move it above {named(takers[0])}, where the special case belongs, or delete it"
-    return Diagnostic(NAME, message, rewrite.statement.source.span, cure, notes, SEVERITY, fixes)
+    advice = f"move it above {named(takers[0])}, where the special case belongs, or delete it"
+    return Diagnostic(NAME, message, rewrite.statement.source.span, advice, notes, SEVERITY, fixes)
 
 
 def _alike(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:

@@ -61,7 +61,7 @@ def _of_go(text: str) -> Iterator[Insertion]:
 
 
 _READERS: Mapping[Dialect, Callable[[str], Iterator[Insertion]]] = {Dialect.JINJA: _of_jinja, Dialect.GO: _of_go}
-_CURES = {
+_ADVICE = {
     Dialect.JINJA: 'take the slashes out with `| replace("/", "")`, or compare it with what is allowed',
     Dialect.GO: 'take the slashes out with `| replace "/" ""`, or compare it with what is allowed',
 }
@@ -80,7 +80,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             literal = rewrite.statement.template
             for what, start, end in _READERS[rewrite.dialect](literal.value):
                 message = f"this inserts {what}: with a `/` in it, it spans several segments of the key"
-                cure = _CURES[rewrite.dialect]
+                advice = _ADVICE[rewrite.dialect]
                 if what == ALL_GROUPS:
-                    message, cure = _NO_TEXT
-                yield Diagnostic(NAME, message, literal.at(start, end), cure, severity=SEVERITY)
+                    message, advice = _NO_TEXT
+                yield Diagnostic(NAME, message, literal.at(start, end), advice, severity=SEVERITY)

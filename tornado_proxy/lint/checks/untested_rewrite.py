@@ -68,8 +68,8 @@ def _without_tests(target: TargetRules, allowances: Allowances) -> Iterator[Diag
     asked = [index for index, each in enumerate(target.rewrites) if not allowances.silence(_finding(each))]
     if asked:
         message = f"the target `{target.name}` has no test"
-        cure = _suggestion(target, asked[0])
-        yield Diagnostic(NAME, message, target.blocks[0].name.span, cure, severity=SEVERITY)
+        advice = _suggestion(target, asked[0])
+        yield Diagnostic(NAME, message, target.blocks[0].name.span, advice, severity=SEVERITY)
 
 
 def _untested(target: TargetRules) -> Iterator[Diagnostic]:
@@ -78,8 +78,8 @@ def _untested(target: TargetRules) -> Iterator[Diagnostic]:
             yield _finding(rewrite, _suggestion(target, index))
 
 
-def _finding(rewrite: Rewrite, cure: str | None = None) -> Diagnostic:
-    return Diagnostic(NAME, "no test reaches this rewrite", rewrite.statement.source.span, cure, severity=SEVERITY)
+def _finding(rewrite: Rewrite, advice: str | None = None) -> Diagnostic:
+    return Diagnostic(NAME, "no test reaches this rewrite", rewrite.statement.source.span, advice, severity=SEVERITY)
 
 
 def _suggestion(target: TargetRules, index: int) -> str:

@@ -49,8 +49,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for each in subject.allowances.unknown():
         yield _unknown(each, did_you_mean(each.name, known))
     for comment in subject.allowances.empty:
-        cure = "name the checks that are allowed: `# allow: a-check (reason)`"
-        yield Diagnostic(NAME, "this allows nothing: it names no check", comment.span, cure, severity=SEVERITY)
+        advice = "name the checks that are allowed: `# allow: a-check (reason)`"
+        yield Diagnostic(NAME, "this allows nothing: it names no check", comment.span, advice, severity=SEVERITY)
     if subject.whole:
         for each in subject.allowances.unused():
             yield _unused(each)
@@ -58,15 +58,15 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 def _unknown(allowance: Allowance, meant: str | None) -> Diagnostic:
     if allowance.name in MISTAKES:
-        message, cure = (
+        message, advice = (
             f"`{allowance.name}` is a mistake, which cannot be allowed",
             "take it out, and mend what it is about",
         )
-        return Diagnostic(NAME, message, allowance.span, cure, severity=SEVERITY)
-    cure = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all"
+        return Diagnostic(NAME, message, allowance.span, advice, severity=SEVERITY)
+    advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all"
     fixes = (Fix(f"write `{meant}`", (Edit(allowance.span, meant),), Safety.UNSAFE),) if meant else ()
     message = f"there is no check `{allowance.name}`"
-    return Diagnostic(NAME, message, allowance.span, cure, severity=SEVERITY, fixes=fixes)
+    return Diagnostic(NAME, message, allowance.span, advice, severity=SEVERITY, fixes=fixes)
 
 
 def _unused(allowance: Allowance) -> Diagnostic:

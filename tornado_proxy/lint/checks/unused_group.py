@@ -117,5 +117,5 @@ def _finding(rewrite: Rewrite, group: Group, *, by_number: bool) -> Diagnostic:
     fixes = (Fix("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE),) if edits else ()
     shown = f"`{group.name}`" if group.name else f"{group.number}"
     message = f"the template never uses group {shown}"
-    cure = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it are meant to become one"
-    return Diagnostic(NAME, message, source.at(start, end), cure, severity=SEVERITY, fixes=fixes)
+    advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it are meant to become one"
+    return Diagnostic(NAME, message, source.at(start, end), advice, severity=SEVERITY, fixes=fixes)

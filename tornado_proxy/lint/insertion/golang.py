@@ -202,7 +202,7 @@ class _Walk:
         first, *arguments = command.operands
         if self._between(first, command.operands[-1], place) in place.settled:
             return
-        # What is looked up in a dictionary chooses of its values, and is none itself.
+        # A key that is looked up in a dictionary selects a value, and is not inserted itself.
         looks_up = isinstance(first, Identifier) and first.name in _LOOKUPS
         for operand in arguments[:1] if looks_up else command.operands:
             yield from self._operand(operand, place)

@@ -100,7 +100,7 @@ class _InsertionFinder:
                 if node.expr2 is not None:
                     yield from self.values(node.expr2, settled | _settled(node.test, holds=False))
             case nodes.Call(node=nodes.Getattr(attr="get") as method) if _dotted(method.node) not in _LOOKUPS:
-                # What is looked up in a mapping chooses of its values, and is none itself.
+                # A key that is looked up in a mapping selects a value, and is not inserted itself.
                 for part in (method.node, *node.args[1:]):
                     yield from self.values(part, settled)
             case nodes.Name():

@@ -45,7 +45,7 @@ def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[s
 
 
 def _fingerprint(diagnostic: Diagnostic, path: str, seen: Counter[str]) -> str:
-    """What stays the same while lines above come and go: file, code and line; alike ones are told apart by a count."""
+    """A digest of file, code and line, which stays when lines above change; a count distinguishes equal ones."""
     span = diagnostic.span
     line = span.source.line(span.first.line).strip() if span else diagnostic.message
     text = f"{path}\0{diagnostic.code}\0{line}"

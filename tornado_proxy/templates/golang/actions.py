@@ -89,7 +89,7 @@ def scan(text: str) -> Iterator[Plain | Inside]:
 
 
 def _comment_end(text: str, left: re.Match[str]) -> int | None:
-    """Where the text goes on after a comment; None where the action is none."""
+    """Where the text goes on after a comment; None if the action is not a comment."""
     trimmed = left[0].endswith("-")
     start = left.end() + trimmed
     if not text.startswith("/*", start):
@@ -136,7 +136,7 @@ _Declaration: TypeAlias = tuple[tuple[str, ...], bool, int]
 
 
 class ToAction(Transformer[Token, ActionNode]):
-    """One method a rule of the grammar; what has the form of a literal but is none raises `TemplateMistake`."""
+    """Has a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
     def output(self, children: list[Pipeline]) -> ActionNode:
         """A pipeline to be printed."""
@@ -331,8 +331,8 @@ def _unexpected_token(text: str, error: UnexpectedToken) -> TemplateMistake:
         return TemplateMistake("the action ends where a value is expected", len(end) - 1, len(end))
     start = error.token.start_pos or 0
     found = str(error.token).strip() or "white space"
-    cure = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
-    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), cure)
+    advice = f'write `index .Groups "{found[1:]}"`' if text[:start].endswith(".Groups") else _HELP.get(found)
+    return TemplateMistake(f"`{found}` cannot stand here", start, start + len(found), advice)
 
 
 def _unexpected_character(text: str, position: int) -> TemplateMistake:
@@ -342,5 +342,5 @@ def _unexpected_character(text: str, position: int) -> TemplateMistake:
     if word is None:
         return TemplateMistake(f"`{char}` cannot stand here", at, at + 1, _HELP.get(char))
     header = next((found for found in _HEADER.finditer(text) if found.start() < at < found.end()), None)
-    cure = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
-    return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, cure)
+    advice = f'write `.Request.Header.Get "{header["name"]}"`' if header else _HELP.get(char)
+    return TemplateMistake(f"`{char}` cannot follow `{text[position:at]}` without white space", at, at + 1, advice)

@@ -108,7 +108,7 @@ def ideal(literal: Literal) -> Value:
 
 
 def exactly(cls: type, name: str, literal: Callable[[Literal], Value]) -> Parameter:
-    """A parameter that takes values of one Python type, and literals as it is said."""
+    """A parameter that takes values of one Python type, and converts literals by a function."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
@@ -250,9 +250,9 @@ class Vocabulary:
             raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
         if name in KEYWORDS:
             raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
-        raise TemplateMistake(f"unknown function `{name}`", start, end, self._cure(name))
+        raise TemplateMistake(f"unknown function `{name}`", start, end, self._advice(name))
 
-    def _cure(self, name: str) -> str | None:
+    def _advice(self, name: str) -> str | None:
         if name.casefold() in _DATA:
             return f"did you mean `{_DATA[name.casefold()]}`? data is read with a dot before its name"
         meant = difflib.get_close_matches(name, self.functions, n=1)

@@ -210,8 +210,8 @@ class _CheckWalk:
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
             meant = difflib.get_close_matches(name, self._groups, n=1)
-            cure = f"did you mean `{meant[0]}`?" if meant else None
-            raise TemplateMistake(f"the source has no group `{name}`", start, end, cure)
+            advice = f"did you mean `{meant[0]}`?" if meant else None
+            raise TemplateMistake(f"the source has no group `{name}`", start, end, advice)
         self.references.append((name, start, end))
 
 
@@ -273,6 +273,6 @@ def _check_end(names: Sequence[str], start: int) -> None:
 def _check_member(name: str, members: frozenset[str], parent: str, start: int) -> None:
     if name not in members:
         meant = difflib.get_close_matches(name, members, n=1)
-        cure = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
+        advice = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
         where = f"`{parent}` has" if parent else "the data of a request has"
-        raise TemplateMistake(f"{where} no field `{name}`", start, start + len(name), cure)
+        raise TemplateMistake(f"{where} no field `{name}`", start, start + len(name), advice)

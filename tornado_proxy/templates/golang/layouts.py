@@ -301,7 +301,7 @@ class _MomentReader:
 
 
 def _zone_length(text: str) -> int:
-    """How long the zone's name is with which a text begins, 0 if there is none (parseTimeZone)."""
+    """The length of the zone name at the start of a text, 0 without one (parseTimeZone)."""
     if text.startswith(("ChST", "MeST")):
         return 4
     if text.startswith("GMT"):

@@ -140,7 +140,7 @@ class _Formatting:
         self.after_index = False
 
     def _star(self) -> int | None:
-        """An argument that is a width or a precision; None where there is none that could be."""
+        """An argument that gives a width or a precision; None if it cannot."""
         if self.next >= len(self.values):
             return None
         value = self.values[self.next]

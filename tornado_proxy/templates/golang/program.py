@@ -186,7 +186,7 @@ def _operand_weight(operand: Operand | None) -> int:
 
 
 def height(body: Body) -> int:
-    """How many calls of Python it takes at most to come to the innermost part of a body."""
+    """The most nested calls of Python that reach the innermost part of a body."""
     return 1 + max(map(_node_height, body), default=0)
 
 
@@ -242,7 +242,7 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
 
 
 class Program:
-    """A compiled template; raises `TemplateMistake` when made of a text that is none."""
+    """A compiled template; raises `TemplateMistake` for a text that is not a template."""
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text

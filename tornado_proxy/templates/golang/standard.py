@@ -193,7 +193,7 @@ def _js_rune(rune: str) -> str:
         return _JS[rune]
     if rune < " ":
         return f"\\u00{ord(rune):02X}"
-    # Go looks at characters beyond ASCII only, and writes bytes that are none as they are.
+    # Go escapes only valid characters beyond ASCII, and writes other bytes as they are.
     if rune <= "\x7f" or "\udc80" <= rune <= "\udcff" or is_print(rune):
         return rune
     return f"\\u{ord(rune):04X}"

@@ -42,7 +42,7 @@ def calls_helpers(text: str) -> bool:
 
 
 def built_in(texts: Sequence[str]) -> str:
-    """The definitions of the built-in helpers, but for those that texts define themselves: Go allows no second one."""
+    """The definitions of the built-in helpers, except those that a text defines itself: Go allows one of a name."""
     own = {name for text in texts for name in _DEFINES.findall(text)}
     lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
     return "".join(lines)

@@ -130,7 +130,7 @@ class StructType(Type):
     json: Callable[[Any], bytes] | None = field(default=None, repr=False)
     """Its form in JSON, if that is a string."""
     opaque: bool = False
-    """Whether it has more in Go than its getters tell, so that it cannot be written as a whole."""
+    """Whether it has fields in Go that no getter reads, so that it cannot be written as a whole."""
 
 
 class Struct:

@@ -383,7 +383,7 @@ _NOBODY = AbsentUser()
 
 
 def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> RootFacts:
-    """The facts that a rule's template reads; what is dear is made at first use, and charged to the budget."""
+    """The facts that a rule's template reads; expensive ones are made at first use, and charged to the budget."""
     request, groups = Once(partial(request_facts, data.request, budget)), Once(partial(_groups, captures))
     return RootFacts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 

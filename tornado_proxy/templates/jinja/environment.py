@@ -251,7 +251,7 @@ class KeyEnvironment(ImmutableSandboxedEnvironment):
 
     def _nothing(self, obj: object, name: object) -> Undefined:
         """What is undefined, with a message that does not write out how either value is nested."""
-        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item that goes by {described(name)}"
+        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {described(name)}"
         return self.undefined(f"{described(obj)} has no {missing}")
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:

@@ -109,7 +109,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def written(value: object) -> str:
-    """The text of a text, a number or a truth value; raises `RenderError` for what is none of them."""
+    """The text of a text, a number or a truth value; raises `RenderError` for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, int, float)):
@@ -120,7 +120,7 @@ def written(value: object) -> str:
 
 
 def described(value: object) -> str:
-    """What a value is, in words of the author's."""
+    """What a value is, in the words of the manual."""
     return getattr(value, "NAME", None) or _KINDS.get(type(value), "this")
 
 
@@ -200,7 +200,7 @@ TEXT_METHODS: Mapping[str, Size | None] = {
     "join": joined_by,
     "replace": replaced,
 }
-"""The methods of texts, and how to tell the size of those that make more than they read."""
+"""The methods of texts, and the size of the results that may be longer than what is read."""
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -21,7 +21,7 @@ from tornado_proxy.templates.jinja.limits import MOST_BITS, backticked
 from tornado_proxy.templates.jinja.views import NAMES
 
 Said = tuple[str, str | None]
-"""The fact, and its cure where one is known."""
+"""The message, and the help if there is one."""
 
 STATEMENTS = ("if", "elif", "else", "for", "set", "with", "macro", "call", "filter", "raw")
 """The statements of a template, those that only stand in another one among them."""
@@ -65,7 +65,7 @@ _EXPECTED: Mapping[str, str] = {
 
 
 def reworded(message: str) -> Said:
-    """A message of Jinja2 as a fact and a cure."""
+    """A message of Jinja2 as a fact and a advice."""
     said = _PLACE.sub("", message)
     for expression, word in _WORDINGS:
         found = expression.fullmatch(said)
@@ -173,9 +173,9 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, TokenPla
     except TemplateSyntaxError as error:
         at_end = "end of template" in str(error.message)
         offset = len(text) if at_end else error.lineno
-        message, cure = reworded(str(error.message))
-        cure = cure or _from_go(text, offset)
-        raise TemplateMistake(message, offset, None if at_end else places.end(offset), cure) from error
+        message, advice = reworded(str(error.message))
+        advice = advice or _from_go(text, offset)
+        raise TemplateMistake(message, offset, None if at_end else places.end(offset), advice) from error
 
 
 def _check_number(start: int, kind: str, value: str) -> None:
@@ -208,5 +208,5 @@ def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, 
             yield start, kind, value
             position = start + len(value)
     except TemplateSyntaxError as error:
-        message, cure = reworded(str(error.message))
-        raise TemplateMistake(message, position, min(position + 1, len(source)), cure) from error
+        message, advice = reworded(str(error.message))
+        raise TemplateMistake(message, position, min(position + 1, len(source)), advice) from error

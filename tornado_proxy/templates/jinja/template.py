@@ -155,8 +155,8 @@ def _check_name(reading: _TemplateReading, node: nodes.Node) -> None:
     """Refuse variables that nothing gives a value."""
     if isinstance(node, nodes.Name) and node.name not in reading.known_names:
         end = reading.tokens.end(node.lineno)
-        cure = _path_to(node.name, reading.groups) or _near(node.name, reading.known_names - _SPECIAL_NAMES)
-        raise TemplateMistake(f"unknown variable `{node.name}`", node.lineno, end, cure)
+        advice = _path_to(node.name, reading.groups) or _near(node.name, reading.known_names - _SPECIAL_NAMES)
+        raise TemplateMistake(f"unknown variable `{node.name}`", node.lineno, end, advice)
 
 
 def _check_field(reading: _TemplateReading, node: nodes.Node) -> None:

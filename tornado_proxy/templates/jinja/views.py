@@ -25,15 +25,15 @@ class View(ABC):
 
     @abstractmethod
     def entry(self, name: str) -> Any:
-        """What goes by a name; raises `KeyError` if nothing does."""
+        """The value of a name; raises `KeyError` if there is none."""
 
     @abstractmethod
     def lack(self, name: str) -> str:
-        """How to say that nothing goes by a name."""
+        """The message for a name without a value."""
 
 
 class Lookup(View):
-    """Values by name, as many as the request has; `ENTRY` is what one of them is called."""
+    """Values by name, from the request; `ENTRY` is the word for one of them in messages."""
 
     __slots__ = ()
     NAME: ClassVar[str]
@@ -52,7 +52,7 @@ class Lookup(View):
         return sum(1 for _ in self)
 
     def lack(self, name: str) -> str:
-        """How to say that nothing goes by a name."""
+        """The message for a name without a value."""
         return f"missing {self.ENTRY} `{name}`"
 
 
@@ -132,7 +132,7 @@ class Record(View):
         return self.FIELDS[name](self._data)
 
     def lack(self, name: str) -> str:
-        """How to say that there is no such field."""
+        """The message for an unknown field."""
         return f"{self.NAME} has no field `{name}`"
 
 

@@ -27,7 +27,7 @@ class ConvertedBucket(NamedTuple):
 
 
 class Unservable(Exception):
-    """A target that cannot be said here at all; the text is the reason."""
+    """A target that cannot be converted; the text is the reason."""
 
 
 def bucket(section: Section, remarks: Remarks) -> ConvertedBucket:
@@ -153,7 +153,7 @@ _METHODS = ("POST", "PATCH", "PUT", "DELETE")
 
 
 def webhooks(config: Section, remarks: Remarks) -> list[Setting]:
-    """The webhooks of an action's `config`; one that cannot be said here is left out."""
+    """The webhooks of an action's `config`; one that cannot be converted is left out."""
     found: list[Setting] = []
     for section in config.sections("webhooks"):
         try:

@@ -233,7 +233,7 @@ def _check(body: Body, surroundings: Surroundings) -> None:
         if meeting is not None:
             one, other = meeting
             raise NotConvertible(
-                f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out"
+                f"between {one} and {other} an empty segment, `//`, may result, which s3-proxy's SDK takes out"
             )
 
 

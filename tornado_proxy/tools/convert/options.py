@@ -190,7 +190,7 @@ class Section:
         return {name: self.text(name) for name in self._options.entries}
 
     def settle(self) -> None:
-        """Leave nothing over: what there is to say of the whole has been said."""
+        """Marks all options as used, because a remark covers the whole."""
         self._is_settled = True
 
     def leftovers(self) -> Iterator[Leftover]:

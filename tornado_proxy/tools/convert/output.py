@@ -19,7 +19,7 @@ from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Neve
 Plain = str | bool | int
 Setting = Plain | Mapping[str, "Setting | Noted"] | Sequence["Setting"]
 
-# What YAML 1.1 reads as the text that it is, whoever reads it; a word alone might be a boolean, so it is looked up.
+# What YAML 1.1 reads as the text that it is, in every reader; a single word might be a boolean, so it is looked up.
 _BARE = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _NOT_BARE = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _INDENT = "  "

@@ -79,13 +79,13 @@ DEFAULT_PAGES: Mapping[str, str] = MappingProxyType(
         "templates/delete.tpl": "",
     }
 )
-"""The texts by the paths that s3-proxy's configuration has where nothing else is said."""
+"""The texts by the default paths of s3-proxy's configuration."""
 
 
 ReadFile = Callable[[str], str | None]
 """Reads a file that s3-proxy's configuration names; None where it is not at hand."""
 
-# The status that a page has where nothing is said, there and here.
+# The default status of a page, there and here.
 _STATUSES = {
     "folderList": "200",
     "targetList": "200",

@@ -32,7 +32,7 @@ def literal(text: str) -> Piece:
 
 
 def where_slashes_meet(pieces: Iterable[Piece]) -> tuple[str, str] | None:
-    """The names of two parts between which an empty segment may come to be; None where none can."""
+    """The names of two parts between which an empty segment may result, or None."""
     before: list[Piece] = []  # what the part in hand may follow directly
     for piece in pieces:
         meeting = next((each for each in before if each.ends_with_slash and piece.begins_with_slash), None)
@@ -87,7 +87,7 @@ def _check(text: str, source: Here) -> None:
     if meeting is not None:
         one, other = meeting
         raise NotConvertible(
-            f"between {one} and {other} an empty segment, `//`, may come to be, which s3-proxy's SDK takes out",
+            f"between {one} and {other} an empty segment, `//`, may result, which s3-proxy's SDK takes out",
             "let the slash stand either in the group or beside it",
         )
 

@@ -109,7 +109,7 @@ def to_markdown(report: ConversionReport) -> str:
     lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
     if report.closed_targets:
         names = ", ".join(f"`{name}`" for name in report.closed_targets)
-        lines += [f"**Nobody may use {names} yet:** what s3-proxy keeps closed could not be said here.", ""]
+        lines += [f"**Nobody may use {names} yet:** what s3-proxy keeps closed could not be converted.", ""]
     for outcome, (title, about) in _TITLES.items():
         remarks = report.of(outcome)
         if remarks:
@@ -154,8 +154,8 @@ def _fields(remark: Remark) -> dict[str, Any]:
 
 
 def _item(remark: Remark) -> str:
-    cure = f"; {remark.help}" if remark.help else ""
-    return f"- {remark.where}, `{remark.subject}`: {_escaped(remark.message + cure)}"
+    advice = f"; {remark.help}" if remark.help else ""
+    return f"- {remark.where}, `{remark.subject}`: {_escaped(remark.message + advice)}"
 
 
 def _escaped(text: str) -> str:

@@ -101,9 +101,9 @@ class _Making:
         settings["sessionKey"] = {"value": self.new_key()}
         why = "`clientSecret` is too short for a key" if written else "there is no `clientSecret`"
         message = f"sessions are encrypted with a `sessionKey` that was made at random, since {why}"
-        cure = "keep it elsewhere, such as `sessionKey: {env: NAME}`"
+        advice = "keep it elsewhere, such as `sessionKey: {env: NAME}`"
         self.remarks.add(
-            OptionOutcome.ADAPTED, f"{section.path}.clientSecret", section.place("clientSecret"), message, cure
+            OptionOutcome.ADAPTED, f"{section.path}.clientSecret", section.place("clientSecret"), message, advice
         )
 
 
@@ -154,8 +154,8 @@ def trusted_proxies(given: Providers, root: Section, remarks: Remarks) -> Mappin
     message = (
         f"headers that name a user are believed from {', '.join(PRIVATE_NETWORKS)} only, s3-proxy believes everybody"
     )
-    cure = "leave nothing in `server.trustedProxies` but the proxy that signs users in"
-    remarks.add(OptionOutcome.CHANGED, f"{section.path}.header", section.place("header"), message, cure)
+    advice = "leave nothing in `server.trustedProxies` but the proxy that signs users in"
+    remarks.add(OptionOutcome.CHANGED, f"{section.path}.header", section.place("header"), message, advice)
     return {"trustedProxies": list(PRIVATE_NETWORKS)}
 
 
@@ -193,7 +193,7 @@ _DEEP = re.compile(r"/\*\*(?=/|$)")
 
 
 def glob_here(glob: str) -> str | None:
-    """The glob that covers the same paths here; None where there is none."""
+    """The glob that covers the same paths here, or None."""
     if not _AS_SENT.fullmatch(glob) or "***" in glob:
         return None
     # Here `/a/**` covers `/a` too, as a mount does; there it covers only what is below.
@@ -229,7 +229,7 @@ class _LeftOut(NamedTuple):
 
 
 class _Unsayable(Exception):
-    """A resource that cannot be said here; the text is the reason."""
+    """A resource that cannot be converted; the text is the reason."""
 
 
 def _check(section: Section, mounts: Sequence[str], providers: Providers) -> None:
@@ -325,8 +325,8 @@ def _resource(section: Section, providers: Providers, remarks: Remarks) -> Resou
         raise _Unsayable(f"`{glob}` covers paths that no glob covers here, or is written as clients encode paths")
     if stops_at_slashes(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it went across"
-        cure = "if yours is older, write `**`, and look at what comes after it"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message, cure)
+        advice = "if yours is older, write `**`, and look at what comes after it"
+        remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message, advice)
     return {"path": here, "methods": list(dict.fromkeys(_methods(section))), **who}
 
 
@@ -354,7 +354,7 @@ def _demanded(kind: str, section: Section) -> Resource:
     try:
         settings = authorization(section)
     except PatternError as error:
-        raise _Unsayable(f"a rule's expression cannot be said here: {error}") from None
+        raise _Unsayable(f"a rule's expression cannot be converted: {error}") from None
     return {kind: settings} if settings else {}
 
 

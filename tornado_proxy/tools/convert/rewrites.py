@@ -89,7 +89,7 @@ class Written(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Why there is no rewrite, and the cure; `keys` is what its source finds, None where that is not known."""
+    """Why there is no rewrite, and the advice; `keys` is what its source finds, None where that is not known."""
 
     reason: str
     help: str | None

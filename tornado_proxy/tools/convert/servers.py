@@ -130,7 +130,7 @@ def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
 
 
 def defaults() -> dict[str, Setting]:
-    """What s3-proxy does where nothing is said: nothing may be cached, and the smallest answers are compressed."""
+    """The default of s3-proxy: nothing may be cached, and the smallest answers are compressed."""
     return {**_NO_CACHE, **_COMPRESS}
 
 

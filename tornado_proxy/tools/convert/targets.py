@@ -195,7 +195,7 @@ class Conversion:
 
 
 def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarget | None:
-    """The target; None where it cannot be said here at all, so that its requests are answered with 404."""
+    """The target; None if it cannot be converted, so that its requests are answered with 404."""
     remarks = conversion.remarks
     try:
         where = mount(section.section("mount") or _missing("mount"), remarks)
@@ -294,8 +294,8 @@ def _remark(entry: ConvertedRewrite, subject: str, remarks: Remarks) -> None:
         case LeftOut(reason, help, _):
             remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, f"{was} is left out: {reason}", help)
         case Never(reason):
-            cure = "if its documentation was followed, convert with `--keys-as documented`"
+            advice = "if its documentation was followed, convert with `--keys-as documented`"
             message = f"{was} is left out, since s3-proxy never applies it: {reason}"
-            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, message, cure)
+            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, message, advice)
         case _:
             assert_never(entry.result)

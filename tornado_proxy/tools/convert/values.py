@@ -25,7 +25,7 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|μs|ns|h|m|s)")
 
 
 def seconds(section: Section, name: str) -> Decimal:
-    """The seconds of an option that is a duration; raises `Unreadable` for what is none."""
+    """The seconds of an option that is a duration; raises `Unreadable` for an invalid one."""
     text = section.text(name)
     found = parsed_duration(text)
     if found is None:
@@ -34,7 +34,7 @@ def seconds(section: Section, name: str) -> Decimal:
 
 
 def parsed_duration(text: str) -> Decimal | None:
-    """The seconds of a duration, as Go's time.ParseDuration reads it; None for what is none."""
+    """The seconds of a duration, as Go's time.ParseDuration reads it; None for an invalid one."""
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return Decimal(0)
@@ -50,7 +50,7 @@ _LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
 
 
 def reference(section: Section | None, remarks: Remarks) -> Setting | None:
-    """The reference to a secret; None where there is none that can be said here.
+    """The reference to a secret; None without one that can be converted.
 
     Of several, s3-proxy takes a file first, then the environment.
     """

@@ -291,7 +291,7 @@ def _lens(outcomes: Sequence[TestOutcome], span: Span) -> Lens:
 
 
 def verdict_on(outcomes: Sequence[TestOutcome]) -> str:
-    """What some tests come to, in a few words."""
+    """The verdict on some tests, in a few words."""
     if not outcomes:
         return "no tests"
     failed = sum(not each.passed for each in outcomes)

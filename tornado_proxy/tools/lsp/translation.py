@@ -143,7 +143,7 @@ class Translation:
         return self.open[name][1] if name in self.open else None
 
     def diagnostics(self, source: SourceFile, found: Iterable[Diagnostic]) -> list[types.Diagnostic]:
-        """What is said about one file."""
+        """The diagnostics of one file."""
         lines = Lines(source.text, self.encoding)
         return [self._diagnostic(each, each.span, lines) for each in found if each.span]
 

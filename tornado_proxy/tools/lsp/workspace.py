@@ -43,7 +43,7 @@ class _TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuleFileSet:
-    """The rule files that are read together, in order, and what was in the way of reading them."""
+    """The rule files that are read together, in order, and diagnostics of those that cannot be read."""
 
     files: tuple[SourceFile, ...]
     mistakes: tuple[Diagnostic, ...] = ()
@@ -201,7 +201,7 @@ class Analysis:
         return found.document if found else None
 
     def diagnostics_of(self, name: str) -> Iterator[Diagnostic]:
-        """What is to be said about a file."""
+        """The diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
     def target(self, block: TargetBlock) -> TargetRules | None:

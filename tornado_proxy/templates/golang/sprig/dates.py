@@ -35,7 +35,7 @@ from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Int64, Struct, StructType, Type, Value, named_integer
 
-_COST = 8  # a calendar is dear
+_COST = 8  # a calendar is slow
 _SECOND = 10**9
 _FARTHEST = 1 << 62  # seconds from 1970; beyond them Go's calendar overflows
 _UTC = (b"", b"UTC", b"Local")
@@ -194,7 +194,7 @@ def _date_modify(text: bytes, time: Struct) -> Struct:
 
 
 def _duration(value: Value) -> bytes:
-    """So many seconds; sprig knows strings and int64, to which anything else is none."""
+    """A number of seconds: a string or an int64; sprig takes anything else for 0."""
     seconds = value if type(value) is Int64 else 0
     if type(value) is bytes:
         try:

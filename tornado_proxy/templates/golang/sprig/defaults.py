@@ -39,7 +39,7 @@ def _fail(message: bytes) -> Value:
 
 
 def to_int(value: Value) -> int:
-    """cast.ToInt: floats lose their fraction, strings are read as Go's integer literals, what is none is 0."""
+    """cast.ToInt: floats lose their fraction, strings are read as Go's integer literals, anything else is 0."""
     if isinstance(value, float):
         return float_to_int(value)
     if isinstance(value, bytes):
@@ -53,7 +53,7 @@ def to_int64(value: Value) -> Int64:
 
 
 def to_float(value: Value) -> float:
-    """cast.ToFloat64: strings are read as Go's floating-point literals, what is none is 0."""
+    """cast.ToFloat64: strings are read as Go's floating-point literals, anything else is 0."""
     if isinstance(value, bytes):
         try:
             return parse_float(runes(value))

@@ -173,7 +173,7 @@ def _number(value: float) -> bytes:
 
 
 def must_write(budget: RenderBudget, value: Value, *, html: bool = True, pretty: bool = False) -> bytes:
-    """The JSON text of a value; raises `ExecutionError` where there is none."""
+    """The JSON text of a value; raises `ExecutionError` if it has none."""
     writer = _Writer(budget, html=html, pretty=pretty)
     writer.value(value)
     return b"".join(writer.pieces)

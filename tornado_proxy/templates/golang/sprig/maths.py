@@ -14,7 +14,7 @@ from tornado_proxy.templates.golang.literals import wrap_int
 from tornado_proxy.templates.golang.sprig.defaults import to_float, to_int
 from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
 
-_COST = 4  # an exact decimal is dear
+_COST = 4  # an exact decimal is slow
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision
 
 

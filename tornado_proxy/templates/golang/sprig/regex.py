@@ -53,7 +53,7 @@ class CompiledRegex:
         self.names: Sequence[tuple[str, int]] = [(name, i) for i, name in enumerate(parsed.names, start=1) if name]
 
     def spans(self, text: bytes, start: int) -> Sequence[Span] | None:
-        """The groups of the leftmost match from an offset on, the whole match first; None where there is none."""
+        """The groups of the leftmost match from an offset on, the whole match first; None without a match."""
         match = leftmost(self._compiled, text, start, sees_within=self._sees_within)
         return None if match is None else [match.span(number) for number in self._groups]
 
@@ -212,7 +212,7 @@ def _match(budget: RenderBudget, pattern: bytes, text: bytes) -> bool:
 
 
 def _find(budget: RenderBudget, pattern: bytes, text: bytes) -> bytes:
-    """The first match, empty where there is none."""
+    """The first match, or empty."""
     spans = next(matches(_compiled(budget, pattern), text, budget), None)
     return b"" if spans is None else text[slice(*spans[0])]
 

@@ -97,7 +97,7 @@ def _camelcase(text: bytes) -> bytes:
     for rune in letters[start + 1 :]:
         now = rune
         if not _is_connector(before):
-            # Capitals that follow a capital become small, up to the first letter that is none.
+            # Capitals that follow a capital become small, up to the first small letter.
             shouting = shouting and is_upper(rune)
             now = lower(rune) if shouting else rune
             out.append(before)
@@ -139,7 +139,7 @@ def _joined(text: bytes, connector: str) -> bytes:
 
 
 def _kinds(letters: str) -> str:
-    """The kind of each rune; what is none is of the kind of the next rune, at the end of the one before."""
+    """The kind of each rune; a separator takes the kind of the next rune, and at the end that of the one before."""
     kinds, following = [], ""
     for rune in reversed(letters):
         following = following if _is_invalid(rune) else _kind(rune)
