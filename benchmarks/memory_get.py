@@ -23,6 +23,7 @@ from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
+from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
 from tornado_proxy.telemetry.events import Bus, Refused, Served
 from tornado_proxy.telemetry.metrics import RequestMetrics
 
@@ -51,7 +52,9 @@ async def measure(requests: int) -> float:
     force = generation(store)
     bus = Bus()
     bus.add(AccessLog(LogForm.TEXT, lambda _line: None), Served, Refused)
-    RequestMetrics().listen(bus)
+    metrics = RequestMetrics()
+    metrics.listen(bus)
+    ActivityRecorder(metrics, RewriteHits(1, {})).listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
     server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)

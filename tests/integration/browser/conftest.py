@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from running import start_demo
@@ -27,12 +29,32 @@ _OPTIONS = [
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory) -> Iterator[str]:
+def printed(tmp_path_factory) -> Iterator[str]:
+    """What a running demo printed."""
+    with start_demo(tmp_path_factory.mktemp("demo")) as text:
+        yield text
+
+
+@pytest.fixture(scope="session")
+def demo(printed) -> str:
     """The URL of a running demo."""
-    with start_demo(tmp_path_factory.mktemp("demo")) as printed:
-        found = re.search(r"http://\S+", printed)
-        assert found
-        yield found[0]
+    return re.findall(r"http://\S+", printed)[0]
+
+
+@pytest.fixture(scope="session")
+def status_page(printed) -> str:
+    """The URL of the demo's status page."""
+    return re.findall(r"http://\S+/-/", printed)[0]
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which finds what keeps people from using a page."""
+    parts = Path(os.environ.get("TORNADO_PROXY_PARTS", "/var/cache/tornado-proxy"))
+    script = parts / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        pytest.skip(f"there is no axe-core; {_CURE}")
+    return script.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
