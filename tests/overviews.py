@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tornado_proxy.pages.charts import Chart, ChartLine
-from tornado_proxy.pages.status import Overview, RefusedRow, ReloadRow, RewriteRow, TargetRow
+from tornado_proxy.pages.status import Overview, RefusedRow, ReloadRow, RewriteRow, RewriteTable, TargetRow
 
 NOW = 1_780_000_000.0
 
@@ -40,6 +40,8 @@ PROBE = {
     "at": "2026-05-28T20:26:00.000Z",
     "problem": {"message": "there is no bucket `x`", "help": "create the bucket"},
 }
+_PRESS = RewriteRow("site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7)
+_OLD = RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0)
 _POINTS = [(NOW - 15, 1.0), (NOW - 10, None), (NOW - 5, 4.0), (NOW, 2.0)]
 
 
@@ -56,10 +58,8 @@ def overview(**more: Any) -> Overview:
             TargetRow("site", ("/",), ("GET", "HEAD"), 2, 1234, 12, 1, "5.3 ms", "22 ms"),
             TargetRow("team", ("/team/",), ("GET",), 0, 0, 0, 0, "–", "–", PROBE),
         ),
-        "rewrites": (
-            RewriteRow("site", 1, "press", r"^/press/(?P<page>[^/]+)\.html$", "/archive/$page.html", "site.rules:2:5", 7),
-            RewriteRow("site", 2, None, "^/<old>/", "/new/", "site.rules:3:5", 0),
-        ),
+        "used": RewriteTable((_PRESS,), 1),
+        "unused": RewriteTable((_OLD,), 1),
         "reloads": (
             ReloadRow("refused", 3, NOW - 5, 0.03, diagnostics=("error[bad-source]: missing `)`\n --> <x>:2:13",), unshown=2),
             ReloadRow("loaded", 3, NOW - 65, 0.1, ("target `site`: rewrites added: `press`",), ("log",)),

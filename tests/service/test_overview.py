@@ -10,7 +10,7 @@ from files import Files
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.pages.status import Explanation
-from tornado_proxy.service.overview import Overviews
+from tornado_proxy.service.overview import Overviews, rewrite_rows
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
 from tornado_proxy.service.sources import compile_sources
 from tornado_proxy.telemetry.activity import Activity, RefusedRequest, Tally
@@ -89,18 +89,25 @@ def test_requests_without_a_target_have_a_row(now):
 def test_the_rewrites_in_force_have_their_hits(now):
     """With their place as seen from the configuration."""
     found = _overview(Overviews(None), now, Activity(3, hits={"site": [0, 4]}))
-    assert [(row.target, row.number, row.name, row.hits, row.place) for row in found.rewrites] == [
-        ("site", 1, "home", 0, "rules/site.rules:2:1"),
-        ("site", 2, None, 4, "rules/site.rules:3:1"),
-    ]
-    assert [row.number for row in found.used] == [2]
-    assert [row.number for row in found.unused] == [1]
+    (used,), (unused,) = found.used.rows, found.unused.rows
+    assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
+    assert (unused.number, unused.name, unused.hits, unused.place) == (1, "home", 0, "rules/site.rules:2:1")
 
 
 def test_hits_of_another_generation_are_not_shown(now):
     """While an edit goes round, the numbers belong to other rewrites."""
-    found = _overview(Overviews(None), now, Activity(2, hits={"site": [5]}))
-    assert [row.hits for row in found.rewrites] == [0, 0]
+    activity = Activity(2, hits={"site": [5]})
+    assert _overview(Overviews(None), now, activity).unused.total == 2
+    assert [row.hits for row in rewrite_rows(now, activity)] == [0, 0]
+
+
+def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
+    """50 of each kind; the others are counted."""
+    sources = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
+    now = InForce(1, sources, compile_sources(sources), 100.0)
+    found = _overview(Overviews(None), now, Activity(1, hits={"site": [*range(80), *[0] * 120]}))
+    assert [row.hits for row in found.used.rows] == [*range(79, 29, -1)]
+    assert (found.used.total, len(found.unused.rows), found.unused.total) == (79, 50, 121)
 
 
 def test_the_refused_requests_come_newest_first(now):

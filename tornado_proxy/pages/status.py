@@ -62,6 +62,14 @@ class RewriteRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RewriteTable:
+    """The first rewrites of a kind, and the number of all of them."""
+
+    rows: tuple[RewriteRow, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RefusedRow:
     """A request that got an error."""
 
@@ -92,21 +100,12 @@ class Overview:
     versions: Mapping[str, str]
     charts: tuple[Chart, ...]
     targets: tuple[TargetRow, ...]
-    rewrites: tuple[RewriteRow, ...]
+    used: RewriteTable
+    unused: RewriteTable
     reloads: tuple[ReloadRow, ...]  # the newest first
     refused: tuple[RefusedRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
-
-    @property
-    def used(self) -> list[RewriteRow]:
-        """The rewrites that took keys, the busiest first."""
-        return sorted((each for each in self.rewrites if each.hits), key=lambda each: -each.hits)
-
-    @property
-    def unused(self) -> list[RewriteRow]:
-        """The rewrites that took no key, in their order."""
-        return [each for each in self.rewrites if not each.hits]
 
 
 class StatusPages:

@@ -6,16 +6,19 @@ import asyncio
 import platform
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from itertools import repeat
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.charts import Chart, ChartLine
-from tornado_proxy.pages.status import Explanation, Overview, RefusedRow, ReloadRow, RewriteRow, TargetRow
+from tornado_proxy.pages.status import Explanation, Overview, RefusedRow, ReloadRow, RewriteRow, RewriteTable, TargetRow
 from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.semantics.sizes import human_size
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
 from tornado_proxy.service.serving import Serving
@@ -26,6 +29,7 @@ Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
 
 _KEPT = 20  # reloads
 _SHOWN = 5  # diagnostics of a reload
+_MOST_ROWS = 50  # rewrites of a kind: a page with thousands of them would be slow to make and to read
 _PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
 
 
@@ -69,7 +73,7 @@ class Overviews:
             self.versions,
             tuple(_charts(at, [*self._history.intervals()])),
             tuple(_targets(state, activity)),
-            tuple(rewrite_rows(now, activity)),
+            *_tables(now, activity),
             tuple(self._reloads),
             tuple(_refused(activity)),
             asked,
@@ -89,13 +93,35 @@ class Overviews:
 
 def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
     """Yields the rewrites in force with their hits."""
-    directory = f"{now.loaded.settings.directory}/" if now.loaded.settings else ""
+    return (_rewrite_row(now, *each) for each in _rewrites(now, activity))
+
+
+def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
+    """Yields each rewrite in force with its target and its hits; none where a reload came between the two."""
+    known = activity.hits if activity.generation == now.number else {}
     for target, rules in now.loaded.rule_sets.items():
-        # A reload may have come between the two.
-        hits = activity.hits.get(target, ()) if activity.generation == now.number else ()
-        for index, each in enumerate(rules.rewrites):
-            texts = each.pattern.text, each.template.text, each.span.place.removeprefix(directory)
-            yield RewriteRow(target, each.number, each.name, *texts, hits[index] if hits else 0)
+        hits = known.get(target) or repeat(0)
+        yield from zip(repeat(target), rules.rewrites, hits, strict=False)
+
+
+def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
+    directory = f"{now.loaded.settings.directory}/" if now.loaded.settings else ""
+    place = rewrite.span.place.removeprefix(directory)
+    return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
+
+
+def _tables(now: InForce, activity: Activity) -> tuple[RewriteTable, RewriteTable]:
+    """The rewrites that took keys, the busiest first, and the others."""
+    used: list[tuple[str, Rewrite, int]] = []
+    unused: list[tuple[str, Rewrite, int]] = []
+    for each in _rewrites(now, activity):
+        (used if each[2] else unused).append(each)
+    used.sort(key=itemgetter(2), reverse=True)
+    return _table(now, used), _table(now, unused)
+
+
+def _table(now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
+    return RewriteTable(tuple(_rewrite_row(now, *each) for each in found[:_MOST_ROWS]), len(found))
 
 
 def _reload_row(report: ReloadReport) -> ReloadRow:

@@ -144,7 +144,8 @@ class _Life:
 
     async def rewrites(self) -> Sequence[Mapping[str, object]]:
         """The rewrites in force with their hits."""
-        return [asdict(each) for each in rewrite_rows(self._reloader.in_force, await self._serving.activity())]
+        now, activity = self._reloader.in_force, await self._serving.activity()
+        return await asyncio.to_thread(lambda: [asdict(each) for each in rewrite_rows(now, activity)])
 
     def configuration(self) -> Mapping[str, object]:
         """The configuration in force, without secrets."""
