@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,14 +40,14 @@ class _Handler(BaseHTTPRequestHandler):
     traffic: Traffic
 
     def do_HEAD(self) -> None:
-        self._object_head()
+        if not self._is_text():
+            self._object_head()
 
     def do_GET(self) -> None:
         if "list-type=2" in self.path:
             self._answer(b"<ListBucketResult></ListBucketResult>")
             return
-        if self.path.partition("?")[0].endswith(".txt"):
-            self._answer(self.path.split("/", 2)[2].encode(), ETag='"e"')
+        if self._is_text():
             return
         left = self._object_head()
         try:
@@ -79,6 +80,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.traffic.aborted += "uploadId" in self.path
         self.send_response(204)
         self.end_headers()
+
+    def _is_text(self) -> bool:
+        """Whether the key is that of a text, which is then answered."""
+        if not self.path.partition("?")[0].endswith(".txt"):
+            return False
+        key = self.path.split("/", 2)[2].encode()
+        self._answer(key, ETag=f'"{zlib.crc32(key)}"')
+        return True
 
     def _object_head(self) -> int:
         match = re.search(r"/(\d+)\.bin", self.path)
@@ -117,7 +126,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
         """Stay silent."""

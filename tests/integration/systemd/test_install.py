@@ -32,10 +32,10 @@ def _run(site: Site, *blocks: str) -> None:
         site.machine.run("bash", "-c", f"cd /root/dist && {line}")
 
 
-def _installed(release: str, site: Site, *, instances: bool) -> None:
-    """Follow the section about the wheel, with its step for older systems, and one of the two ways to start."""
-    environment, files, drop_in, one, several = _blocks("From the wheel")
-    _run(site, environment, files, *([drop_in] if release == "bookworm" else []), several if instances else one)
+def _installed(site: Site, *, instances: bool) -> None:
+    """Follow the section about the wheel, and one of the two ways to start."""
+    environment, files, one, several = _blocks("From the wheel")
+    _run(site, environment, files, several if instances else one)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -43,7 +43,7 @@ def test_the_page_installs_upgrades_and_goes_back(release, wheels, s3):
     """The commands about the wheel run, and the upgrade and the way back lose no request."""
     upgrade, back = _blocks("Upgrade and rollback")
     with boot_site(release, s3, wheels) as site:
-        _installed(release, site, instances=False)
+        _installed(site, instances=False)
         assert site.get("/a") == (200, "first/a.txt")
         with under_load(site.address) as load:
             for step, version in ((upgrade, "0.2.0"), (back, "0.1.0")):
@@ -59,7 +59,7 @@ def test_the_page_installs_upgrades_and_goes_back(release, wheels, s3):
 def test_the_page_starts_instances(release, wheels, s3):
     """Both instances of the page run, and answer on one port."""
     with boot_site(release, s3, wheels) as site:
-        _installed(release, site, instances=True)
+        _installed(site, instances=True)
         assert site.get("/a") == (200, "first/a.txt")
         assert [site.machine.show(f"tornado-proxy@{number}.service", "ActiveState") for number in "12"] == [
             "active"
@@ -88,8 +88,8 @@ def test_the_page_runs_the_debian_package(packages, s3):
         left = site.machine.run(
             "find", "/usr", "/etc", "/var/lib", "-name", "*tornado-proxy*", "-not", "-path", "*/pip/*"
         )
-        drop_ins = sorted(line for line in left.split() if not line.startswith("/etc/systemd/system/tornado-proxy"))
-        assert drop_ins == ["/etc/tornado-proxy"]
+        kept = [line for line in left.split() if not line.startswith("/etc/systemd/system/tornado-proxy")]
+        assert kept == ["/etc/tornado-proxy"]
         assert site.machine.path("/etc/tornado-proxy/rules/site.rules").exists()
         assert site.machine.systemctl("is-system-running", check=False).strip() == "running"
 

@@ -1,0 +1,220 @@
+"""Three instances behind HAProxy and behind nginx as a shared cache, each with the configuration of deploy/."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from administering import RULES, Admin, eventually
+from endless_s3 import endless_s3
+from running import Proxy, start_proxy
+from steady_load import under_load
+
+pytestmark = pytest.mark.integration
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+CONFIGURATION = """
+server: {{port: {port}, trustedProxies: [127.0.0.1], cache: {{cacheControl: "public, max-age=1"}}}}
+internalServer: {{port: 0}}
+rules: [rules]
+targets:
+  site:
+    mount: {{path: [/]}}
+    bucket: {{name: some-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+"""
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
+
+
+class Instances:
+    """Three instances, each with files of its own."""
+
+    def __init__(self, folder: Path, endpoint: str) -> None:
+        self._folder = folder
+        self._endpoint = endpoint
+        self.ports = [_free_port() for _ in range(3)]
+        self._running: dict[int, tuple[ExitStack, Proxy]] = {}
+
+    def start(self, number: int, rules: str = RULES.format("first")) -> None:
+        """Start one."""
+        stack = ExitStack()
+        configuration = CONFIGURATION.format(port=self.ports[number], endpoint=self._endpoint)
+        files = {"site": rules} if rules else {}
+        self._running[number] = (
+            stack,
+            stack.enter_context(start_proxy(self._folder / str(number), configuration, **files)),
+        )
+
+    def stop(self, number: int) -> None:
+        """Stop one, and wait until it has ended."""
+        stack, _ = self._running.pop(number)
+        stack.close()
+
+    def admin(self, number: int) -> Admin:
+        """The admin listener of one."""
+        return Admin.of(self._running[number][1])
+
+    def lines(self) -> list[str]:
+        """What all have logged."""
+        return [line for _, proxy in self._running.values() for line in proxy.lines]
+
+    def rules(self, number: int, text: str) -> None:
+        """Edit the rules of one."""
+        (self._folder / str(number) / "rules" / "site.rules").write_text(text)
+
+    def stop_all(self) -> None:
+        """Stop those that run."""
+        for number in list(self._running):
+            self.stop(number)
+
+    def configured(self, name: str, port: int) -> str:
+        """A configuration of deploy/ for these instances."""
+        text = (DEPLOY / name).read_text()
+        for number, each in enumerate(self.ports):
+            text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{each}")
+        return text.replace("bind :80", f"bind 127.0.0.1:{port}").replace("listen 80;", f"listen 127.0.0.1:{port};")
+
+
+@pytest.fixture
+def instances(tmp_path) -> Iterator[Instances]:
+    """Three instances in front of an S3."""
+    with endless_s3() as (endpoint, _):
+        made = Instances(tmp_path / "instances", endpoint)
+        try:
+            for number in range(3):
+                made.start(number)
+            yield made
+        finally:
+            made.stop_all()
+
+
+@contextmanager
+def _process(command: list[str], port: int) -> Iterator[Proxy]:
+    """A program that listens on a port, until the block ends."""
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"no {command[0]}: run `tests/integration/install balancing`")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        eventually(lambda: process.poll() is not None or _is_open(port))
+        assert process.poll() is None, process.stderr.read()
+        yield Proxy(process, f"http://127.0.0.1:{port}")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def _haproxy(instances: Instances, folder: Path) -> Iterator[Proxy]:
+    port = _free_port()
+    path = folder / "haproxy.cfg"
+    path.write_text(instances.configured("haproxy.cfg", port))
+    with _process(["haproxy", "-db", "-f", str(path)], port) as running:
+        yield running
+
+
+@contextmanager
+def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
+    port = _free_port()
+    cache = instances.configured("nginx-cache.conf", port).replace("/var/cache/nginx/files", f"{folder}/cache")
+    temporary = "".join(
+        f"{each}_temp_path {folder}/{each};" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    path = folder / "nginx.conf"
+    path.write_text(
+        f"user root; daemon off; pid {folder}/pid; error_log {folder}/log;\nevents {{}}\nhttp {{ access_log off; {temporary}\n{cache} }}\n"
+    )
+    with _process(["nginx", "-p", str(folder), "-c", str(path)], port) as running:
+        yield running
+
+
+@pytest.mark.parametrize("keep_alive", [False, True], ids=["new connections", "kept connections"])
+def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
+    """Each instance is stopped and started behind HAProxy under load, and every request is answered."""
+    with _haproxy(instances, tmp_path) as front, under_load(front.address, keep_alive=keep_alive) as load:
+        for number in range(3):
+            load.pass_on()
+            instances.stop(number)
+            load.pass_on()
+            instances.start(number)
+            time.sleep(2)  # as long as HAProxy's check takes to see it
+        load.pass_on()
+    print(f"{load.answered} requests over a restart of each of three instances")
+    assert load.lost == []
+
+
+def test_a_rolling_change_of_rules_loses_no_request(instances, tmp_path):
+    """The rules of one instance after another change under load: old and new answers, then only new ones."""
+    with _haproxy(instances, tmp_path) as front:
+        with under_load(front.address) as load:
+            for number in range(3):
+                load.pass_on()
+                instances.rules(number, RULES.format("second"))
+                instances.admin(number).wait(lambda status: status["generation"] == 2)
+            load.pass_on()
+        assert load.lost == []
+        assert set(load.answers) == {b"first/a.txt", b"second/a.txt"}
+        print(f"{load.answered} requests over a change of rules in three instances")
+        assert {front.request("GET", "/a").text for _ in range(12)} == {"second/a.txt"}
+
+
+def test_a_client_cannot_choose_its_host(instances, tmp_path):
+    """HAProxy replaces a forged X-Forwarded-Host by the host that was asked for, which instances then log."""
+    with _haproxy(instances, tmp_path) as front:
+        front.request("GET", "/a", host="files.example", headers={"X-Forwarded-Host": "forged.example"})
+        (line,) = eventually(lambda: [line for line in instances.lines() if "GET" in line])
+    assert "files.example" in line
+    assert "forged.example" not in line
+
+
+def _calls(instances: Instances) -> float:
+    return sum(instances.admin(number).metric("tornado_proxy_s3_calls_total") for number in range(3))
+
+
+def test_the_shared_cache_spares_s3(instances, tmp_path):
+    """A hundred requests in one second for one file are few calls to S3, whichever instance got them."""
+    with _nginx(instances, tmp_path) as front:
+        answers = [front.request("GET", "/a") for _ in range(100)]
+    assert {(answer.status, answer.text) for answer in answers} == {(200, "first/a.txt")}
+    assert answers[0].headers["x-cache"] == "MISS"
+    assert _calls(instances) < 50
+
+
+def test_the_cache_takes_a_change_of_rules_over(instances, tmp_path):
+    """What rules lead to is asked for again when its lifetime has ended."""
+    with _nginx(instances, tmp_path) as front:
+        assert front.request("GET", "/a").text == "first/a.txt"
+        for number in range(3):
+            instances.rules(number, RULES.format("second"))
+        eventually(lambda: front.request("GET", "/a").text == "second/a.txt")
+
+
+def test_the_cache_answers_while_no_instance_does(instances, tmp_path):
+    """A file that the cache has is served although every instance is down."""
+    with _nginx(instances, tmp_path) as front:
+        assert front.request("GET", "/a").status == 200
+        instances.stop_all()
+        time.sleep(1.5)  # past its lifetime
+        answer = front.request("GET", "/a")
+        assert (answer.status, answer.text, answer.headers["x-cache"]) == (200, "first/a.txt", "STALE")
+
+
+def test_the_cache_keeps_nothing_for_requests_with_credentials(instances, tmp_path):
+    """A request with a password is asked of an instance each time."""
+    with _nginx(instances, tmp_path) as front:
+        states = [front.request("GET", "/a", user="ann:secret").headers["x-cache"] for _ in range(3)]
+    assert states == ["BYPASS"] * 3

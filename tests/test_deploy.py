@@ -1,0 +1,115 @@
+"""What deploy/ says of the service is so: options, probes, ports, and a ConfigMap that is swapped while it serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from administering import Admin, eventually
+from endless_s3 import endless_s3
+from running import start_proxy
+
+from tornado_proxy.cli.main import load_command, main
+from tornado_proxy.gateway.admin import PATHS
+
+DEPLOY = Path(__file__).parent.parent / "deploy"
+FILES = DEPLOY / "kubernetes" / "files"
+(DEPLOYMENT, *_) = yaml.safe_load_all((DEPLOY / "kubernetes" / "deployment.yaml").read_text())
+(CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
+
+
+def test_the_container_is_started_with_options_that_exist():
+    """The arguments of the Deployment are a command line that `serve` takes."""
+    name, *words = CONTAINER["args"]
+    parsed = load_command(name)[1].parse_args(words)
+    assert (str(parsed.config), str(parsed.last_good)) == (
+        "/etc/tornado-proxy/proxy.yaml",
+        "/var/lib/tornado-proxy/last-good",
+    )
+
+
+@pytest.mark.parametrize("probe", ["startupProbe", "readinessProbe", "livenessProbe"])
+def test_probes_ask_pages_that_exist(probe):
+    """Each probe asks a page of the admin listener."""
+    assert CONTAINER[probe]["httpGet"]["path"] in PATHS
+
+
+def test_ports_are_those_of_the_configuration():
+    """The container's ports are those that the ConfigMap's configuration listens on, on every interface."""
+    configuration = yaml.safe_load((FILES / "proxy.yaml").read_text())
+    listeners = [configuration["server"], configuration["internalServer"]]
+    assert [port["containerPort"] for port in CONTAINER["ports"]] == [each["port"] for each in listeners]
+    assert [each["listenAddr"] for each in listeners] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["serve", "--check", "--config", str(FILES / "proxy.yaml")],
+        ["test", str(FILES), "--fail-under", "100"],
+        ["lint", str(FILES), "--config", str(FILES / "proxy.yaml")],
+        ["fmt", "--check", str(FILES)],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_files_of_the_map_pass_the_gates(command):
+    """The configuration and the rules of the ConfigMap are without a finding."""
+    assert main(command) == 0
+
+
+class ConfigMap:
+    """A directory as the kubelet mounts and updates a ConfigMap: links through `..data`, which is swapped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._number = 0
+
+    def swap(self, **files: str) -> None:
+        """Put new files in the place of all."""
+        self._number += 1
+        dated = self.folder / f"..2026_{self._number}"
+        dated.mkdir(parents=True)
+        for name, text in files.items():
+            (dated / f"{name}.{'yaml' if name == 'proxy' else 'rules'}").write_text(text)
+        (self.folder / "..data_tmp").symlink_to(dated.name)
+        (self.folder / "..data_tmp").rename(self.folder / "..data")
+        for path in dated.iterdir():
+            if not (self.folder / path.name).is_symlink():
+                (self.folder / path.name).symlink_to(f"..data/{path.name}")
+
+
+def _configuration(endpoint: str, prefix: str) -> str:
+    """That of the map, on free ports, in front of a test's S3."""
+    text = (FILES / "proxy.yaml").read_text()
+    bucket = f'prefix: {prefix}, s3Endpoint: "{endpoint}", s3ForcePathStyle: true, '
+    credentials = "credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}"
+    for before, after in {
+        'listenAddr: "", port: 8080': "port: 0",
+        'listenAddr: "", port: 9090': "port: 0",
+        "format: json": "format: text",
+        "region: eu-west-1": bucket + credentials,
+    }.items():
+        assert before in text
+        text = text.replace(before, after)
+    return text
+
+
+def _rules(word: str) -> str:
+    return f'target site {{ rewrite `^/(?P<n>[a-z]+)$` -> "/{word}/$n.txt" }}\n'
+
+
+def test_a_swapped_map_is_one_edit(tmp_path):
+    """Configuration and rules that are swapped together are in force together, and a bad map changes nothing."""
+    with endless_s3() as (endpoint, _):
+        mounted = ConfigMap(tmp_path)
+        mounted.swap(proxy=_configuration(endpoint, "one"), site=_rules("first"))
+        with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy:
+            assert proxy.request("GET", "/a").text == "one/first/a.txt"
+            mounted.swap(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
+            Admin.of(proxy).wait(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
+            assert proxy.request("GET", "/a").text == "one/first/a.txt"
+            mounted.swap(proxy=_configuration(endpoint, "three"), site=_rules("second"))
+            seen = set()
+            eventually(lambda: seen.add(proxy.request("GET", "/a").text) or "three/second/a.txt" in seen)
+            assert seen <= {"one/first/a.txt", "three/second/a.txt"}
