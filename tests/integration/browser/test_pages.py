@@ -77,10 +77,11 @@ def test_a_long_listing_is_read_page_by_page(browser, demo):
 
 @pytest.mark.parametrize("path", ["releases/", "releases/nightly/", "releases/nowhere.txt"])
 def test_a_page_asks_nobody_and_complains_of_nothing(browser, demo, path):
-    """Everything stands in the page itself, within the policy that it was sent with."""
+    """Everything comes from the same place, within the policy that it was sent with."""
     browser.get_log("browser")
     browser.get(demo + path)
-    assert browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)") == []
+    asked = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+    assert [each for each in asked if not each.startswith(f"{demo}releases/.tornado-proxy/")] == []
     assert [each for each in browser.get_log("browser") if "404" not in each["message"]] == []
 
 

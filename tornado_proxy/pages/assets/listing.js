@@ -4,6 +4,8 @@
 const table = document.querySelector(".listing");
 const rows = table ? [...table.tBodies[0].rows].filter(row => !row.classList.contains("parent")) : [];
 const linkOf = row => row.querySelector("th a");
+// Without the password that the page's own address may have: `fetch` refuses one.
+const addressOf = row => location.origin + new URL(linkOf(row).href).pathname;
 const nameOf = row => row.querySelector("bdi").textContent;
 
 function make(tag, properties = {}, ...children) {
@@ -115,7 +117,7 @@ const kindOf = row => PREVIEWED.find(kind => linkOf(row)?.classList.contains(kin
 const hasPreview = row => Boolean(kindOf(row)) && !NO_TEXT.test(nameOf(row));
 
 async function viewOf(row) {
-    const source = linkOf(row).href;
+    const source = addressOf(row);
     const kind = kindOf(row);
     if (kind === "text" || kind === "code") {
         const answer = await fetch(source, {headers: {Range: `bytes=0-${TEXT_SHOWN - 1}`}});
@@ -197,7 +199,7 @@ async function remove(row) {
     const choice = await ask("Delete this file?", `“${name}” will be gone for everyone. This cannot be undone.`,
         ["", "Keep"], ["delete", "Delete", "danger"]);
     if (choice !== "delete") return;
-    const answer = await fetch(linkOf(row).href, {method: "DELETE", headers: {Accept: "application/json"}})
+    const answer = await fetch(addressOf(row), {method: "DELETE", headers: {Accept: "application/json"}})
         .catch(() => null);
     if (!answer?.ok) {
         await ask("Not deleted", `“${name}”: ${await reasonOf(answer)}.`, ["", "Close"]);
@@ -270,7 +272,7 @@ class Transfer {
     }
 
     get directoryUrl() {
-        return location.pathname + this.directory.split("/").map(encodeURIComponent).join("/");
+        return location.origin + location.pathname + this.directory.split("/").map(encodeURIComponent).join("/");
     }
 
     // Whether a file of this name is there; where that cannot be asked, the upload itself will tell.
