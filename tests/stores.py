@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from tornado_proxy.config.model import S3Pool
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.s3 import S3Store
-from tornado_proxy.storage.store import ObjectInfo, Store
+from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm
 
 _NUMBERS = itertools.count(1)
 
@@ -116,3 +118,19 @@ async def store_at(
         yield store
     finally:
         await store.close()
+
+
+def post(form: UploadForm, content: bytes) -> None:
+    """Send a file by a form, as a browser does; raises `HTTPError`."""
+    boundary = "a-boundary"
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="'
+    fields = "".join(f'{head}{name}"\r\n\r\n{value}\r\n' for name, value in form.fields.items())
+    file = f'{head}file"; filename="a"\r\n\r\n'
+    body = f"{fields}{file}".encode() + content + f"\r\n--{boundary}--\r\n".encode()
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(form.url, body, headers), timeout=20):
+            pass
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise

@@ -177,6 +177,15 @@ def test_upload_of_too_many_parts_is_warned_of(size):
     assert message == "`maxSize` is larger than 10000 parts of `partSize`, the most that S3 accepts"
 
 
+def test_a_form_of_s3_replaces_what_is_there():
+    """It has no condition, so the configuration has to allow it."""
+    resources = "resources: [{path: /**, methods: [GET, PUT], whiteList: true}]"
+    config = "actions: {PUT: {enabled: true, config: {directUploads: true%s}}}"
+    message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
+    assert complaints_about_target(f"{config % ''}\n{resources}") == [("contradiction", message)]
+    assert complaints_about_target(f"{config % ', allowOverride: true'}\n{resources}") == []
+
+
 @pytest.mark.parametrize("body", ["config: {allowOverride: true}", "config: {}"])
 def test_configured_action_that_is_off_is_warned_of(body):
     """Whoever configures uploads wants them on, or says that they are off."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from serving import part, serve
 
-from tornado_proxy.config.actions import Actions
+from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.gateway.answer import file_headers
 from tornado_proxy.gateway.application import GENERATION, REQUEST_ID
 from tornado_proxy.routing import errors
@@ -41,11 +41,14 @@ def test_our_own_headers_are_documented(name):
 
 
 async def test_the_shapes_are_documented():
-    """Listing, upload and error have exactly the fields of the page's examples."""
-    listing, upload, error = SHAPES
-    async with serve({"a b.txt": b"x", "images/x": b""}) as site:
+    """Listing, upload, form and error have exactly the fields of the page's examples."""
+    listing, upload, signed, error = SHAPES
+    actions = Actions(put=PutAction(enabled=True, allow_override=True, direct_uploads=True))
+    async with serve({"a b.txt": b"x", "images/x": b""}, actions=actions) as site:
         listed = json.loads((await site.get("/?format=json")).body)
         uploaded = json.loads((await site.upload("/", part("file", b"x", filename="c"))).body)
+        form = json.loads((await site.request("PUT", "/films/fair.mp4?upload=direct")).body)
         refused = json.loads((await site.get("/missing?format=json")).body)
-    assert [list(each) for each in (listed, uploaded, refused)] == [list(each) for each in (listing, upload, error)]
+    found = listed, uploaded, form, refused
+    assert [list(each) for each in found] == [list(each) for each in (listing, upload, signed, error)]
     assert [list(each) for each in listed["entries"]] == [list(listing["entries"][0])] * 2

@@ -517,6 +517,61 @@ async def test_a_raw_upload_beyond_the_limit_is_cut_off():
     assert (answer.status, store.keys()) == (413, ())
 
 
+DIRECT = _putting(
+    direct_uploads=True,
+    allow_override=True,
+    max_size=10,
+    allowed_types=("text/*",),
+    metadata=(("by", "{{ .Input.Filename }} {{ .Input.ContentType }}"),),
+)
+
+
+async def test_a_client_gets_a_form_for_s3():
+    """It holds for the path's key, the type of the request, and the limits of the target; no cache keeps it."""
+    store = _Signing()
+    async with serve(store, actions=DIRECT, rules="rewrite `^/in/(.+)$` -> `/archive/$1`") as site:
+        answer = await site.request("PUT", "/in/a.css?upload=direct", {"Content-Type": "text/css"})
+    said = json.loads(answer.body)
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert {name: said[name] for name in ("location", "maxSize", "expiresIn")} == {
+        "location": "/in/a.css",
+        "maxSize": 10,
+        "expiresIn": 300,
+    }
+    assert (said["url"], said["fields"]["key"]) == ("https://memory.invalid/", "archive/a.css")
+    ((key, write),) = store.signed
+    assert (key, write.content_type, write.max_size) == ("archive/a.css", "text/css", 10)
+    assert write.properties.metadata == {"by": "a.css text/css"}
+    assert store.keys() == ()
+
+
+async def test_a_form_for_s3_is_refused_as_the_upload_would_be():
+    """A type that is not allowed, a size that a template has to know, somebody who may not."""
+    sizes = _putting(direct_uploads=True, allow_override=True, metadata=(("size", "{{ .Input.ContentSize }}"),))
+    store = _Signing()
+    async with serve(store, actions=DIRECT) as site:
+        typed = await site.request("PUT", "/a.png?upload=direct")
+    async with serve(store, actions=sizes) as site:
+        sized = await site.request("PUT", "/a.png?upload=direct")
+    async with serve(store, actions=DIRECT, resources=[Resource("/public/**", ("PUT",), white_list=True)]) as site:
+        private = await site.request("PUT", "/a.css?upload=direct")
+    assert (typed.status, sized.status, private.status) == (415, 411, 403)
+    assert store.signed == []
+
+
+class _Signing(MemoryStore):
+    """A store that notes the forms it signs."""
+
+    def __init__(self):
+        super().__init__()
+        self.signed = []
+
+    async def sign_upload(self, key, write, expires):
+        self.signed.append((key, write))
+        return await super().sign_upload(key, write, expires)
+
+
 async def test_a_raw_upload_is_authorized_before_its_body():
     """A client that may not upload learns so without having sent a byte."""
     refusing = [Resource("/**", ("GET",), white_list=True)]

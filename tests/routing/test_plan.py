@@ -9,6 +9,7 @@ from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
     ListTargets,
+    Presign,
     ReadForm,
     Receive,
     Redirect,
@@ -223,6 +224,35 @@ def test_a_raw_upload_is_received_under_its_path(planned, site):
     assert planned(found, "PUT /m")[0].status == 400
 
 
+DIRECT = Actions(put=PutAction(enabled=True, allow_override=True, direct_uploads=True, max_size=10))
+
+
+def test_a_form_for_s3_is_for_the_rewritten_key(planned, site):
+    """Its limits are those of the target, and S3's own."""
+    found = site((r"^/in/(.+)$", "/archive/$1"), mount="/m/", bucket=FOLDER, actions=DIRECT)
+    assert planned(found, "PUT /m/in/a.txt?upload=direct") == (
+        Presign("folder1/archive/a.txt", "/m/in/a.txt", 10, 300),
+    )
+    large = dataclasses.replace(DIRECT.put, max_size=None, direct_upload_expiration=60)
+    assert planned(site(actions=Actions(put=large)), "PUT /a?upload=direct") == (Presign("a", "/a", 5 * 1024**3, 60),)
+
+
+@pytest.mark.parametrize("actions", [DIRECT, Actions(put=PutAction(enabled=True))])
+@pytest.mark.parametrize("query", ["", "?upload=", "?upload=direct"])
+def test_a_form_for_s3_is_asked_for_by_name_where_it_is_on(planned, site, actions, query):
+    """All else is an upload to a path without its slash; a directory and the bare mount are not files."""
+    plan = planned(site(actions=actions), f"PUT /a{query}")
+    assert isinstance(plan[0], Presign) is (actions is DIRECT and query == "?upload=direct")
+    assert planned(site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == 400
+    assert isinstance(planned(site(actions=actions), f"PUT /d/{query}")[0], ReadForm)
+
+
+def test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses(planned, site):
+    """S3 puts the file's name where `${filename}` stands in a key."""
+    (refused,) = planned(site(actions=DIRECT), "PUT /mine/$%7Bfilename%7D?upload=direct")
+    assert refused.status == 400
+
+
 def test_an_upload_is_received_under_its_name(uploaded, site):
     """An upload's key is the directory's with the file's name; its location is the path to ask for it."""
     found = uploaded(site(bucket=FOLDER, mount="/m/"), "PUT /m/dir/", "my file?.txt")
@@ -259,6 +289,7 @@ ATTEMPTS = [
     Browse(ObjectKey("a/")),
     ReadForm(),
     Receive(ObjectKey("a"), "/a"),
+    Presign(ObjectKey("a"), "/a", 10, 60),
     Remove(ObjectKey("a")),
     Sign(ObjectKey("a"), 60),
     Redirect("/a/"),

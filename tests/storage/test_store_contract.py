@@ -629,6 +629,14 @@ async def test_a_signed_url_names_the_object_and_its_time(world):
     assert "X-Amz-Expires=300" in url
 
 
+async def test_a_form_has_the_key_and_the_type(world):
+    """The fields stand before the file, and each is bound by the form's policy."""
+    form = await world.store.sign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
+    assert form.url.startswith("http")
+    assert (form.fields["key"], form.fields["Content-Type"]) == ("a b/é.txt", "text/plain")
+    assert form.fields["policy"] not in repr(form)
+
+
 async def test_an_open_object_outlives_its_store(world):
     """A store that is closed takes nothing from those who are reading."""
     world.add("large", DIGITS * 100_000)

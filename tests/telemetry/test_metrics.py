@@ -118,6 +118,7 @@ async def _use(store: MeasuredStore) -> bytes:
     content = b"".join([chunk async for chunk in opened.chunks()])
     await opened.close()
     assert await store.sign("a", 60)
+    assert await store.sign_upload("a", Write(max_size=1), 60)
     await store.remove("a")
     await store.close()
     return content

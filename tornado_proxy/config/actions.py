@@ -144,6 +144,12 @@ class PutAction:
     canned_acl: CannedAcl | None = option(
         "The canned ACL of uploaded objects.", default=None, name="cannedACL", group=_PUT_CONFIG
     )
+    direct_uploads: bool = option(
+        "Whether clients can request a form for uploading a file straight to S3.", default=False, group=_PUT_CONFIG
+    )
+    direct_upload_expiration: Annotated[int, Duration(1, DAY)] = option(
+        "How long such a form is valid.", default=300, group=_PUT_CONFIG
+    )
     webhooks: tuple[Webhook, ...] = option("Calls after each successful upload.", default=(), group=_PUT_CONFIG)
 
 

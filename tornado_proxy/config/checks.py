@@ -127,6 +127,16 @@ def _upload_sizes(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning(Finding("too-many-parts", message, context.value(put, "config.maxSize"), advice))
 
 
+def _direct_uploads(context: ValidationContext) -> Iterator[Diagnostic]:
+    """A form of S3 stores whatever is there: it has no condition that nothing is."""
+    for target in context.settings.targets:
+        put = target.actions.put
+        if put.direct_uploads and not put.allow_override and context.settled(put, "config.allowOverride"):
+            message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
+            advice = "add `allowOverride: true`, or leave `directUploads` out"
+            yield context.error(Finding("contradiction", message, context.key(put, "config.directUploads"), advice))
+
+
 def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
     """Secret headers of webhooks and traces that go over the network unencrypted."""
     actions = (each.actions for each in context.settings.targets)
@@ -167,6 +177,7 @@ _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _bucket_names,
     _schemes,
     _upload_sizes,
+    _direct_uploads,
     _open_secrets,
     _disabled_actions,
     _no_targets,

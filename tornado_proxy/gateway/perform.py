@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import PageRenderer, customized
 from tornado_proxy.gateway.errors import TypeNotAllowed
 from tornado_proxy.gateway.failures import Outcome, refusal_of
-from tornado_proxy.gateway.upload import IncomingFile, stored_type
+from tornado_proxy.gateway.upload import FileHead, IncomingFile, stored_type
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     NEVER,
@@ -39,9 +40,10 @@ from tornado_proxy.pages.custom import (
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult
 from tornado_proxy.routing.access import Guard, Nobody
+from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.mounts import RouteMatch
-from tornado_proxy.routing.plan import Attempt, Browse, Plan, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.properties import PutData, PutInput
+from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
+from tornado_proxy.routing.properties import Properties, PutData, PutInput
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
@@ -178,9 +180,7 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"
-    _check_type(stored_type(upload), context.match.site.target.actions.put.allowed_types)
-    templates.check_size(upload.announced)
-    properties = templates.render(_put_data(attempt, context))
+    properties = _properties(attempt.key, upload, context)
     write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
@@ -192,21 +192,36 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     return customized(page(201, rendering, (("Location", attempt.location),)), custom)
 
 
+async def _presign(attempt: Presign, context: RequestContext) -> Answer:
+    """Answers with a form for S3; the file has the name of the path, and the type that the request names."""
+    name = context.request.path.rpartition("/")[2]
+    file = FileHead(name, context.headers.get("Content-Type"), None)
+    properties = _properties(attempt.key, file, context)
+    write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
+    form = await context.store.sign_upload(attempt.key, write, attempt.expires)
+    said = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
+    body = json.dumps({**said, "expiresIn": attempt.expires}).encode()
+    headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))
+    return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)
+
+
+def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Properties:
+    """Returns what a file is stored with; raises `TypeNotAllowed` and what is wrong with a template."""
+    templates, stored = context.match.site.properties, stored_type(file)
+    assert templates is not None, "PUT is enabled"
+    _check_type(stored, context.match.site.target.actions.put.allowed_types)
+    templates.check_size(file.announced)
+    headers = HeaderFields(context.request.headers)
+    told = PutInput(context.path_below_mount, file.file_name, stored, file.announced or 0, headers)
+    return templates.render(PutData(context.user, told, key))
+
+
 def _check_type(sent: str, allowed: tuple[str, ...]) -> None:
     """Raises `TypeNotAllowed` for a type that is none of those allowed, if there are any."""
     essence = sent.partition(";")[0].strip().lower()
     wildcard = f"{essence.partition('/')[0]}/*"
     if allowed and essence not in allowed and wildcard not in allowed:
         raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
-
-
-def _put_data(attempt: Receive, context: RequestContext) -> PutData:
-    """What the templates of an upload's properties may read."""
-    upload, request = context.upload, context.request
-    assert upload is not None
-    headers, size = HeaderFields(request.headers), upload.announced or 0
-    told = PutInput(context.path_below_mount, upload.file_name, stored_type(upload), size, headers)
-    return PutData(context.user, told, attempt.key)
 
 
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
@@ -217,5 +232,13 @@ async def _remove(attempt: Remove, context: RequestContext) -> Answer:
 
 
 _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[Answer | None]]] = MappingProxyType(
-    {Serve: _serve, Browse: browse, Redirect: _redirect, Sign: _sign, Receive: _receive, Remove: _remove}
+    {
+        Serve: _serve,
+        Browse: browse,
+        Redirect: _redirect,
+        Sign: _sign,
+        Receive: _receive,
+        Presign: _presign,
+        Remove: _remove,
+    }
 )

@@ -24,18 +24,22 @@ _TYPES = MimeTypes()
 _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz": "application/x-xz"}
 
 
-class IncomingFile:
-    """A file whose content is still to come: of a form, or the body itself.
+class FileHead:
+    """What is known of a file before its content; `announced` is its size in bytes as far as it is known."""
 
-    `announced` is its size in bytes as far as it is known before the content, `size` what has arrived of it.
-    """
+    def __init__(self, file_name: str, sent_type: str | None, announced: int | None) -> None:
+        self.file_name = file_name
+        self.sent_type = sent_type
+        self.announced = announced
+
+
+class IncomingFile(FileHead):
+    """A file whose content is still to come: of a form, or the body itself; `size` in bytes is what has arrived."""
 
     def __init__(
         self, file_name: str, sent_type: str | None, announced: int | None, chunks: AsyncGenerator[bytes, None]
     ) -> None:
-        self.file_name = file_name
-        self.sent_type = sent_type
-        self.announced = announced
+        super().__init__(file_name, sent_type, announced)
         self.size = 0
         self._chunks = chunks
 
@@ -119,7 +123,7 @@ async def _chunks(body: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         yield chunk
 
 
-def stored_type(file: IncomingFile) -> str:
+def stored_type(file: FileHead) -> str:
     """Returns the type to store a file under."""
     return content_type(file.sent_type, file.file_name)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.quantities import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
 from tornado_proxy.routing.mounts import RouteMatch, Step
@@ -46,6 +47,16 @@ class Receive:
     location: str
     replace: bool = False
     max_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Presign:
+    """Answer with a form, valid for `expires` seconds, that stores a file of `max_size` bytes at most under the key."""
+
+    key: ObjectKey
+    location: str
+    max_size: int
+    expires: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +110,20 @@ class Refuse:
     location: str | None = None
 
 
-Attempt = Serve | Browse | ReadForm | Receive | Remove | Sign | Redirect | VisitProvider | ListTargets | Refuse
+Attempt = (
+    Serve | Browse | ReadForm | Receive | Presign | Remove | Sign | Redirect | VisitProvider | ListTargets | Refuse
+)
 
 Plan = tuple[Attempt, ...]
 """Attempts in order; the last is one that always answers."""
 
+LARGEST_FORM = 5 * GIB
+"""The bytes of the largest file that S3 takes in a form."""
+
 _NO_OBJECT = Refuse(404, "no object at this key")
 _NO_DIRECTORY = Refuse(404, "no objects below this key")
 _LISTING_DISABLED = Refuse(403, "listing is disabled")
+_NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the name of the file")
 _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
@@ -120,7 +137,8 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     match request.method:
         case "PUT":
             if not request.is_directory:
-                if match.site.target.actions.put.raw_uploads and not is_bare_mount:
+                put = match.site.target.actions.put
+                if (put.raw_uploads or _asks_for_form(put, request)) and not is_bare_mount:
                     return ()
                 return (Refuse(400, "the path of an upload does not end in `/`"),)
             return (ReadForm(match.site.target.actions.put.max_size),)
@@ -139,9 +157,18 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     target = match.site.target
     found, put = object_key(target.bucket, key), target.actions.put
+    if method == "PUT" and not request.is_directory and _asks_for_form(put, request):
+        most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
+        presign = Presign(found, path_reference(path), most, put.direct_upload_expiration)
+        return (_NAMED_BY_S3,) if "${filename}" in found else (presign,)
     if method == "PUT":
         return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
     return (Remove(found),)
+
+
+def _asks_for_form(put: PutAction, request: Request) -> bool:
+    """Whether an upload asks for a form for S3 instead of sending the file."""
+    return put.direct_uploads and ("upload", "direct") in request.query
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:

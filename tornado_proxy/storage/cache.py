@@ -18,7 +18,17 @@ from tornado_proxy.semantics.freshness import freshness
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError, UpstreamError
 from tornado_proxy.storage.memory import open_in_memory
-from tornado_proxy.storage.store import CacheResult, ObjectInfo, Opened, Page, Store, Stored, Write, check_conditions
+from tornado_proxy.storage.store import (
+    CacheResult,
+    ObjectInfo,
+    Opened,
+    Page,
+    Store,
+    Stored,
+    UploadForm,
+    Write,
+    check_conditions,
+)
 
 T = TypeVar("T")
 
@@ -140,6 +150,10 @@ class CachingStore:
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a number of seconds; needs no network."""
         return await self.behind.sign(key, expires)
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object; what it stores is noticed when S3 is asked again."""
+        return await self.behind.sign_upload(key, write, expires)
 
     async def close(self) -> None:
         """Forget everything, and let go of what the store holds."""

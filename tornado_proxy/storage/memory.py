@@ -20,7 +20,7 @@ from tornado_proxy.storage.errors import (
     RangeUnsatisfiable,
     TooLarge,
 )
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, Write, check_conditions
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, UploadForm, Write, check_conditions
 
 _CHUNK = 64 * 1024
 
@@ -129,6 +129,11 @@ class MemoryStore:
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL of the right shape, which leads nowhere."""
         return f"https://memory.invalid{path_reference(f'/{key}')}?X-Amz-Expires={expires}"
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form of the right shape, which leads nowhere."""
+        fields = {"key": key, "Content-Type": write.content_type or "", "policy": f"{write.max_size} {expires}"}
+        return UploadForm("https://memory.invalid/", fields)
 
     async def close(self) -> None:
         """Nothing is held."""

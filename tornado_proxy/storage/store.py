@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -120,6 +120,14 @@ class Write:
     properties: Properties = field(default_factory=Properties)
 
 
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """A form that stores one object: the URL to post it to, and the fields that stand before the file."""
+
+    url: str
+    fields: Mapping[str, str] = field(repr=False)
+
+
 class Store(Protocol):
     """A bucket; every method raises `StorageError` and nothing else.
 
@@ -151,6 +159,13 @@ class Store(Protocol):
 
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a number of seconds; needs no network."""
+        ...
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object for a number of seconds, under this key, of this type and size.
+
+        It replaces what is there. `write` has a `max_size`; needs no network.
+        """
         ...
 
     async def close(self) -> None:

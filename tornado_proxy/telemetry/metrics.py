@@ -20,7 +20,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, Write
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, UploadForm, Write
 from tornado_proxy.telemetry.events import (
     Bus,
     Event,
@@ -253,6 +253,10 @@ class MeasuredStore:
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object; makes no call to the bucket."""
         return await self.measured.sign(key, expires)
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object; makes no call to the bucket."""
+        return await self.measured.sign_upload(key, write, expires)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -22,6 +22,7 @@ from tornado_proxy.routing.plan import (
     Browse,
     ListTargets,
     Plan,
+    Presign,
     ReadForm,
     Receive,
     Redirect,
@@ -201,7 +202,7 @@ def _words(attempt: Attempt) -> str:
             words = "the rest depends on the file's name, which `--file-name` gives"
         case Receive():
             words = f"{attempt.key}, available at {attempt.location}"
-        case Sign():
+        case Sign() | Presign():
             words = f"{attempt.key}, for {attempt.expires} seconds"
         case Redirect():
             words = attempt.location + ("" if attempt.below is None else f", if anything lies below {attempt.below}")

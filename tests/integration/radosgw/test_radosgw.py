@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import replace
 
 import pytest
-from stores import body_of, pieces
+from stores import body_of, pieces, post
 
 from tornado_proxy.config.model import Credentials, S3Pool
 from tornado_proxy.config.secrets import Secret
@@ -117,6 +117,24 @@ async def test_a_signed_url_is_verified(bucket):
     assert await asyncio.to_thread(_fetch, url) == b"abc"
     with pytest.raises(urllib.error.HTTPError, match="403"):
         await asyncio.to_thread(_fetch, url.replace("%C3%A9%2B%25.txt", "other"))
+
+
+async def test_a_form_stores_what_it_was_signed_for_and_nothing_else(bucket):
+    """S3 refuses another key, another type, a larger file, and a form that has expired."""
+    form = await bucket.store.sign_upload("d/a.txt", Write("text/css", max_size=10), 60)
+    await asyncio.to_thread(post, form, b"x" * 10)
+    assert (await bucket.store.head("d/a.txt", ANY)).content_type == "text/css"
+    others = (
+        (form, b"x" * 11),
+        (replace(form, fields={**form.fields, "key": "other"}), b"x"),
+        (replace(form, fields={**form.fields, "Content-Type": "text/html"}), b"x"),
+        (replace(form, fields={**form.fields, "x-amz-meta-by": "eve"}), b"x"),
+        (await bucket.store.sign_upload("late", Write("text/css", max_size=10), -60), b"x"),
+    )
+    for other, content in others:
+        with pytest.raises(urllib.error.HTTPError, match=r"40[03]"):
+            await asyncio.to_thread(post, other, content)
+    assert (await bucket.store.head("d/a.txt", ANY)).size == 10
 
 
 def _fetch(url: str) -> bytes:

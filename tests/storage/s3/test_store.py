@@ -3,19 +3,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+import json
 import socket
 import threading
 import urllib.request
 import warnings
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 from endless_s3 import endless_s3
 from scripted_s3 import Reply, Then, an_error, an_object, ending, reply, scripted_s3
-from stores import body_of, pieces, store_at
+from stores import body_of, pieces, post, store_at
 
+from tornado_proxy.routing.properties import Properties
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ByteRange
@@ -521,6 +524,39 @@ async def test_a_signed_url_fetches_the_object(bucket, key):
 def _fetch(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=20) as answer:
         return answer.read()
+
+
+async def test_a_form_binds_all_that_it_says(bucket):
+    """Key, bucket, size, type and every property are conditions of the signed policy."""
+    properties = Properties(
+        {"by": "ann"},
+        cache_control="no-cache",
+        content_disposition="inline",
+        content_encoding="gzip",
+        content_language="en",
+        expires=datetime(2030, 1, 2, tzinfo=UTC),
+        storage_class="STANDARD_IA",
+        canned_acl="private",
+    )
+    form = await bucket.store.sign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
+    policy = json.loads(b64decode(form.fields["policy"]))
+    conditions = {
+        name: value for each in policy["conditions"] if isinstance(each, dict) for name, value in each.items()
+    }
+    assert [each for each in policy["conditions"] if isinstance(each, list)] == [["content-length-range", 0, 10]]
+    said = {name: value for name, value in form.fields.items() if name not in ("policy", "x-amz-signature")}
+    assert conditions == {**said, "bucket": bucket.name}
+    assert conditions["Expires"] == "Wed, 02 Jan 2030 00:00:00 GMT"
+    assert conditions["x-amz-meta-by"] == "ann"
+
+
+async def test_a_form_stores_the_object(bucket):
+    """Whoever has the form, until it expires."""
+    form = await bucket.store.sign_upload("d/é.txt", Write("text/css", max_size=10), 60)
+    await asyncio.to_thread(post, form, b"abc")
+    opened = await bucket.store.open("d/é.txt", ANY)
+    assert b"".join([chunk async for chunk in opened.chunks()]) == b"abc"
+    await opened.close()
 
 
 async def test_a_store_says_what_it_is(bucket):

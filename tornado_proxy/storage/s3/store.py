@@ -15,7 +15,7 @@ from tornado_proxy.storage.s3.loop_reads import loop_reads
 from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.reads import ReadCalls, Reader
 from tornado_proxy.storage.s3.writes import Writer
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, Write
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, UploadForm, Write
 
 
 class S3Store:
@@ -62,6 +62,10 @@ class S3Store:
     async def sign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a time in seconds; needs no network."""
         return await self._writer.sign(key, expires)
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object for a time in seconds; needs no network."""
+        return await self._writer.sign_upload(key, write, expires)
 
     async def close(self) -> None:
         """Make no new call; the threads end with the last object that is still read, and with the store."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import format_datetime
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +21,7 @@ from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.parts import Part, UploadMemory, cut
 from tornado_proxy.storage.s3.reads import is_strong
 from tornado_proxy.storage.s3.upload import Upload
-from tornado_proxy.storage.store import ObjectInfo, Stored, Write
+from tornado_proxy.storage.store import ObjectInfo, Stored, UploadForm, Write
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -96,6 +98,30 @@ def parameters_of(write: Write) -> Parameters:
     return {parameter: value for parameter, value in given.items() if value}
 
 
+_FORM_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "cache_control": "Cache-Control",
+        "content_disposition": "Content-Disposition",
+        "content_encoding": "Content-Encoding",
+        "content_language": "Content-Language",
+        "storage_class": "x-amz-storage-class",
+        "canned_acl": "acl",
+    }
+)
+"""The properties of an upload, and the fields that a form has for them (S3 API, POST Object)."""
+
+
+def fields_of(write: Write) -> dict[str, str]:
+    """The fields of a form that say how an object is stored; each is a condition of the form, too."""
+    properties = write.properties
+    given = {"Content-Type": write.content_type}
+    given |= {field: getattr(properties, name) for name, field in _FORM_FIELDS.items()}
+    if properties.expires is not None:
+        given["Expires"] = format_datetime(properties.expires.astimezone(UTC), usegmt=True)
+    given |= {f"x-amz-meta-{name}": text for name, text in properties.metadata.items()}
+    return {field: value for field, value in given.items() if value}
+
+
 class Writer:
     """Stores and removes the objects of a bucket, and signs their URLs; `head` looks at an object before a write."""
 
@@ -148,6 +174,16 @@ class Writer:
         sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
         with translated(f"signing `{key}` in `{self._bucket.name}`"):
             return await self._executor.run(sign)
+
+    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object for a time in seconds; needs no network."""
+        fields = fields_of(write)
+        conditions: list[object] = [{name: value} for name, value in fields.items()]
+        conditions.append(["content-length-range", 0, write.max_size])
+        sign = partial(self._client.generate_presigned_post, self._bucket.name, key, fields, conditions, expires)
+        with translated(f"signing a form for `{key}` in `{self._bucket.name}`"):
+            made = await self._executor.run(sign)
+        return UploadForm(made["url"], made["fields"])
 
     async def close(self) -> None:
         """Make no new call."""
