@@ -22,7 +22,7 @@ from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.output import rule_text
 from tornado_proxy.tools.convert.report import KeysAs
-from tornado_proxy.tools.convert.rewrites import Given, LeftOut, converted
+from tornado_proxy.tools.convert.rewrites import Given, LeftOut, converted, helper_bodies
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")
@@ -64,7 +64,7 @@ def on_the_wire(key):
 def written_rules(rules, configured):
     """What becomes of a list, and its rule set as it is loaded from the file that is written."""
     entries = [Given(rule.source, rule.target, rule.dialect, NOWHERE) for rule in rules]
-    done = converted(entries, Surroundings(configured, start_prefix(configured)), KeysAs.ACTUAL)
+    done = converted(entries, Surroundings(configured, start_prefix(configured), (), helper_bodies(())), KeysAs.ACTUAL)
     loaded = compile_rule_files([RuleFile("site.rules", rule_text("site", done).encode())])
     assert loaded.diagnostics == ()
     return done, loaded.rule_sets["site"]
@@ -135,6 +135,11 @@ ACTIONS = st.sampled_from(
         '{{ .Key | trimPrefix "f/" }}',
         '{{ trimPrefix "a/" .Key | upper }}',
         '{{ trimPrefix "a" .Key }}',
+        "{{ .Key | base }}",
+        '{{ regexReplaceAll "a(/?)" .Key "${1}//f/" }}',
+        '{{ printf "%s/\\n/%s" .Key .User.Username }}',
+        '{{ include "main.userIdentifier" . }}',
+        '{{ $k := .Key | replace "a" "/" }}{{ $k | trimSuffix "/" }}',
         "{{ .User.GetUsername }}",
         "{{ .Request.Method }}",
         "{{ .Target.Bucket.Prefix }}",

@@ -1,16 +1,16 @@
 """A target of the type TEMPLATE, written for this project's keys where it is proved to make the same key.
 
-What is proved: all data that the template reads is the same here, or is put in its place; and what it prints is known
-as far as slashes go. Conditions may be anything that reads such data; what is printed may be text, the key, the user's
-name, the method or the target's name, as they are, in another case, or without directories at the start.
+What is proved: all data that the template reads is the same here, or is put in its place; and no slashes meet in what
+it prints. Where a function makes a printed text, one slash is made of several, as s3-proxy's SDK does. Conditions may
+be anything that reads such data.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
@@ -55,6 +55,13 @@ _SAME = (
 
 _LINE_END = re.compile(r"\r?\n")
 _CASES = frozenset({"lower", "upper"})
+# Functions whose result is a text, whatever they are given.
+_MAKE_TEXT = frozenset(
+    {"base", "clean", "dir", "include", "join", "lower", "nospace", "print", "printf", "regexReplaceAll", "replace"}
+    | {"regexReplaceAllLiteral", "repeat", "substr", "title", "trim", "trimAll", "trimPrefix", "trimSuffix", "trunc"}
+    | {"untitle", "upper"}
+)
+_ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are taken out of a result
 _MOST_WAYS = 64
 """Through the conditions of a template."""
 
@@ -66,21 +73,22 @@ class Surroundings:
     configured: str
     prefix: str
     helpers: tuple[str, ...] = ()  # texts of the helper templates that it may call
+    bodies: Mapping[str, str] = field(default_factory=dict, compare=False)  # what they define, by name
 
 
 def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
     """A template for this project's keys; raises `NotConvertible`, or `TemplateMistake` where it is not a template."""
     pattern = compile_pattern(source.text)
-    compile_template(target, pattern.names, pattern.group_count)
+    compile_template(target, pattern.names, pattern.group_count, surroundings.helpers)
     parsed = parse(target, vocabulary())
     if parsed.templates:
         raise NotConvertible("it defines templates of its own", "write their text where they are used")
     reader = _TemplateRewriter(target, surroundings)
     reader.body(parsed.body)
-    _check(parsed.body, surroundings)
+    _check(parsed.body, surroundings, reader)
     _take_off_prefix(reader, target, parsed.body)
     text = reader.edited()
-    compile_template(text, pattern.names, pattern.group_count)
+    compile_template(text, pattern.names, pattern.group_count, surroundings.helpers)
     return text
 
 
@@ -158,6 +166,15 @@ class _TemplateRewriter:
         """Print the key as it is here: what the result begins with is the path below the prefix."""
         del self._edits[output.base + output.pipeline.commands[0].operands[0].start]
 
+    def join_slashes(self, output: Output) -> None:
+        """Print one slash where a printed text has several in a row."""
+        start, end = output.pipeline.start + output.base, output.pipeline.end + output.base
+        if end in self._edits:
+            return  # it stands on several ways
+        until, replacement = self._edits.get(start, (start, ""))
+        self._edits[start] = until, f"{_ONE_SLASH} ({replacement}"
+        self._edits[end] = end, ') "/"'
+
     def edited(self) -> str:
         """The text with all edits made."""
         text = self._text
@@ -168,8 +185,19 @@ class _TemplateRewriter:
     def _pipeline(self, pipeline: Pipeline, base: int, *, printed: bool = False) -> None:
         alone = printed and _operand_alone(pipeline) is not None
         for command in pipeline.commands:
-            for operand in command.operands:
-                self._operand(operand, base, bare=alone)
+            match command.operands:
+                case (Identifier(name="include"), StringLiteral(value=name), Dot() | Variable(name="$", fields=())):
+                    self._helper(name.decode())
+                case operands:
+                    for operand in operands:
+                        self._operand(operand, base, bare=alone)
+
+    def _helper(self, name: str) -> None:
+        """Walk through a helper template that is called on the whole data, of which nothing can be put in its place."""
+        reader = _TemplateRewriter(self.surroundings.bodies.get(name, ""), self.surroundings)
+        reader.body(parse(self.surroundings.bodies.get(name, ""), vocabulary()).body)
+        if reader.edited() != self.surroundings.bodies.get(name, ""):
+            raise NotConvertible(f"the helper template `{name}` reads the key or the prefix", "write its text out")
 
     def _operand(self, operand: Operand, base: int, *, bare: bool = False) -> None:
         match operand:
@@ -221,10 +249,10 @@ def _path_of(operand: Operand | None) -> tuple[str, ...]:
     return ()
 
 
-def _check(body: Body, surroundings: Surroundings) -> None:
-    """Raise `NotConvertible` unless no way through a template makes an empty segment."""
+def _check(body: Body, surroundings: Surroundings, reader: _TemplateRewriter) -> None:
+    """Raise `NotConvertible` unless no way through a template makes an empty segment; clean what functions make."""
     for way in _ways(body):
-        pieces = [_piece(node, surroundings) for node in way]
+        pieces = [_piece(node, surroundings, reader) for node in way]
         if any("//" in _text(node) for node in way if isinstance(node, TextNode)):
             raise NotConvertible(
                 "it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`"
@@ -256,7 +284,7 @@ def _text(node: TextNode) -> str:
     return _LINE_END.sub("", node.value.decode())
 
 
-def _piece(node: TextNode | Output, surroundings: Surroundings) -> Piece:
+def _piece(node: TextNode | Output, surroundings: Surroundings, reader: _TemplateRewriter) -> Piece:
     if isinstance(node, TextNode):
         return literal(_text(node))
     printed, trimmed = _printed(node.pipeline)
@@ -269,9 +297,19 @@ def _piece(node: TextNode | Output, surroundings: Surroundings) -> Piece:
         return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
     if path in (("Request", "Method"), ("Target", "Name"), ("Target", "Bucket", "Name")):
         return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
+    if _makes_text(node.pipeline):
+        reader.join_slashes(node)
+        return Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
     raise NotConvertible(
         "what it prints is more than text, the key and the user's name, so nothing is proved of its slashes"
     )
+
+
+def _makes_text(pipeline: Pipeline) -> bool:
+    match pipeline.commands[-1].operands:
+        case (Identifier(name=name), *_):
+            return name in _MAKE_TEXT
+    return False
 
 
 def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:

@@ -29,13 +29,18 @@ _OPENS = re.compile(r"(?:if|with|range|define|block)\b")
 
 def with_helpers(target: str, helpers: Sequence[str]) -> str:
     """A rewrite's template in which each call of a helper on the whole data is replaced by the helper's text."""
-    known = {**BUILT_IN, **{name: body for text in helpers for name, body in _definitions(text)}}
+    known = helper_bodies(helpers)
     for _ in range(10):  # a helper may call another; one that calls itself is left as it is
         inlined = _inlined(target, known)
         if inlined == target:
             break
         target = inlined
     return target
+
+
+def helper_bodies(helpers: Sequence[str]) -> Mapping[str, str]:
+    """The helper templates that may be called, those that are built in among them, by name."""
+    return {**BUILT_IN, **{name: body for text in helpers for name, body in _definitions(text)}}
 
 
 def _inlined(text: str, known: Mapping[str, str]) -> str:

@@ -18,7 +18,15 @@ from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.pages import PageConversion
 from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
 from tornado_proxy.tools.convert.resources import Providers, closed, resources
-from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written, converted, given_entries
+from tornado_proxy.tools.convert.rewrites import (
+    ConvertedRewrite,
+    LeftOut,
+    Never,
+    Written,
+    converted,
+    given_entries,
+    helper_bodies,
+)
 from tornado_proxy.tools.convert.values import seconds
 
 _PORT = re.compile(r":[0-9]+\Z")
@@ -273,7 +281,9 @@ def _rewrites(
     prefix = what.configured_prefix
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
     given = given_entries(section, conversion.remarks)
-    entries = converted(given, Surroundings(prefix, in_front, tuple(helpers)), conversion.keys_as)
+    entries = converted(
+        given, Surroundings(prefix, in_front, tuple(helpers), helper_bodies(helpers)), conversion.keys_as
+    )
     for entry in entries:
         _remark(entry, f"{section.path}.keyRewriteList", conversion.remarks)
     return entries
