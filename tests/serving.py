@@ -202,6 +202,7 @@ def generation(
     server: ServerSettings | None = None,
     custom: Mapping[str, Recipe] | None = None,
     listing: ListingOptions | None = None,
+    digest: str = "",
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
@@ -212,15 +213,17 @@ def generation(
     own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
     renderer = PageRenderer(CustomPages(own))
     shared = {"site": Shared(store)}
-    return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, renderer=renderer))
+    return Generation(
+        number, Parts(settings, mounts, PAGES, shared, authenticators or {}, renderer=renderer, digest=digest)
+    )
 
 
 @asynccontextmanager
-async def serve(store: object, *, name_generation: bool = False, **parts: Any) -> AsyncIterator[Serving]:
+async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     """A gateway for a store, or for a memory store of keys and bytes; closed with everything that it opened."""
     force = [generation(_store(store), **parts)]
     events: list[Any] = []
-    gateway = Gateway(lambda: force[0], events.append, name_generation=name_generation)
+    gateway = Gateway(lambda: force[0], events.append)
     server = HttpServer(gateway.begin, force[0].parts.settings.limits)
     server.listen(0, "127.0.0.1")
     try:

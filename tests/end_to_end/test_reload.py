@@ -147,7 +147,7 @@ class Traffic:
         if answer.status != 200 or not body.endswith(f"/{path}.txt"):
             self.failures.append(f"{answer.status} {body[:80]}")
             return
-        self.answers[int(answer.headers[GENERATION])].add(body.split("/")[0])
+        self.answers[int(answer.headers[GENERATION].partition("-")[0])].add(body.split("/")[0])
 
 
 class Service:
@@ -230,7 +230,7 @@ def _story(tmp_path: Path, reloads: int) -> str:
         (tmp_path / "rules").mkdir()
         editor = Editor(tmp_path / "rules")
         editor.in_place()
-        with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint), "--name-generation") as proxy:
+        with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint)) as proxy:
             service, traffic = Service(proxy), Traffic(proxy.address)
             _drive(service, editor, 12)  # what the first reloads load stays
             ended: list[int] = []
@@ -284,7 +284,7 @@ def test_a_connection_that_waits_is_answered_by_the_new_generation(tmp_path):
         (tmp_path / "rules").mkdir()
         editor = Editor(tmp_path / "rules")
         editor.in_place()
-        with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint), "--name-generation") as proxy:
+        with start_proxy(tmp_path, CONFIGURATION.format(endpoint=endpoint)) as proxy:
             service = Service(proxy)
             with socket.create_connection(proxy.address) as waiting:
                 editor.edit = 7

@@ -8,6 +8,7 @@ import pytest
 from fakes import OneObject, ScriptedBody
 from serving import generation, serve
 
+from tornado_proxy.config.model import Server
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
 from tornado_proxy.storage.memory import MemoryStore
@@ -24,12 +25,16 @@ async def test_every_answer_has_its_own_id():
     assert told == ids
 
 
-async def test_the_generation_is_named_if_wanted():
-    """The debug header says which generation answered, and is off by default."""
-    async with serve({}, name_generation=True, number=7) as site:
-        assert (await site.get("/")).headers["x-tornado-proxy-generation"] == "7"
-        assert (await site.get("/%zz")).headers["x-tornado-proxy-generation"] == "7"
-    async with serve({}) as site:
+async def test_the_generation_is_named():
+    """Each answer, errors too, has its number and the beginning of its files' digest."""
+    async with serve({}, number=7, digest="0123456789abcdef") as site:
+        assert (await site.get("/")).headers["x-tornado-proxy-generation"] == "7-0123456789ab"
+        assert (await site.get("/%zz")).headers["x-tornado-proxy-generation"] == "7-0123456789ab"
+
+
+async def test_the_generation_may_stay_unnamed():
+    """The configuration leaves the header out."""
+    async with serve({}, digest="0123456789abcdef", server=Server(generation_header=False)) as site:
         assert "x-tornado-proxy-generation" not in (await site.get("/")).headers
 
 
@@ -41,12 +46,12 @@ def _store(content: bytes) -> MemoryStore:
 
 async def test_the_next_request_meets_the_next_generation():
     """A swap takes effect with the next request, on an open connection too."""
-    async with serve(_store(b"old"), name_generation=True) as site, site.connect() as client:
+    async with serve(_store(b"old"), digest="a") as site, site.connect() as client:
         before = await client.request("GET", "/a")
-        site.swap(generation(_store(b"new"), number=2))
+        site.swap(generation(_store(b"new"), number=2, digest="b"))
         after = await client.request("GET", "/a")
-    assert (before.body, before.headers["x-tornado-proxy-generation"]) == (b"old", "1")
-    assert (after.body, after.headers["x-tornado-proxy-generation"]) == (b"new", "2")
+    assert (before.body, before.headers["x-tornado-proxy-generation"]) == (b"old", "1-a")
+    assert (after.body, after.headers["x-tornado-proxy-generation"]) == (b"new", "2-b")
 
 
 async def test_a_request_stays_with_its_generation():

@@ -9,10 +9,12 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import ObjectMissing
 from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import Write
+from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import (
     Bus,
     Failed,
@@ -51,7 +53,8 @@ def test_an_answer_is_counted_with_its_bytes_and_time(registry, requests):
     labels = {"target": "site", "method": "GET"}
     assert registry.get_sample_value("tornado_proxy_requests_total", {**labels, "status": "200"}) == 1
     assert registry.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 7
-    assert registry.get_sample_value("tornado_proxy_request_duration_seconds_sum", labels) == 0.5
+    seconds = {**labels, "class": "2xx"}
+    assert registry.get_sample_value("tornado_proxy_request_duration_seconds_sum", seconds) == 0.5
 
 
 def test_a_method_that_a_client_made_up_is_no_label(registry, requests):
@@ -95,6 +98,22 @@ def test_sign_ins_are_counted_by_provider_and_outcome(registry, requests):
         for labels in (("staff", "request", "ok"), ("id", "callback", "refused"))
     ]
     assert counted == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [("ok", "ok"), ("ObjectMissing", "refused"), ("TimedOut", "failed"), ("cancelled", "cancelled")],
+)
+def test_the_times_of_calls_are_told_apart_by_class(registry, requests, outcome, kind):
+    """A time-out does not make the bucket look slow where it answers, nor a missing object make it look fast."""
+    requests(S3Called("site", "open", outcome, 5.0))
+    labels = {"target": "site", "call": "open", "class": kind}
+    assert registry.get_sample_value("tornado_proxy_s3_call_duration_seconds_sum", labels) == 5.0
+
+
+def test_every_refusal_of_a_store_is_known():
+    """Each is the name of a storage error."""
+    assert all(hasattr(errors, name) for name in metrics._REFUSALS)
 
 
 def test_defects_and_requests_in_flight_are_shown(registry, requests):
@@ -249,6 +268,6 @@ def test_the_requests_of_processes_are_added_up(registry, requests):
     sums.register(totals)
     for process in (1, 2):
         totals.take(process, pickle.loads(pickle.dumps(counts_of(registry))))
-    labels = {"target": "site", "method": "GET"}
+    labels = {"target": "site", "method": "GET", "class": "2xx"}
     assert sums.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 14
     assert sums.get_sample_value("tornado_proxy_request_duration_seconds_bucket", {**labels, "le": "0.5"}) == 2

@@ -55,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last-good", type=Path, metavar="DIR", help="keep the last good files in DIR, and start from them if need be"
     )
-    parser.add_argument("--name-generation", action="store_true", help="name the generation in a header of each answer")
     parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
     parser.add_argument("--probe", action="store_true", help="with `--check`: also ask each bucket, as `probe` does")
 
@@ -140,7 +139,7 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
     """The supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
-    return Supervisor(start.loaded, start.sources, arguments.workers, name_generation=arguments.name_generation)
+    return Supervisor(start.loaded, start.sources, arguments.workers)
 
 
 async def _serve(
@@ -149,7 +148,7 @@ async def _serve(
     settings = start.loaded.settings
     assert settings is not None
     configure_logging(settings.log)
-    serving = supervisor or SingleProcess(start.loaded, name_generation=arguments.name_generation)
+    serving = supervisor or SingleProcess(start.loaded)
     if start.is_last_good:
         _LOG.error("the files cannot be used: started from the last good copy in `%s`", arguments.last_good)
     if start.in_spite_of_tests:

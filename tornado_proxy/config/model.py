@@ -243,6 +243,9 @@ class Server(Listener):
     event_loop: Literal["auto", "asyncio", "uvloop"] = option(
         "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
     )
+    generation_header: bool = option(
+        "Whether answers name the files in force, as `X-Tornado-Proxy-Generation`.", default=True
+    )
     trusted_proxies: tuple[Network, ...] = option(
         "Addresses and networks of proxies whose headers about the client are trusted.", default=()
     )

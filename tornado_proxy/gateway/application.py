@@ -17,7 +17,6 @@ from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.telemetry.events import Event
 
 REQUEST_ID = "X-Request-Id"
-GENERATION = "X-Tornado-Proxy-Generation"
 
 # Whose bodies are read: an upload's for what it holds, a removal's because it waits for the request to be whole.
 _TAKING_BODIES = frozenset({"PUT", "DELETE"})
@@ -26,15 +25,12 @@ _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 class Gateway:
     """Starts an exchange for each request.
 
-    `current` returns the generation in force, once for each request; `name_generation` adds a header that says which.
+    `current` returns the generation in force, once for each request.
     """
 
-    def __init__(
-        self, current: Callable[[], Generation], emit: Callable[[Event], None], *, name_generation: bool = False
-    ) -> None:
+    def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:
         self._current = current
         self._emit = emit
-        self._name_generation = name_generation
         self._running: set[Task[None]] = set()
 
     def __repr__(self) -> str:
@@ -60,10 +56,7 @@ class Gateway:
 
     async def _answer(self, incoming: Incoming, connection: Connection) -> None:
         with self._current().pin() as generation:
-            headers = [(REQUEST_ID, incoming.id)]
-            if self._name_generation:
-                headers.append((GENERATION, str(generation.number)))
-            reply = Reply(connection, tuple(headers))
+            reply = Reply(connection, ((REQUEST_ID, incoming.id), *generation.headers))
             try:
                 await Exchange(incoming, reply, generation, self._emit).run()
             finally:

@@ -19,6 +19,9 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
 
+GENERATION = "X-Tornado-Proxy-Generation"
+_SHOWN_DIGITS = 12  # of a digest, which tell the sets of one fleet apart
+
 
 class Closable(Protocol):
     """Something live that must be let go of."""
@@ -69,6 +72,7 @@ class Parts:
     authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
+    digest: str = ""  # of the files, without secrets
     trusted_proxies: TrustedProxies = field(init=False)
     policy_headers: PolicyHeaders | None = field(init=False)  # None where the configuration gives none
     compressor: Compressor | None = field(init=False)  # None where nothing is compressed
@@ -86,6 +90,8 @@ class Generation:
     def __init__(self, number: int, parts: Parts) -> None:
         self.number = number
         self.parts = parts
+        named = parts.settings.server.generation_header and parts.digest
+        self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
         self._pins = 0
         self._idle = asyncio.Event()
         self._idle.set()

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tornado_proxy.auth.authenticator import Authenticator
@@ -22,10 +22,9 @@ from tornado_proxy.config.model import Bucket, ObjectCache, S3Pool, Settings, Ta
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
-from tornado_proxy.rules.model import RuleSet
+from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.parts import UploadMemory
@@ -68,23 +67,21 @@ class GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
         return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
 
-    def build(
-        self,
-        settings: Settings,
-        rule_sets: Mapping[str, RuleSet],
-        before: Parts | None = None,
-        custom: CustomPages | None = None,
-    ) -> Parts:
+    def build(self, loaded: CompiledSet, before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
+        settings = loaded.settings
+        assert settings is not None, "what is built is valid"
         stores = self._stores(settings, before)
         known = before.mounts.sites if before else ()
-        mounts = Mounts(sites(settings.targets, rule_sets, known), settings.oidc_providers, settings.list_targets)
+        mounts = Mounts(
+            sites(settings.targets, loaded.rule_sets, known), settings.oidc_providers, settings.list_targets
+        )
         if before and before.settings == settings:
             authenticators = before.authenticators
         else:
             authenticators = self._authenticators(settings, before)
-        renderer = PageRenderer(custom or CustomPages())
-        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer)
+        renderer = PageRenderer(loaded.pages)
+        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.digest)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}

@@ -139,7 +139,6 @@ class SingleProcess:
         loaded: CompiledSet,
         *,
         number: int = 1,
-        name_generation: bool = False,
         spread: Callable[[ObjectWritten], None] | None = None,
     ) -> None:
         settings = loaded.settings
@@ -166,10 +165,8 @@ class SingleProcess:
         self._recorder.listen(bus)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
-        self._generations = GenerationHolder(
-            self._builder.build(settings, loaded.rule_sets, custom=loaded.pages), bus.emit, number
-        )
-        self._gateway = Gateway(self._generations.current, bus.emit, name_generation=name_generation)
+        self._generations = GenerationHolder(self._builder.build(loaded), bus.emit, number)
+        self._gateway = Gateway(self._generations.current, bus.emit)
         self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
@@ -182,8 +179,7 @@ class SingleProcess:
         """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
         before = self._generations.current().parts
-        build = self._builder.build
-        parts = await asyncio.to_thread(in_background, build, loaded.settings, loaded.rule_sets, before, loaded.pages)
+        parts = await asyncio.to_thread(in_background, self._builder.build, loaded, before)
         opening = await asyncio.to_thread(opening_of, loaded.settings)
         await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         self._generations.swap(parts, number)

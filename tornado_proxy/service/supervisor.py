@@ -185,15 +185,13 @@ class Supervisor:
         loaded: CompiledSet,
         sources: Sources,
         count: int,
-        *,
-        name_generation: bool = False,
     ) -> None:
         assert loaded.settings is not None
-        self._start = Start(1, sources, name_generation)
+        self._start = Start(1, sources)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
-        self._parts = self._builder.build(loaded.settings, loaded.rule_sets)
+        self._parts = self._builder.build(loaded)
         # After that: what boto3 reads to make a client is then in memory that all workers share.
         self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
         self._sockets = Sockets((), "")
@@ -224,7 +222,7 @@ class Supervisor:
         """Sends the set to every worker, and waits until each serves it."""
         assert loaded.settings is not None
         before = self._parts
-        self._parts = await asyncio.to_thread(self._builder.build, loaded.settings, loaded.rule_sets, before)
+        self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         # From here on a replaced worker starts with it.

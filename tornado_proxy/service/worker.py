@@ -38,7 +38,6 @@ class Start:
 
     number: int
     sources: Sources
-    name_generation: bool
     inherited: bool = False
 
 
@@ -169,9 +168,7 @@ class _Worker:
         configure_logging(self._loaded.settings.log)
         self._channel = channel
         self._inherited = start.inherited
-        self._serving = SingleProcess(
-            self._loaded, number=start.number, name_generation=start.name_generation, spread=channel.post
-        )
+        self._serving = SingleProcess(self._loaded, number=start.number, spread=channel.post)
 
     async def run(self, listening: Sequence[socket.socket]) -> None:
         """Serves until the end."""

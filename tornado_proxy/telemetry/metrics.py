@@ -36,6 +36,17 @@ from tornado_proxy.telemetry.events import (
 CACHE_RESULTS = ("hit", "miss", "revalidated")
 METHODS = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 OTHER = "other"
+_REFUSALS = (
+    "AccessDenied",
+    "NotModified",
+    "ObjectExists",
+    "ObjectMissing",
+    "PreconditionFailed",
+    "RangeUnsatisfiable",
+    "TooLarge",
+)
+_S3_CLASSES = {"ok": "ok", "cancelled": "cancelled"} | dict.fromkeys(_REFUSALS, "refused")
+
 MOST_RULES = 1000
 """Rewrites with a series of their own; hits of any more are counted as `other`."""
 
@@ -74,11 +85,11 @@ class RequestMetrics(Collector):
     def __init__(self, in_flight: Callable[[], int] = int, caches: Mapping[str, CacheCounts] | None = None) -> None:
         self._caches = {} if caches is None else caches  # it fills up later
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
-        self._seconds: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
+        self._seconds: dict[tuple[str, str, int], _Sums] = defaultdict(_Sums)
         self._bytes: dict[str, _Sums] = defaultdict(_Sums)
         self._hits: dict[tuple[str, str], int] = {}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
-        self._s3_seconds: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
+        self._s3_seconds: dict[tuple[str, str, str], _Sums] = defaultdict(_Sums)
         self._webhooks: dict[tuple[str, str, str], int] = defaultdict(int)
         self._sign_ins: dict[tuple[str, str, str], int] = defaultdict(int)
         self._defects = 0
@@ -107,8 +118,8 @@ class RequestMetrics(Collector):
         yield _histogram(
             "tornado_proxy_request_duration_seconds",
             "From a request's head to the end of its answer",
-            ("target", "method"),
-            self._seconds,
+            ("target", "method", "class"),
+            {(target, method, f"{first}xx"): series for (target, method, first), series in self._seconds.items()},
         )
         sent = {(target,): series.sent for target, series in self._bytes.items()}
         received = {(target,): series.received for target, series in self._bytes.items()}
@@ -122,7 +133,7 @@ class RequestMetrics(Collector):
         yield _histogram(
             "tornado_proxy_s3_call_duration_seconds",
             "From a call to a bucket to its answer",
-            ("target", "call"),
+            ("target", "call", "class"),
             self._s3_seconds,
         )
         yield counter(
@@ -158,7 +169,7 @@ class RequestMetrics(Collector):
         buckets = {target: [0] * (len(SECONDS) + 1) for target in self._bytes}
         for (target, _, status), count in self._requests.items():
             classes[target][status // 100 - 1] += count
-        for (target, _), series in self._seconds.items():
+        for (target, _, _), series in self._seconds.items():
             buckets[target] = [*map(operator.add, buckets[target], series.buckets)]
         for target, volume in self._bytes.items():
             yield target, classes[target], buckets[target], volume.sent, volume.received
@@ -169,7 +180,7 @@ class RequestMetrics(Collector):
         if method not in METHODS:
             method = OTHER
         self._requests[target, method, event.status] += 1
-        self._seconds[target, method].observe(event.seconds)
+        self._seconds[target, method, event.status // 100].observe(event.seconds)
         volume = self._bytes[target]
         volume.sent += event.sent
         volume.received += event.received
@@ -182,7 +193,7 @@ class RequestMetrics(Collector):
 
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
-        self._s3_seconds[event.target, event.call].observe(event.seconds)
+        self._s3_seconds[event.target, event.call, _S3_CLASSES.get(event.outcome, "failed")].observe(event.seconds)
 
     def _count_webhook(self, event: WebhookCalled) -> None:
         self._webhooks[event.target, event.method, event.outcome] += 1
