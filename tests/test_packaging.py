@@ -55,11 +55,14 @@ def _run(installed: Path, *words: str, folder: Path) -> subprocess.CompletedProc
         "tornado_proxy/gallery/demo.yaml",
         "tornado_proxy/service/sample_objects/site/index.html",
         "tornado_proxy-0.1.0.data/data/lib/systemd/system/tornado-proxy.service",
+        "tornado_proxy-0.1.0.data/data/share/man/man1/tornado-proxy.1",
+        "tornado_proxy-0.1.0.data/data/share/man/man5/tornado-proxy.yaml.5",
+        "tornado_proxy-0.1.0.data/data/share/bash-completion/completions/tornado-proxy",
         "tornado_proxy-0.1.0.data/data/share/tornado-proxy/editors/vim/syntax/tornado_proxy_rules.vim",
     ],
 )
 def test_the_wheel_carries_what_the_package_reads(wheel, member):
-    """Grammar, gallery, samples, types, units and editor files are in the wheel that is built from the sdist."""
+    """Grammar, gallery, samples, types, units, man pages, completions and editor files are in the wheel that is built from the sdist."""
     with zipfile.ZipFile(wheel) as archive:
         assert member in archive.namelist()
 

@@ -1,0 +1,1 @@
+tornado-proxy completion fish | source

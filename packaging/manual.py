@@ -1,0 +1,158 @@
+"""Makes man pages of the manual: `python packaging/manual.py DIRECTORY`.
+
+The pages of docs/ are held to the parser of the command line and to the options of the configuration by tests; what is
+made of them is as true. markdown-it reads them. Lines of roff follow man(7), which man-db and mandoc both render.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+_DOCS = Path(__file__).parent.parent / "docs"
+_AFTER_HEADING = re.compile(r"^(\.S[HS] .*\n)\.PP\n", re.MULTILINE)
+_STARTS = re.compile(r"^(?=[.'])", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ManPage:
+    """A man page, and the page of the docs that it is made of."""
+
+    name: str
+    section: int
+    source: str
+    about: str
+    synopsis: str = ""
+
+    @property
+    def file_name(self) -> str:
+        """Its name in a directory of man pages."""
+        return f"{self.name}.{self.section}"
+
+
+PAGES = (
+    ManPage(
+        "tornado-proxy",
+        1,
+        "commands.md",
+        "HTTP front for S3 buckets whose rules are files",
+        "\\fBtornado\\-proxy\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]",
+    ),
+    ManPage("tornado-proxy.yaml", 5, "configuration.md", "configuration of tornado-proxy"),
+    ManPage("tornado-proxy-rules", 5, "language.md", "rule files of tornado-proxy"),
+)
+
+
+def render(page: ManPage, version: str, date: str = "") -> str:
+    """The roff of a page."""
+    text = (_DOCS / page.source).read_text(encoding="utf-8")
+    tree = SyntaxTreeNode(MarkdownIt("commonmark").enable("table").parse(text))
+    others = ", ".join(f".BR {each.name} ({each.section})" for each in PAGES if each is not page).replace(", ", " ,\n")
+    lines = [
+        f'.TH {page.name.upper()} {page.section} "{date}" "tornado-proxy {version}"',
+        *(".SH NAME", f"{_escaped(page.name)} \\- {_escaped(page.about)}"),
+        *((".SH SYNOPSIS", page.synopsis) if page.synopsis else ()),
+        ".SH DESCRIPTION",
+        *(line for node in tree.children for line in _block(node)),
+        *(".SH SEE ALSO", others),
+    ]
+    return _AFTER_HEADING.sub(r"\1", "\n".join(lines) + "\n")
+
+
+def _block(node: SyntaxTreeNode) -> Iterator[str]:
+    """The lines of a paragraph, a heading, a list, a table or a block of code."""
+    match node.type:
+        case "heading":
+            if node.tag == "h2":
+                yield f".SH {_title(node)}"
+            elif node.tag != "h1":
+                yield f".SS {_text(node)}"
+        case "paragraph":
+            yield from (".PP", _text(node))
+        case "fence":
+            yield from (".PP", ".RS 4", ".nf", _starting(_escaped(node.content.rstrip("\n"))), ".fi", ".RE")
+        case "bullet_list" | "ordered_list":
+            for number, item in enumerate(node.children, 1):
+                yield f".IP {number}. 3" if node.type == "ordered_list" else ".IP \\(bu 2"
+                first, *more = item.children
+                yield _text(first)
+                for each in more:
+                    yield from (".RS 2", *_block(each), ".RE")
+        case "table":
+            yield from _table(node)
+
+
+def _table(node: SyntaxTreeNode) -> Iterator[str]:
+    """Each row as a tagged paragraph; of more than two columns, each cell after the name of its column."""
+    head, *rows = (row for part in node.children for row in part.children)
+    names = [_text(cell) for cell in head.children]
+    for row in rows:
+        first, *cells = map(_text, row.children)
+        told = [(name, cell) for name, cell in zip(names[1:], cells, strict=True) if cell]
+        yield from (".TP", first or "\\(em")
+        if len(names) == 2:
+            yield from (cell for _, cell in told)
+        else:
+            yield "\n.br\n".join(f"\\fI{name}\\fR: {cell}" for name, cell in told)
+
+
+def _title(node: SyntaxTreeNode) -> str:
+    """A heading in capitals, but for the names in it."""
+    parts = node.children[0].children
+    return "".join(_escaped(each.content.upper()) if each.type == "text" else _inline(each) for each in parts)
+
+
+def _text(node: SyntaxTreeNode) -> str:
+    return _starting("".join(_inline(each) for each in node.children))
+
+
+def _inline(node: SyntaxTreeNode) -> str:
+    """A span of text; where a link leads is told if it leads to the web."""
+    inner = "".join(map(_inline, node.children))
+    match node.type:
+        case "text":
+            return _escaped(node.content)
+        case "code_inline":
+            return f"\\fB{_escaped(node.content)}\\fR"
+        case "strong" | "em":
+            return f"\\f{'B' if node.type == 'strong' else 'I'}{inner}\\fR"
+        case "link":
+            target = str(node.attrs["href"])
+            return f"{inner} <{_escaped(target)}>" if "://" in target else inner
+        case "softbreak" | "hardbreak":
+            return "\n"
+        case _:
+            return inner
+
+
+def _escaped(text: str) -> str:
+    return (
+        text.replace("\\", "\\e").replace("-", "\\-").replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
+    )
+
+
+def _starting(text: str) -> str:
+    """Text of which no line is taken for a request."""
+    return _STARTS.sub("\\\\&", text)
+
+
+def write(folder: Path, version: str) -> None:
+    """Write all pages, each to the directory of its section; the date is that of SOURCE_DATE_EPOCH, if it is set."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    date = datetime.fromtimestamp(int(epoch), UTC).date().isoformat() if epoch else ""
+    for page in PAGES:
+        path = folder / f"man{page.section}" / page.file_name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render(page, version, date), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), "development")
