@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
 from tornado_proxy.telemetry.events import Bus, Refused, Served

@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from tornado_proxy.storage.memory import MemoryStore
+from memory_store import MemoryStore
+
 from tornado_proxy.storage.store import ObjectInfo
 
 

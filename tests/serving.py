@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from ssl import SSLError
 from typing import Any
 
+from memory_store import MemoryStore
+
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Limits, Mount, Resource, Settings, Target
 from tornado_proxy.config.model import Server as ServerSettings
@@ -25,7 +27,6 @@ from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.storage.memory import MemoryStore
 
 BOUNDARY = "form-boundary-7c1d"
 PAGES = Pages()

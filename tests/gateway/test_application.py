@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 from fakes import OneObject, ScriptedBody
+from memory_store import MemoryStore
 from serving import generation, serve
 
 from tornado_proxy.config.model import Server
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
-from tornado_proxy.storage.memory import MemoryStore
 
 
 async def test_every_answer_has_its_own_id():

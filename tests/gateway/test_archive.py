@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from memory_store import MemoryStore
 from serving import serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
@@ -16,7 +17,6 @@ from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.pages import ArchiveOptions, ListingOptions
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.templates.data import User
 
 ON = ListingOptions(archive=ArchiveOptions(enabled=True))

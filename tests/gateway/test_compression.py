@@ -9,13 +9,13 @@ from os import urandom
 
 import pytest
 from fakes import OneObject, ScriptedBody
+from memory_store import MemoryStore
 from serving import head, serve
 
 from tornado_proxy.config.answers import CacheHeaders, Compress
 from tornado_proxy.config.model import Server
 from tornado_proxy.gateway import compression
 from tornado_proxy.storage.errors import Unreachable
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import ObjectInfo
 
 TEXT = "".join(f"<p>{number}</p>\n" for number in range(30_000)).encode()

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from fakes import Failing
+from memory_store import MemoryStore
 from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
@@ -13,7 +14,6 @@ from tornado_proxy.gateway.answer import Whole
 from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import ObjectInfo
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import Failing
+from memory_store import MemoryStore
 from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
@@ -16,7 +17,6 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Serve
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 

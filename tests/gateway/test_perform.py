@@ -10,6 +10,7 @@ from urllib.parse import quote, urljoin
 
 import pytest
 from fakes import Failing
+from memory_store import MemoryStore
 from serving import generation, serve
 
 from tornado_proxy.config.actions import Actions, GetAction, HeadAction
@@ -22,7 +23,6 @@ from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.storage.errors import Busy, ObjectMissing
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import ObjectInfo
 
 CHANGED = datetime(2026, 5, 1, 12, 34, 56, tzinfo=UTC)

@@ -9,6 +9,7 @@ import json
 
 import pytest
 from fakes import Counting, Failing
+from memory_store import MemoryStore
 from serving import BOUNDARY, FORM_TYPE, form, head, part, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
@@ -17,7 +18,6 @@ from tornado_proxy.config.model import Bucket, Limits, Mount, Resource
 from tornado_proxy.gateway.upload import content_type
 from tornado_proxy.routing.properties import Properties
 from tornado_proxy.storage.errors import Busy
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import Refused
 from tornado_proxy.templates.data import User

@@ -8,11 +8,11 @@ import weakref
 from dataclasses import replace
 
 import pytest
+from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, GenerationHolder
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.telemetry.events import Retired
 
 

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
+from memory_store import MemoryStore
 from stores import body_of, pieces
 
 from tornado_proxy.config.model import ObjectCache
@@ -13,7 +14,6 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import Busy, NotModified, ObjectMissing, PreconditionFailed, UpstreamError
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 KIB = 1024

@@ -8,6 +8,7 @@ import time
 import pytest
 from fakes import Failing
 from hostile_s3 import hostile_s3
+from memory_store import MemoryStore
 from scripted_s3 import Then, an_error, ending, reply
 from stores import store_at
 
@@ -22,7 +23,6 @@ from tornado_proxy.storage.errors import (
     Unreachable,
     UpstreamError,
 )
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.probe import probe, probe_all
 
 SITE = Target("site", bucket=Bucket("my-bucket", prefix="www/"))

@@ -3,11 +3,14 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from memory_store import MemoryStore
 
-from tornado_proxy.storage.memory import MemoryObject, MemoryStore
+from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.s3.boto3_reads import S3Object
-from tornado_proxy.storage.store import Entry, Opened, Store
+from tornado_proxy.storage.store import Entry, Opened, Store, from_token, start_after, to_token
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]
 
@@ -33,3 +36,34 @@ def test_every_opened_object_has_what_the_protocol_says(opened):
 def test_an_entry_knows_whether_it_is_a_directory(name, directory):
     """A name that ends in a slash stands for everything below it."""
     assert Entry(name).is_directory is directory
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
+
+
+@given(NAMES)
+def test_a_name_survives_its_token(name):
+    """Whatever a name holds, its token leads back to it, and is never empty."""
+    assert (from_token(to_token(name)), bool(to_token(name))) == (name, True)
+
+
+@given(NAMES)
+def test_a_token_needs_no_escape_in_a_query(name):
+    """A token is made of letters, digits, `-` and `_`."""
+    assert all(character.isascii() and (character.isalnum() or character in "-_") for character in to_token(name))
+
+
+@pytest.mark.parametrize(
+    "token",
+    [None, "", "a", "garbage", "====", "é", "\ud800", "L_8", to_token("x" * 1025), to_token("a\0b"), "YQ"],
+    ids=ascii,
+)
+def test_a_text_that_is_no_token_is_the_first_page(token):
+    """What no page gave, no key could be or is not text leads to the beginning."""
+    assert from_token(token) == ""
+
+
+@pytest.mark.parametrize(("name", "inside", "following"), [("b/", "d/b/1", "d/b0"), ("b", "d/b", "d/b/1")])
+def test_a_listing_goes_on_after_all_that_a_name_stands_for(name, inside, following):
+    """A directory is left with everything in it; a file's name may begin others'."""
+    assert inside <= start_after("d/", name) < following

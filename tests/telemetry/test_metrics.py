@@ -6,13 +6,13 @@ import asyncio
 import pickle
 
 import pytest
+from memory_store import MemoryStore
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import ObjectMissing
-from tornado_proxy.storage.memory import MemoryStore
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import (

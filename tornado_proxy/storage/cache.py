@@ -15,9 +15,8 @@ from tornado_proxy.config.model import ObjectCache
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions, strong_match
 from tornado_proxy.semantics.freshness import freshness
-from tornado_proxy.semantics.ranges import ByteRange
-from tornado_proxy.storage.errors import ObjectMissing, StorageError, UpstreamError
-from tornado_proxy.storage.memory import open_in_memory
+from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.storage.errors import ObjectMissing, RangeUnsatisfiable, StorageError, UpstreamError
 from tornado_proxy.storage.store import (
     CacheResult,
     ObjectInfo,
@@ -32,11 +31,46 @@ from tornado_proxy.storage.store import (
 
 T = TypeVar("T")
 
+_CHUNK = 64 * 1024  # bytes
+
 # What an entry takes beside its body, its key and its texts.
 _OVERHEAD = 1024  # bytes
 
 _HIT: CacheResult = "hit"
 _MISS: CacheResult = "miss"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryObject:
+    """An object opened: bytes that stay what they are, whatever happens to the store."""
+
+    info: ObjectInfo
+    content_range: ContentRange | None
+    _body: bytes
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece."""
+        for start in range(0, len(self._body), _CHUNK):
+            yield self._body[start : start + _CHUNK]
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def open_in_memory(
+    key: ObjectKey, info: ObjectInfo, body: bytes, conditions: Conditions, part: ByteRange | None
+) -> MemoryObject:
+    """An object in memory, or the part of it that was asked for; raises what the conditions and the range say of it."""
+    if conditions is not UNCONDITIONAL:
+        check_conditions(key, info, conditions)
+    found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
+    match found:
+        case None:
+            return MemoryObject(info, None, body)
+        case ContentRange(first=int(first), last=int(last)):
+            return MemoryObject(info, found, body[first : last + 1])
+        case _:
+            raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
 @dataclass(slots=True)

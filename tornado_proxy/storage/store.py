@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Literal, Protocol
 
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.properties import Properties
+from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ByteRange, ContentRange
@@ -171,3 +173,32 @@ class Store(Protocol):
     async def close(self) -> None:
         """Let go of what the store holds; an object that is still open may be read to its end."""
         ...
+
+
+# In front of every name, so that no token is empty and a text that is none is rarely taken for one.
+_MARK = b"/"
+
+# The last character that a key may hold: a directory's name with this appended is after all that lies in it.
+_LAST_CHARACTER = "\U0010ffff"
+
+
+def to_token(name: str) -> str:
+    """The token that continues a listing after a name, in characters that need no escape in a query."""
+    return urlsafe_b64encode(_MARK + name.encode()).rstrip(b"=").decode()
+
+
+def from_token(token: str | None) -> str:
+    """The name to go on after; empty, which is the first page, for a text that is not a token."""
+    padded = f"{token or ''}{'=' * (-len(token or '') % 4)}"
+    try:
+        decoded = urlsafe_b64decode(padded.encode())
+        name = decoded.removeprefix(_MARK).decode()
+    except ValueError:
+        return ""
+    is_one = decoded.startswith(_MARK) and len(decoded) <= LONGEST_OBJECT_KEY + 1 and "\0" not in name
+    return name if is_one else ""
+
+
+def start_after(prefix: str, name: str) -> str:
+    """The key after which S3 is to go on: a directory's name stands for everything in it."""
+    return prefix + name + (_LAST_CHARACTER if name.endswith("/") else "")

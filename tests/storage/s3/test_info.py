@@ -6,10 +6,9 @@ import pytest
 
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
-from tornado_proxy.storage.cursor import from_token
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.info import content_range, list_answer, object_info, page
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
 
 
 def test_an_answer_becomes_an_info():

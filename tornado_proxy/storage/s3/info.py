@@ -9,9 +9,8 @@ from typing import Any
 
 from tornado_proxy.semantics.digest import Checksum
 from tornado_proxy.semantics.ranges import ContentRange
-from tornado_proxy.storage.cursor import to_token
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, to_token
 
 _CHECKSUM = "Checksum"
 _LARGEST = 2**63 - 1  # bytes

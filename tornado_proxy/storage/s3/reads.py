@@ -12,7 +12,6 @@ from typing import Protocol, TypeVar
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions, is_etag, is_weak
 from tornado_proxy.semantics.ranges import ByteRange
-from tornado_proxy.storage.cursor import from_token, start_after
 from tornado_proxy.storage.errors import (
     BucketMissing,
     Busy,
@@ -24,7 +23,7 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer, page
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions, from_token, start_after
 
 T = TypeVar("T")
 

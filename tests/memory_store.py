@@ -1,64 +1,38 @@
-"""A store in memory: for tests, the demo, and trying rules without a bucket."""
+"""A store in memory, which answers as S3 does."""
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, format_date
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
-from tornado_proxy.storage.cursor import from_token, to_token
+from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.storage.cache import MemoryObject, open_in_memory
 from tornado_proxy.storage.errors import (
     ObjectExists,
     ObjectMissing,
     PreconditionFailed,
-    RangeUnsatisfiable,
     TooLarge,
 )
-from tornado_proxy.storage.store import Entry, ObjectInfo, Page, Stored, UploadForm, Write, check_conditions
-
-_CHUNK = 64 * 1024
+from tornado_proxy.storage.store import (
+    Entry,
+    ObjectInfo,
+    Page,
+    Stored,
+    UploadForm,
+    Write,
+    check_conditions,
+    from_token,
+    to_token,
+)
 
 # What S3 says of an object that was stored without a type.
 _UNTYPED = "binary/octet-stream"
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryObject:
-    """An object opened: bytes that stay what they are, whatever happens to the store."""
-
-    info: ObjectInfo
-    content_range: ContentRange | None
-    _body: bytes
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece."""
-        for start in range(0, len(self._body), _CHUNK):
-            yield self._body[start : start + _CHUNK]
-
-    async def close(self) -> None:
-        """Nothing is held."""
-
-
-def open_in_memory(
-    key: ObjectKey, info: ObjectInfo, body: bytes, conditions: Conditions, part: ByteRange | None
-) -> MemoryObject:
-    """An object in memory, or the part of it that was asked for; raises what the conditions and the range say of it."""
-    if conditions is not UNCONDITIONAL:
-        check_conditions(key, info, conditions)
-    found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
-    match found:
-        case None:
-            return MemoryObject(info, None, body)
-        case ContentRange(first=int(first), last=int(last)):
-            return MemoryObject(info, found, body[first : last + 1])
-        case _:
-            raise RangeUnsatisfiable(f"`{key}` has no byte of the range", info.size)
 
 
 class MemoryStore:
