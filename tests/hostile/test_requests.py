@@ -122,7 +122,7 @@ def _store() -> MemoryStore:
 
 
 def _failures(site: Serving) -> list[Any]:
-    return [each for each in site.events if isinstance(each, Failed) or each.status >= 500]
+    return [each for each in site.events if isinstance(each, Failed) or getattr(each, "status", 0) >= 500]
 
 
 def _fuzz(seeds: Iterator[int] | range | tuple[int, ...], caplog: pytest.LogCaptureFixture) -> float:
