@@ -63,18 +63,21 @@ def test_the_lint_of_a_rewrite_passes_few_files(tmp_path):
 async def _get():
     rules = r'rewrite `^/press/(?P<page>[^/]+)\.html$` -> "/archive/press/$page.html"'
     async with serve({"archive/press/spring.html": b"x"}, rules=rules) as site, site.connect() as client:
-        await client.request("GET", "/press/spring.html")
-        with hops() as passed:
-            answer = await client.request("GET", "/press/spring.html")
-    assert answer.status == 200
-    return passed
+        passed = []
+        # The least of several: some requests also make the date of the next second, or wake a timer.
+        for _ in range(5):
+            with hops() as functions:
+                answer = await client.request("GET", "/press/spring.html")
+            assert answer.status == 200
+            passed.append(functions)
+    return min(passed, key=len)
 
 
 def test_a_get_passes_few_files_and_functions():
     """A GET from memory with one rewrite: the figures may only go down, to 20 files and 70 functions."""
     passed = asyncio.run(_get())
     assert len(_files(passed)) <= 25, sorted(_files(passed))
-    assert len(passed) <= 106, sorted(passed)
+    assert len(passed) <= 105, sorted(passed)
 
 
 async def _edit(files):

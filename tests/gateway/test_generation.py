@@ -58,8 +58,8 @@ def test_the_last_request_to_leave_closes():
         generation = _generation(site=Shared(store))
         closed = []
         async with asyncio.TaskGroup() as group:
-            with generation.pin():
-                with generation.pin():
+            with generation:
+                with generation:
                     group.create_task(generation.retire())
                     await _settle()
                     closed.append(store.closed)
@@ -75,7 +75,7 @@ def test_a_request_that_fails_leaves_too():
 
     async def story():
         generation = _generation()
-        with pytest.raises(ZeroDivisionError), generation.pin():
+        with pytest.raises(ZeroDivisionError), generation:
             raise ZeroDivisionError
         await generation.retire()
         return repr(generation)

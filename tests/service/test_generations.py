@@ -61,7 +61,7 @@ def test_a_request_keeps_its_generation_open():
     async def story():
         first = _Closing()
         holder = GenerationHolder(_parts(first), lambda _event: None)
-        with holder.current().pin():
+        with holder.current():
             holder.swap(_parts(_Closing()), 2)
             await asyncio.sleep(0)
             assert (first.closed, holder.retiring) == (False, 1)

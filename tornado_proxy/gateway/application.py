@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import random
 from asyncio import Task
 from collections.abc import Callable
 
@@ -46,16 +46,17 @@ class Gateway:
         body = Body(self._current().parts.settings.limits.body_timeout, announced=_announces_body(head))
         if head.method not in _TAKING_BODIES:
             body.discard()
-        incoming = Incoming(secrets.token_hex(8), connection.peer, head, body, mistake)
+        # An id is unique, not secret.
+        incoming = Incoming(f"{random.getrandbits(64):016x}", connection.peer, head, body, mistake)
         # Kept until it ends, whether or not its client stays to wait for it.
         task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
-        incoming.answered_by(task)
+        incoming.task = task
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return incoming
 
     async def _answer(self, incoming: Incoming, connection: Connection) -> None:
-        with self._current().pin() as generation:
+        with self._current() as generation:
             reply = Reply(connection, ((REQUEST_ID, incoming.id), *generation.headers))
             try:
                 await Exchange(incoming, reply, generation, self._emit).run()

@@ -23,6 +23,9 @@ _CODINGS = tuple(_WINDOWS)
 _PIECE = 64 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
+# Objects have few types.
+_TYPES_KEPT = 256
+
 # What does not hold of the compressed form: ranges are parts of the plain one, digests are of it.
 _OF_PLAIN = frozenset({"accept-ranges", "content-length", "content-digest", "repr-digest", "etag", "vary"})
 
@@ -36,6 +39,7 @@ class Compressor:
     def __init__(self, options: Compress) -> None:
         self._level = options.level
         self._types = frozenset(options.types)
+        self._is_meant = lru_cache(_TYPES_KEPT)(self._is_of_types)
         self._min_size = max(1, options.min_size)
         self._running = 0
 
@@ -44,13 +48,13 @@ class Compressor:
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
             return _unchanged(answer, named, head)
-        essence = named.get("content-type", "").partition(";")[0].strip().lower()
-        is_meant = essence in self._types or f"{essence.partition('/')[0]}/*" in self._types
-        if not is_meant or answer.status == 206 or not self._may_be(named):
+        if answer.status == 206 or not self._is_meant(named.get("content-type", "")) or not self._may_be(named):
             return answer
-        coding = negotiate_coding(head.headers.get("Accept-Encoding", ""), _CODINGS)
+        accepted = head.headers.get("Accept-Encoding")
+        coding = negotiate_coding(accepted, _CODINGS) if accepted else None
         if coding is None or head.version == "HTTP/1.0" or (isinstance(answer, Streamed) and self._running >= _MOST):
-            return replace(answer, headers=(*without(answer.headers, {"vary"}), _vary(named)))
+            plain = without(answer.headers, {"vary"}) if "vary" in named else answer.headers
+            return replace(answer, headers=(*plain, _vary(named)))
         headers = (*without(answer.headers, _OF_PLAIN), *_of_compressed(named, coding))
         if isinstance(answer, Streamed):
             self._running += 1
@@ -60,6 +64,11 @@ class Compressor:
             return Whole(answer.status, headers)
         coded = b"".join([piece async for piece in _compressed(_once(answer.body), self._coder(coding))])
         return Whole(answer.status, (*headers, ("Content-Length", str(len(coded)))), coded)
+
+    def _is_of_types(self, content_type: str) -> bool:
+        """Whether a type is one of those that the configuration names."""
+        essence = content_type.partition(";")[0].strip().lower()
+        return essence in self._types or f"{essence.partition('/')[0]}/*" in self._types
 
     def _may_be(self, named: Mapping[str, str]) -> bool:
         """Whether an answer has a body that is worth it, and that nobody has compressed or wants as it is."""

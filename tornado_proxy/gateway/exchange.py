@@ -256,19 +256,19 @@ class Exchange:
             return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
         rewrite = decision.rewrite
         return RequestRecord(
-            request_id=incoming.id,
-            at=incoming.at,
-            client=client,
-            method=decision.request.method,
-            host=decision.request.host,
-            path=decision.request.path,
-            generation=self._generation.number,
-            target=decision.match.site.target.name if decision.match else None,
-            key=decision.rewritten.key if decision.rewritten else None,
-            rule=rewrite.label if rewrite else None,
-            rewrite_number=rewrite.number if rewrite else None,
-            user=decision.user.username if decision.user else None,
-            trace_context=self._trace_context(),
+            incoming.id,
+            incoming.at,
+            client,
+            decision.request.method,
+            decision.request.host,
+            decision.request.path,
+            self._generation.number,
+            decision.match.site.target.name if decision.match else None,
+            decision.rewritten.key if decision.rewritten else None,
+            rewrite.label if rewrite else None,
+            decision.user.username if decision.user else None,
+            self._trace_context(),
+            rewrite.number if rewrite else None,
         )
 
     def _trace_context(self) -> tuple[tuple[str, str], ...]:

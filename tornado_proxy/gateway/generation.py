@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
@@ -92,7 +92,7 @@ class Generation:
         self.parts = parts
         named = parts.settings.server.generation_header and parts.digest
         self.headers = ((GENERATION, f"{number}-{parts.digest[:_SHOWN_DIGITS]}"),) if named else ()
-        self._pins = 0
+        self._requests = 0
         self._idle = asyncio.Event()
         self._idle.set()
         # One store may serve several targets; it is held once.
@@ -101,23 +101,22 @@ class Generation:
             shared.hold()
 
     def __repr__(self) -> str:
-        return f"<Generation {self.number}, {self._pins} requests>"
+        return f"<Generation {self.number}, {self._requests} requests>"
 
     def store(self, target: str) -> Store:
         """The store of a target."""
         return self.parts.stores[target].thing
 
-    @contextmanager
-    def pin(self) -> Iterator[Generation]:
+    def __enter__(self) -> Self:
         """Keep the generation alive for a request, from its start to its end."""
-        self._pins += 1
+        self._requests += 1
         self._idle.clear()
-        try:
-            yield self
-        finally:
-            self._pins -= 1
-            if self._pins == 0:
-                self._idle.set()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._requests -= 1
+        if self._requests == 0:
+            self._idle.set()
 
     async def retire(self) -> None:
         """Wait for the last request to leave, then let go of what the generation held.

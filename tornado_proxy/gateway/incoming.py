@@ -116,10 +116,11 @@ class Body:
 class Incoming:
     """A request as its connection delivers it; `mistake` is what is wrong with its head, `peer` who sends it.
 
-    `at` is the Unix time of its arrival, `started` the same by the clock for durations, both in seconds.
+    `task` answers it. `at` is the Unix time of its arrival in seconds, `started` the same by the clock for
+    durations.
     """
 
-    __slots__ = ("_task", "at", "body", "head", "id", "mistake", "peer", "started")
+    __slots__ = ("at", "body", "head", "id", "mistake", "peer", "started", "task")
 
     def __init__(
         self, request_id: str, peer: Origin, head: RequestHead, body: Body, mistake: RequestError | None
@@ -131,16 +132,12 @@ class Incoming:
         self.mistake = mistake
         self.at = time.time()
         self.started = time.perf_counter()
-        self._task: asyncio.Task[None] | None = None
-
-    def answered_by(self, task: asyncio.Task[None]) -> None:
-        """Note the task that answers it."""
-        self._task = task
+        self.task: asyncio.Task[None] | None = None
 
     def break_off(self, mistake: RequestError) -> None:
         """Say that no more of it will come, or that its client has left and nobody waits for the answer."""
         self.body.break_off(mistake)
         # An upload is ended by its body, so that what it began is cleared away; all else may be dropped anywhere.
-        if isinstance(mistake, ClientDisconnected) and self.head.method != "PUT" and self._task is not None:
+        if isinstance(mistake, ClientDisconnected) and self.head.method != "PUT" and self.task is not None:
             # In the next turn: a task that is cancelled before its first step would say nothing of the request.
-            asyncio.get_running_loop().call_soon(self._task.cancel)
+            asyncio.get_running_loop().call_soon(self.task.cancel)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tornado_proxy.gateway.answer import (
     KEEPING_FRESH,
@@ -52,8 +51,7 @@ from tornado_proxy.storage.store import ObjectInfo, Store, Write
 from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, User
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(NamedTuple):
     """What a plan is performed with: the request, where it led, what may be asked, and the form of an upload."""
 
     request: Request
@@ -63,15 +61,18 @@ class RequestContext:
     headers: Mapping[str, str]  # of the request, names in any case
     upload: IncomingFile | None = None
     user: User | None = None
-    renderer: PageRenderer = field(default_factory=PageRenderer)
-    guard: Guard = field(default_factory=Nobody)  # that the user has passed
-    conditions: Conditions = field(init=False)
-    query: Mapping[str, str] = field(init=False)
+    renderer: PageRenderer = PageRenderer()
+    guard: Guard = Nobody()  # that the user has passed
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "conditions", Conditions.from_headers(self.headers))
-        # Of several values of one name the first counts.
-        object.__setattr__(self, "query", dict(reversed(self.request.query)))
+    @property
+    def conditions(self) -> Conditions:
+        """The conditions of the request."""
+        return Conditions.from_headers(self.headers)
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query, of which the first of several values of one name counts."""
+        return dict(reversed(self.request.query))
 
     @property
     def path_below_mount(self) -> str:

@@ -26,6 +26,9 @@ class Anyone:
     """Everyone has access, without signing in."""
 
 
+_ANYONE = Anyone()
+
+
 @dataclass(frozen=True, slots=True)
 class SignedIn:
     """A user of this provider must sign in: one of `users` if there is a list, else any user.
@@ -111,7 +114,7 @@ class Access:
     def guard(self, path: RequestPath, method: str) -> Guard:
         """Returns the guard of a path and a method; HEAD is treated as GET."""
         if not self._resources:
-            return Anyone()
+            return _ANYONE
         ruling = self._rulings.get(method)
         found = ruling.first_match.find(path) if ruling else None
         return ruling.guards[found[0]] if ruling and found else Nobody()

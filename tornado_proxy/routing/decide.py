@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.providers import OpaServer
@@ -35,16 +35,14 @@ _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside o
 _NOT_COVERED = (Refuse(403, "no resource of the target covers this method and path"),)
 
 
-@dataclass(frozen=True, slots=True)
-class AccessCheck:
+class AccessCheck(NamedTuple):
     """A check of access to one path: the guard that decides."""
 
     path: RequestPath
     guard: Guard
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The decision about a request, complete when it has a `plan`.
 
     `user` is the user who had to sign in. `data` are the data for the rules, `rewritten` is their result and `failure`
@@ -105,7 +103,7 @@ def decide(mounts: Mounts, request: Request) -> Steps:
     target_list = mounts.target_list(request.host, request.path) if request.method in _READING else None
     if target_list is not None:
         found = yield from _check_access(Decision(request, ()), target_list, request.path)
-        return found if found.plan else replace(found, plan=(ListTargets(),))
+        return found if found.plan else found._replace(plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
     return Decision(request, _NO_TARGET) if match is None else (yield from _decide_within(match, request))
 
@@ -124,7 +122,7 @@ def _decide_within(match: RouteMatch, request: Request) -> Steps:
     early = plan_early(match, request)
     if not early:
         return _rewrite(found, match, match.key, request.path)
-    found = replace(found, plan=early)
+    found = found._replace(plan=early)
     first = early[0]
     return (yield from _decide_upload(found, match, first.max_size)) if isinstance(first, ReadForm) else found
 
@@ -139,7 +137,7 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
     try:
         path = upload_path(directory, name)
     except BadFileName as error:
-        return replace(found, plan=_refused(error))
+        return found._replace(plan=_refused(error))
     # The user who signed in for the directory of an upload stays signed in for the file.
     found = yield from _check_access(found, match.site.access, path)
     return found if found.plan else _rewrite(found, match, Key(match.key + path[len(directory) :]), path)
@@ -154,7 +152,7 @@ def _check_access(so_far: Decision, access: Access, path: RequestPath) -> Steps:
         case Anyone():
             return found
         case Nobody():
-            return replace(found, plan=_NOT_COVERED)
+            return found._replace(plan=_NOT_COVERED)
         case SignedIn():
             return (yield from _sign_in(found, guard))
         case _:
@@ -166,14 +164,14 @@ def _sign_in(so_far: Decision, guard: SignedIn) -> Steps:
     user = yield Authenticate(so_far, guard)
     if not isinstance(user, User):
         assert isinstance(user, Refuse)
-        return replace(so_far, plan=(user,))
-    found = replace(so_far, user=user)
+        return so_far._replace(plan=(user,))
+    found = so_far._replace(user=user)
     if not guard.permits(user):
-        return replace(found, plan=_NOT_AUTHORIZED)
+        return found._replace(plan=_NOT_AUTHORIZED)
     permitted = guard.opa is None or (yield Authorize(found, guard.opa, user))
     if isinstance(permitted, Refuse):
-        return replace(found, plan=(permitted,))
-    return found if permitted else replace(found, plan=_NOT_AUTHORIZED)
+        return found._replace(plan=(permitted,))
+    return found if permitted else found._replace(plan=_NOT_AUTHORIZED)
 
 
 def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) -> Decision:
@@ -182,11 +180,11 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     home = "/"
     if site.target.actions.get.user_isolation:
         if user is None or segment_objection(user.identifier) is not None:
-            return replace(found, plan=_NO_HOME)
+            return found._replace(plan=_NO_HOME)
         home = _home(site.target.actions.get, user)
     key = Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
-        return replace(found, plan=_TOO_LONG)
+        return found._replace(plan=_TOO_LONG)
     data = TargetKeyRewriteData(key, user, request, site.data)
     try:
         rewritten = site.rules.apply(data)

@@ -69,8 +69,7 @@ def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: It
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class RouteMatch:
+class RouteMatch(NamedTuple):
     """The site of a request, the mount path that matched (it ends in `/`), and the key below it.
 
     A request for the mount path without its closing slash also has the key `/`; its path differs.

@@ -19,6 +19,8 @@ _ETAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\U0010ffff]*"'
 _ONE = re.compile(_ETAG)
 _LIST = re.compile(rf"[ \t,]*(?:{_ETAG}[ \t]*(?:,[ \t,]*|$))*")
 
+_IF = frozenset({"If-", "if-", "IF-", "iF-"})
+
 ANY = "*"
 """What stands in a condition for whatever there is."""
 
@@ -69,9 +71,10 @@ class Conditions:
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Conditions:
         """The conditions of a request's headers (names in any case, values joined with `, `)."""
-        fields = {name.lower(): value for name, value in headers.items() if name[:3].lower() == "if-"}
-        if not fields:
+        named = [name for name in headers if name[:3] in _IF]
+        if not named:
             return UNCONDITIONAL
+        fields = {name.lower(): headers[name] for name in named}
         if_match = parse_etags(fields.get("if-match", ""))
         if_none_match = parse_etags(fields.get("if-none-match", ""))
         return cls(

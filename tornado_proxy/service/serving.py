@@ -239,7 +239,7 @@ class SingleProcess:
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets with the connections of requests; the generation stays open meanwhile."""
-        with self._generations.current().pin() as generation:
+        with self._generations.current() as generation:
             return await probe_all(bare_stores(generation.parts))
 
     async def wind_down(self, grace: float, *, leave_queue: bool | None = None) -> None:

@@ -1,19 +1,21 @@
-"""What can happen, each an event that is emitted once, and the bus that hands it to every listener."""
+"""What can happen, each an event that is emitted once, and the bus that hands it to every listener.
+
+What is made for each request is a named tuple, which takes a quarter of the time of a frozen dataclass.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage.probe import ProbeResult
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(NamedTuple):
     """What is known of a request when it ends; None for what was not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
@@ -35,8 +37,7 @@ class RequestRecord:
     rewrite_number: int | None = None  # of the rewrite that `rule` names, from 1
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """A request was answered as asked; `complete` is false if the answer broke off after its first byte."""
 
     request: RequestRecord
@@ -48,8 +49,7 @@ class Served:
     reason: str | None = None  # why it broke off
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A request got an error; `reason` is for the operator, never for the client."""
 
     request: RequestRecord
@@ -116,8 +116,7 @@ class Retired:
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class S3Called:
+class S3Called(NamedTuple):
     """A call to a bucket ended; `call` is a method of the store, `outcome` is `ok` or the name of a storage error.
 
     `seconds` is the time to the answer: for a download, to its first byte.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,10 +17,11 @@ from tornado_proxy.storage.errors import (
     PreconditionFailed,
     RangeUnsatisfiable,
     StorageError,
+    TimedOut,
     UpstreamError,
 )
 from tornado_proxy.storage.s3.info import ListAnswer
-from tornado_proxy.storage.s3.reads import Reader
+from tornado_proxy.storage.s3.reads import Deadlines, Reader
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -242,3 +244,60 @@ async def test_closing_closes_the_calls():
     calls = Calls([])
     await Reader(calls).close()
     assert calls.made == [("close",)]
+
+
+# Time
+
+
+async def _slow(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "answered"
+
+
+async def test_a_call_that_takes_too_long_ends():
+    """A call of S3 that does not end in time is cancelled, and the error says how long that was."""
+    with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.05 s"):
+        await Deadlines(0.05).bound(_slow(60))
+
+
+async def test_calls_have_deadlines_of_their_own():
+    """Of calls that run at once, those that are in time return."""
+    deadlines = Deadlines(0.2)
+    late = asyncio.ensure_future(deadlines.bound(_slow(60)))
+    await asyncio.sleep(0.15)
+    assert await deadlines.bound(_slow(0.1)) == "answered"
+    with pytest.raises(TimedOut):
+        await late
+
+
+async def test_a_request_that_is_cancelled_is_not_late():
+    """A client that leaves cancels its call; that is not S3's time-out."""
+    call = asyncio.ensure_future(Deadlines(60).bound(_slow(60)))
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_a_late_request_can_be_cancelled_too():
+    """A client that leaves in the very turn in which its call is late cancels the request."""
+    deadlines = Deadlines(0.02)
+    call = asyncio.ensure_future(deadlines.bound(_slow(60)))
+    await asyncio.sleep(0)
+    deadlines._ends[call] = 0.0
+    deadlines._look(asyncio.get_running_loop())
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def test_a_task_goes_on_after_a_late_call():
+    """After a time-out the same request may ask S3 again."""
+    deadlines = Deadlines(0.05)
+
+    async def twice() -> str:
+        with pytest.raises(TimedOut):
+            await deadlines.bound(_slow(60))
+        return await deadlines.bound(_slow(0))
+
+    assert await asyncio.ensure_future(twice()) == "answered"

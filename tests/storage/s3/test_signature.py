@@ -38,7 +38,7 @@ def signature(headers) -> str:
 def test_the_published_examples_are_signed_alike(path, query, headers, expected):
     """The examples of the S3 API have the signatures that are printed there."""
     request = ("GET", path, encode_query(query))
-    assert signature(sign(request, [EXAMPLE_HOST, *headers], Scope("us-east-1"), EXAMPLE, EXAMPLE_DATE)) == expected
+    assert signature(sign(request, (EXAMPLE_HOST, *headers), Scope("us-east-1"), EXAMPLE, EXAMPLE_DATE)) == expected
 
 
 class _At(S3SigV4Auth):
@@ -69,7 +69,7 @@ class _At(S3SigV4Auth):
 def test_requests_are_signed_as_botocore_signs_them(key, query, headers, pair, moment):
     """For any key, query, headers and session token, the signature is botocore's."""
     path, text = encode_path(f"/bucket/{key}"), encode_query(query)
-    signed = sign(("GET", path, text), [("host", "s3.example"), *headers.items()], Scope("r-1"), pair, moment)
+    signed = sign(("GET", path, text), (("host", "s3.example"), *headers.items()), Scope("r-1"), pair, moment)
     request = AWSRequest("GET", f"http://s3.example{path}?{text}", headers=headers)
     request.context["payload_signing_enabled"] = True
     _At(moment, Credentials(pair.access_key, pair.secret_key, pair.session_token), "s3", "r-1").add_auth(request)
@@ -79,7 +79,7 @@ def test_requests_are_signed_as_botocore_signs_them(key, query, headers, pair, m
 @given(TEXTS)
 def test_no_line_break_survives(text):
     """Whatever a header holds, it stays one line."""
-    signed = sign(("GET", "/", ""), [("host", "a"), ("if-match", f"a\r\n{text}")], Scope("r"), EXAMPLE, 0)
+    signed = sign(("GET", "/", ""), (("host", "a"), ("if-match", f"a\r\n{text}")), Scope("r"), EXAMPLE, 0)
     assert not any("\n" in value or "\r" in value for _, value in signed)
 
 

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Awaitable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Protocol, TypeVar
 
 from tornado_proxy.routing.keys import ObjectKey
@@ -31,6 +32,47 @@ _LONGEST_PAGE = 1000
 _MOST_LOOKS = 2
 _MOST_ANSWERS = 10
 _BUCKET_SEEN_FOR = 60.0  # seconds
+_LOOKS_IN_TIME = 8  # at the clock; no call is late by more than one
+
+
+class Deadlines:
+    """Bounds the time of calls by one timer for all of them; a timer for each would cost as much as its signature."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._ends: dict[asyncio.Task[object], float] = {}  # of the calls under way, the first to end first
+        self._expired: dict[asyncio.Task[object], int] = {}  # and how often each had been cancelled before
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def bound(self, call: Awaitable[T]) -> T:
+        """What a call returns; `TimedOut` if S3 does not answer in time, however much it sends meanwhile."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "only a task can be cancelled"
+        self._ends[task] = loop.time() + self._seconds
+        if self._timer is None:
+            self._look_later(loop)
+        try:
+            return await call
+        except asyncio.CancelledError as error:
+            if task in self._expired and task.uncancel() <= self._expired[task]:
+                raise TimedOut(f"S3 did not answer within {self._seconds:g} s") from error
+            raise
+        finally:
+            self._ends.pop(task, None)
+            self._expired.pop(task, None)
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(min(self._seconds / _LOOKS_IN_TIME, 1.0), self._look, loop)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for task in list(takewhile(lambda task: self._ends[task] <= now, self._ends)):
+            del self._ends[task]
+            self._expired[task] = task.cancelling()
+            task.cancel()
+        self._timer = None
+        if self._ends:
+            self._look_later(loop)
 
 
 class ReadCalls(Protocol):
@@ -66,7 +108,7 @@ class Reader:
 
     def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
         self._calls = calls
-        self._timeout = timeout
+        self._within = Deadlines(timeout).bound
         self._bucket_seen = -math.inf
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
@@ -118,14 +160,6 @@ class Reader:
     async def close(self) -> None:
         """Let go of what the calls hold; an object that is still open may be read to its end."""
         await self._calls.close()
-
-    async def _within(self, call: Awaitable[T]) -> T:
-        """What a call returns; `TimedOut` if S3 does not answer in time, however much it sends meanwhile."""
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await call
-        except TimeoutError as error:
-            raise TimedOut(f"S3 did not answer within {self._timeout:g} s") from error
 
     async def _check_bucket(self) -> None:
         """Raise `BucketMissing` if it is the bucket that is missing, which the 404 of a HEAD cannot say.

@@ -1,17 +1,18 @@
 """Signature Version 4 of requests without a body (S3 API, "Authenticating Requests: Using the Authorization Header").
 
-The signing key is an HMAC chain over day, region and service: it is kept for the day, which leaves four hashes for a
-request.
+The signing key is an HMAC chain over day, region and service, and is kept for the day. All that depends on the moment
+and the headers is kept for the second, which leaves two hashes for a request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
-from hmac import digest
+from hmac import HMAC, digest
+from typing import NamedTuple
 from urllib.parse import quote
 
 EMPTY_BODY = sha256(b"").hexdigest()
@@ -19,6 +20,9 @@ EMPTY_BODY = sha256(b"").hexdigest()
 
 # A process signs with the keys of a few targets, and with those of yesterday for a moment after midnight.
 _KEYS_KEPT = 256
+
+# Most requests of a second have the same headers, but for those that ask for a range or for one version.
+_HEADS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +56,34 @@ def encode_query(parameters: Mapping[str, str]) -> str:
     return "&".join([f"{name}={value}" for name, value in pairs])
 
 
+class _Prepared(NamedTuple):
+    """What is the same for all requests of a second with the same headers."""
+
+    headers: tuple[tuple[str, str], ...]
+    canonical: str  # the canonical request behind method, path and query
+    to_sign: str  # the string to sign, up to the hash of the canonical request
+    key: HMAC
+    authorization: str  # up to the signature
+
+
 def sign(
-    request: tuple[str, str, str], headers: Iterable[tuple[str, str]], scope: Scope, pair: KeyPair, now: float
-) -> list[tuple[str, str]]:
+    request: tuple[str, str, str], headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, now: float
+) -> tuple[tuple[str, str], ...]:
     """The headers of a signed request, all of them covered by the signature, with no space that could be misread.
 
     `request` is method, path and query, encoded as they are sent; `headers` have names in lower case, `host` among
     them; `now` is in seconds since 1970.
     """
-    day, moment = _stamps(int(now))
+    prepared = _prepared(headers, scope, pair, int(now))
+    canonical = "\n".join((*request, prepared.canonical))
+    signature = prepared.key.copy()
+    signature.update(f"{prepared.to_sign}{sha256(canonical.encode()).hexdigest()}".encode())
+    return (*prepared.headers, ("authorization", f"{prepared.authorization}{signature.hexdigest()}"))
+
+
+@lru_cache(_HEADS_KEPT)
+def _prepared(headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, second: int) -> _Prepared:
+    moment = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
     signed = [(name, " ".join(value.split())) for name, value in headers]
     signed += (("x-amz-content-sha256", EMPTY_BODY), ("x-amz-date", moment))
     if pair.session_token:
@@ -68,28 +91,19 @@ def sign(
     signed.sort()
     names = ";".join([name for name, _ in signed])
     lines = "".join([f"{name}:{value}\n" for name, value in signed])
-    canonical = "\n".join((*request, lines, names, EMPTY_BODY))
-    credential = f"{day}/{scope.region}/{scope.service}/aws4_request"
-    to_sign = f"AWS4-HMAC-SHA256\n{moment}\n{credential}\n{sha256(canonical.encode()).hexdigest()}"
-    key = _signing_key(pair.secret_key, day, scope.region, scope.service)
-    signature = digest(key, to_sign.encode(), "sha256").hex()
-    authorization = (
-        f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature={signature}"
+    credential = f"{moment[:8]}/{scope.region}/{scope.service}/aws4_request"
+    return _Prepared(
+        tuple(signed),
+        f"{lines}\n{names}\n{EMPTY_BODY}",
+        f"AWS4-HMAC-SHA256\n{moment}\n{credential}\n",
+        _signing_key(pair.secret_key, moment[:8], scope.region, scope.service),
+        f"AWS4-HMAC-SHA256 Credential={pair.access_key}/{credential}, SignedHeaders={names}, Signature=",
     )
-    signed.append(("authorization", authorization))
-    return signed
 
 
 @lru_cache(_KEYS_KEPT)
-def _signing_key(secret_key: str, day: str, region: str, service: str) -> bytes:
+def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
     key = f"AWS4{secret_key}".encode()
     for part in (day, region, service, "aws4_request"):
         key = digest(key, part.encode(), "sha256")
-    return key
-
-
-@lru_cache(2)
-def _stamps(second: int) -> tuple[str, str]:
-    """The day, and the moment, in the basic form of ISO 8601."""
-    moment = datetime.fromtimestamp(second, UTC).strftime("%Y%m%dT%H%M%SZ")
-    return moment[:8], moment
+    return HMAC(key, digestmod="sha256")
