@@ -9,6 +9,7 @@ from fakes import OneObject, ScriptedBody
 from memory_store import MemoryStore
 from serving import generation, serve
 
+from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.model import Server
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
@@ -146,6 +147,19 @@ async def test_a_body_is_announced_and_dropped(method):
         await client.send(f"{method} /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n".encode())
         status, headers = await client.receive_head()
     assert (status, headers["connection"]) == ({"POST": 405, "PROPFIND": 405}.get(method, 200), "close")
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 100_000])
+async def test_a_refused_upload_leaves_nothing_behind(body):
+    """Once it is answered nobody waits for its body any more, whether some of it has come or none."""
+    async with serve({}, actions=Actions()) as site:
+        async with site.connect() as client:
+            await client.send(b"PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + body)
+            assert (await client.receive_head())[0] == 405
+        await site.told()
+        await asyncio.sleep(0.01)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert [task for task in left if "until_wanted" in repr(task) or "_deliver_later" in repr(task)] == []
 
 
 async def test_a_connection_is_kept():

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
-from fakes import Failing
+from fakes import Failing, OneObject, ScriptedBody
 from memory_store import MemoryStore
 from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.gateway.answer import Whole
-from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized
+from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized, read_text
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
+from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 
 
@@ -146,8 +149,20 @@ async def test_an_error_page_that_fails_is_a_500_too(caplog):
 async def test_headers_of_files_that_fail_are_a_500():
     """The object is let go of."""
     custom = {FILE_HEADERS: Recipe(FILE_HEADERS, None, (("A", "{{ .Nothing }}"),))}
-    async with serve({"a": b"x"}, custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
+    body = ScriptedBody([b"x"], 1)
+    async with serve(OneObject(body), custom=custom, get=GetAction(streamed_file_headers=(("A", "x"),))) as site:
         assert (await site.get("/a")).status == 500
+    assert body.closed.is_set()
+
+
+@pytest.mark.parametrize(
+    "body", [ScriptedBody([b"mine"], 4), ScriptedBody([], LARGEST + 1), ScriptedBody([Busy("x")], 4)]
+)
+async def test_a_template_in_a_bucket_is_let_go_of(body):
+    """Whether it could be read, is too large, or breaks off."""
+    with suppress(PageFailed, Busy):
+        await read_text(OneObject(body), ObjectKey("t/nf"), LARGEST)
+    assert body.closed.is_set()
 
 
 async def test_templates_in_a_bucket():
