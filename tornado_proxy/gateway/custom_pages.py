@@ -51,7 +51,7 @@ class _Read:
 
 
 class BucketPages:
-    """The compiled pages of templates in buckets; each is read once at a time, whoever waits for it."""
+    """The compiled pages of templates in buckets; requests that wait for one share its reading."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class BucketPages:
         if self._clock() >= read.until:
             if read.task is None:
                 read.task = asyncio.get_running_loop().create_task(self._refresh(read, recipe, store))
-            # One whose client leaves takes the page from nobody else.
+            # A request whose client leaves does not end the reading for others.
             await asyncio.shield(read.task)
         if read.page is None:
             raise PageFailed(read.failure)
@@ -76,8 +76,8 @@ class BucketPages:
             read.page = await asyncio.to_thread(recipe.compiled, texts)
             read.failure = ""
         except (StorageError, CustomPageMistake, PageFailed) as error:
-            told = str(error) or type(error).__name__
-            read.failure = f"the page `{recipe.kind}` cannot be made of `{'`, `'.join(recipe.keys)}`: {told}"
+            reason = str(error) or type(error).__name__
+            read.failure = f"the page `{recipe.kind}` cannot be made of `{'`, `'.join(recipe.keys)}`: {reason}"
             _LOG.error("%s", read.failure)
         finally:
             read.until = self._clock() + (FAILED if read.failure else FRESH)

@@ -50,7 +50,7 @@ class ArchiveTooLarge(RequestError):
 
 
 class CrossOrigin(RequestError):
-    """A PUT or DELETE that a browser sends for a page of another origin, with the authority of whoever looks at it."""
+    """A PUT or DELETE that a browser sends for a page of another origin, with the authority of its user."""
 
 
 class TypeNotAllowed(RequestError):

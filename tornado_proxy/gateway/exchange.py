@@ -51,7 +51,7 @@ class Exchange:
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
         self._upload: IncomingFile | None = None
-        self._used: ObjectUsed | None = None  # what webhooks are to be told, once the answer was sent
+        self._used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._status = 0  # of the answer, where one was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch, emit)

@@ -22,12 +22,12 @@ class Refusal:
     reason: str
     headers: Headers = ()
     is_defect: bool = False  # ours to fix, rather than the client's or the store's
-    told: str | None = None  # to the client, where the status says too little
+    client_message: str | None = None  # where the status says too little
 
     def message(self, method: str) -> str:
         """Returns what the client reads: the status in a sentence, and nothing of keys, buckets or exceptions."""
         of_upload = _UPLOAD_MESSAGES.get(self.status) if method == "PUT" else None
-        return self.told or of_upload or _MESSAGES.get(self.status, "The request could not be answered")
+        return self.client_message or of_upload or _MESSAGES.get(self.status, "The request could not be answered")
 
 
 Outcome = Answer | Refusal
@@ -67,7 +67,7 @@ _UPLOAD_MESSAGES: Mapping[int, str] = MappingProxyType(
 )
 
 
-_TOLD: Mapping[str, str] = MappingProxyType(
+_CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
     {
         "ArchiveTooLarge": "This directory is too large to be one file",
         "CrossOrigin": "A page of another site may not change anything here",
@@ -91,7 +91,7 @@ def refusal(error: Exception) -> Refusal:
     headers = _RETRY_AFTER if status == 503 else ()
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
-    return Refusal(status, _reason(error), headers, told=_TOLD.get(type(error).__name__))
+    return Refusal(status, _reason(error), headers, client_message=_CLIENT_MESSAGES.get(type(error).__name__))
 
 
 def refusal_of(attempt: Refuse) -> Refusal:

@@ -185,8 +185,8 @@ async def _receive(attempt: Receive, context: RequestContext) -> Answer:
     write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
-    said = UploadResult(attempt.location, upload.size, stored.etag)
-    rendering = context.pages.upload(said, choose(UPLOAD_FORMS, *_wanted(context)))
+    result = UploadResult(attempt.location, upload.size, stored.etag)
+    rendering = context.pages.upload(result, choose(UPLOAD_FORMS, *_wanted(context)))
     meant = dict(properties.metadata), properties.storage_class or ""
     data = StoredUpload(attempt.key, upload.file_name, stored_type(upload), upload.size, *meant)
     custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
@@ -200,8 +200,8 @@ async def _presign(attempt: Presign, context: RequestContext) -> Answer:
     properties = _properties(attempt.key, file, context)
     write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
     form = await context.store.sign_upload(attempt.key, write, attempt.expires)
-    said = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
-    body = json.dumps({**said, "expiresIn": attempt.expires}).encode()
+    fields = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
+    body = json.dumps({**fields, "expiresIn": attempt.expires}).encode()
     headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))
     return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)
 
@@ -213,12 +213,12 @@ def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Prop
     _check_type(stored, context.match.site.target.actions.put.allowed_types)
     templates.check_size(file.announced)
     headers = HeaderFields(context.request.headers)
-    told = PutInput(context.path_below_mount, file.file_name, stored, file.announced or 0, headers)
-    return templates.render(PutData(context.user, told, key))
+    put = PutInput(context.path_below_mount, file.file_name, stored, file.announced or 0, headers)
+    return templates.render(PutData(context.user, put, key))
 
 
 def _check_type(sent: str, allowed: tuple[str, ...]) -> None:
-    """Raises `TypeNotAllowed` for a type that is none of those allowed, if there are any."""
+    """Raises `TypeNotAllowed` for a type that is not allowed, where types are named."""
     essence = sent.partition(";")[0].strip().lower()
     wildcard = f"{essence.partition('/')[0]}/*"
     if allowed and essence not in allowed and wildcard not in allowed:

@@ -1,7 +1,7 @@
 """The server: accepts connections, opens each (PROXY protocol, TLS), serves it, and winds down without loss.
 
-A connection is open once its client may send requests. Until then it has a bounded time, and as there is room for so
-many only, the oldest gives way to the newest: clients that never finish a handshake keep nobody else out.
+A connection is open once its client may send requests. Until then its time is bounded, and where too many are
+opening, the oldest gives way to the newest: clients that never finish a handshake keep no others out.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Reception:
         try:
             return await is_permitted(question.server, question.user, question.so_far.request, self._fetch)
         except PolicyUnavailable as error:
-            _LOG.warning("a policy server does not decide, so nobody may pass: %s", error)
+            _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
             return Refuse(500, "the policy server does not decide")
 
     async def visit(self, attempt: VisitProvider, request: Request) -> Outcome:

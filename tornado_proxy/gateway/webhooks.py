@@ -57,13 +57,13 @@ def _upload(context: RequestContext) -> dict[str, Any]:
 
 def _conditions(context: RequestContext) -> dict[str, str]:
     headers, conditions = context.headers, context.conditions
-    told = {
+    fields = {
         "ifModifiedSince": _moment(conditions.if_modified_since),
         "ifMatch": headers.get("If-Match", ""),
         "ifNoneMatch": headers.get("If-None-Match", ""),
         "ifUnmodifiedSince": _moment(conditions.if_unmodified_since),
     }
-    return told | {"range": headers.get("Range", "")} if context.request.method == "GET" else told
+    return fields | {"range": headers.get("Range", "")} if context.request.method == "GET" else fields
 
 
 def _moment(moment: datetime | None) -> str:

@@ -125,9 +125,9 @@ class _Search:
         if reason := self._failures.get((url, config)):
             is_known = (url, config) in self.fetched
             message = f"`{url}` cannot be fetched: {reason}"
-            cure = "the one that was fetched before stays in use" if is_known else None
+            advice = "the one that was fetched before stays in use" if is_known else None
             severity = Severity.WARNING if is_known else Severity.ERROR
-            self._report(Diagnostic("missing-certificate", message, span, cure, (), severity))
+            self._report(Diagnostic("missing-certificate", message, span, advice, (), severity))
         return self.fetched.get((url, config))
 
     def _report(self, diagnostic: Diagnostic) -> None:
@@ -166,7 +166,7 @@ def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
                     yield Diagnostic("unusable-certificate", str(error), each.span, "give both in PEM, the leaf first")
 
 
-@lru_cache(maxsize=8)  # the same one over reloads, so that whoever accepted it once need not again
+@lru_cache(maxsize=8)  # the same one over reloads, so that a client that accepted it once need not again
 def self_signed(names: tuple[str, ...]) -> Certificate:
     """A new self-signed certificate for host names."""
     from cryptography import x509  # noqa: PLC0415 - loaded where there is TLS

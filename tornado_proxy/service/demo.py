@@ -31,11 +31,11 @@ def gallery() -> Path:
 def read_demo(endpoint: str) -> Sources:
     """The gallery's configuration and rules, for the S3 at an endpoint."""
     sources = read_sources(gallery() / "demo.yaml", _SECRETS)
-    said = sources.configuration
-    if said.settings is None:
+    loaded = sources.configuration
+    if loaded.settings is None:
         return sources
-    targets = tuple(_at(target, endpoint) for target in said.settings.targets)
-    return replace(sources, configuration=replace(said, settings=replace(said.settings, targets=targets)))
+    targets = tuple(_at(target, endpoint) for target in loaded.settings.targets)
+    return replace(sources, configuration=replace(loaded, settings=replace(loaded.settings, targets=targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:

@@ -27,7 +27,7 @@ _REPORT = struct.Struct("!cii")  # kind, pid, status
 _ORDER = struct.Struct("!i")  # the pid of a worker to kill; 0 starts one
 _MOST_SOCKETS = 250  # what one message can carry (SCM_MAX_FD is 253)
 
-# What the service manager tells the supervisor alone.
+# Variables by which the service manager speaks to the supervisor alone.
 _MANAGER_ONLY = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES")
 
 Work = Callable[[Sequence[socket.socket]], None]

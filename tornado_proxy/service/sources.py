@@ -80,9 +80,9 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     fetched = known.fetched if known else FetchedDocuments()
     is_known = known is not None and text == known.text and time.monotonic() < fetched.due
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
-        said = known.configuration
-        rules, templates = _read_rules(said), read_templates(said.settings)
-        return replace(known, rules=rules, templates=templates, digest=_digest(said, rules, templates))
+        loaded = known.configuration
+        rules, templates = _read_rules(loaded), read_templates(loaded.settings)
+        return replace(known, rules=rules, templates=templates, digest=_digest(loaded, rules, templates))
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -101,8 +101,8 @@ def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
         return Secret(reference.origin, "")
 
     sources = compile_text(text, environment, None, without_credentials)
-    said = sources.configuration
-    return replace(sources, configuration=replace(said, diagnostics=(*said.diagnostics, *left_out.values())))
+    loaded = sources.configuration
+    return replace(sources, configuration=replace(loaded, diagnostics=(*loaded.diagnostics, *left_out.values())))
 
 
 def compile_text(
@@ -119,15 +119,15 @@ def compile_text(
     """
     config = Path(text.name)
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
-    said = compile_configuration(text, config.parent, asked)
+    loaded = compile_configuration(text, config.parent, asked)
     fetched = fetched or FetchedDocuments()
-    if said.settings is not None and _speak_tls(said.settings):
-        found = find_certificates(said.settings, asked, fetched)
-        diagnostics, fetched = (*said.diagnostics, *found.diagnostics), found.fetched
-        said = replace(said, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
-    rules, templates = kept or (_read_rules(said), read_templates(said.settings))
+    if loaded.settings is not None and _speak_tls(loaded.settings):
+        found = find_certificates(loaded.settings, asked, fetched)
+        diagnostics, fetched = (*loaded.diagnostics, *found.diagnostics), found.fetched
+        loaded = replace(loaded, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
+    rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
     files = (file_of(reference, environment, config.parent) for reference in asked.answers)
-    made = _assembled(said, config, rules, templates, asked.answers)
+    made = _assembled(loaded, config, rules, templates, asked.answers)
     return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched)
 
 
@@ -182,8 +182,8 @@ def _may_be_halfway(before: Sources | None, now: Sources) -> bool:
 
 def _is_incomplete(read: Sources) -> bool:
     """Whether a file or directory is missing or cannot be read."""
-    said = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
-    return any(each.code in _OF_MISSING_FILES for each in said)
+    loaded = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
+    return any(each.code in _OF_MISSING_FILES for each in loaded)
 
 
 class _RecordingResolver:
@@ -209,20 +209,20 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 
 
 def _assembled(
-    said: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
+    loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
 ) -> Sources:
-    named = (*said.settings.rules, *template_places(said.settings)) if said.settings else ()
+    named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
     places = (config, *named)
-    digest = _digest(said, rules, templates)
-    return Sources(said, rules, digest, places, secrets=secrets or {}, templates=templates)
+    digest = _digest(loaded, rules, templates)
+    return Sources(loaded, rules, digest, places, secrets=secrets or {}, templates=templates)
 
 
-def _read_rules(said: configuration.Loaded) -> Read:
-    places, spans = (said.settings.rules, said.settings.rule_spans) if said.settings else ((), None)
+def _read_rules(loaded: configuration.Loaded) -> Read:
+    places, spans = (loaded.settings.rules, loaded.settings.rule_spans) if loaded.settings else ((), None)
     return read_rule_files(places, spans, again=True)
 
 
-def _digest(said: configuration.Loaded, rules: Read, templates: Read) -> str:
+def _digest(loaded: configuration.Loaded, rules: Read, templates: Read) -> str:
     """SHA-256 over everything that was read or could not be read, each with its role, name and length."""
     digest = hashlib.sha256()
 
@@ -231,8 +231,8 @@ def _digest(said: configuration.Loaded, rules: Read, templates: Read) -> str:
         digest.update(content)
 
     # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
-    add("settings", "", repr(said.settings).encode())
-    for diagnostic in (*said.diagnostics, *rules.diagnostics, *templates.diagnostics):
+    add("settings", "", repr(loaded.settings).encode())
+    for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
         add("rules", file.name, file.data)
@@ -275,18 +275,18 @@ def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
 
 def compile_sources(sources: Sources, before: CompiledSet | None = None) -> CompiledSet:
     """Compiles a set; rule files unchanged since `before` are reused."""
-    said = sources.configuration
+    loaded = sources.configuration
     where = (sources.digest, sources.places, tuple(file.name for file in sources.files))
-    if said.settings is None:
-        return CompiledSet(None, {}, said.diagnostics, *where)
-    pages = compile_pages(said.settings, sources.templates)
+    if loaded.settings is None:
+        return CompiledSet(None, {}, loaded.diagnostics, *where)
+    pages = compile_pages(loaded.settings, sources.templates)
     rules = compile_rule_files(sources.rules.files, before.rules if before else None, pages.helpers)
-    unknown = unknown_targets(rules.documents, [target.name for target in said.settings.targets])
-    passwords = doubtful_passwords(said.settings)
-    certificates = unusable_certificates(said.settings) if _speak_tls(said.settings) else ()
+    unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])
+    passwords = doubtful_passwords(loaded.settings)
+    certificates = unusable_certificates(loaded.settings) if _speak_tls(loaded.settings) else ()
     of_rules = (*sources.rules.diagnostics, *rules.diagnostics, *unknown)
-    diagnostics = (*said.diagnostics, *passwords, *certificates, *pages.diagnostics, *of_rules)
-    return CompiledSet(said.settings, rules.rule_sets, diagnostics, *where, rules, pages.pages)
+    diagnostics = (*loaded.diagnostics, *passwords, *certificates, *pages.diagnostics, *of_rules)
+    return CompiledSet(loaded.settings, rules.rule_sets, diagnostics, *where, rules, pages.pages)
 
 
 def _speak_tls(settings: Settings) -> bool:
@@ -296,8 +296,8 @@ def _speak_tls(settings: Settings) -> bool:
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
     """Unreadable hashes and weak passwords; shows no password."""
     for listed in dict.fromkeys(user for resource in settings.resources for user in resource.users):
-        if said := _doubt(listed):
-            yield said
+        if diagnostic := _doubt(listed):
+            yield diagnostic
 
 
 def _doubt(listed: BasicUser) -> Diagnostic | None:
@@ -307,9 +307,9 @@ def _doubt(listed: BasicUser) -> Diagnostic | None:
     try:
         odd = doubt(listed.password.reveal())
     except UnreadableHash as error:
-        cure = "give a bcrypt or argon2 hash, or the password itself"
-        return Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, cure)
+        advice = "give a bcrypt or argon2 hash, or the password itself"
+        return Diagnostic("unreadable-hash", f"{whose}: {error}", listed.span, advice)
     if odd is None:
         return None
-    cure = "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
-    return Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, cure, (), Severity.WARNING)
+    advice = "give a bcrypt hash of cost 12, such as `htpasswd -nBC 12 NAME` writes, or argon2 at its usual cost"
+    return Diagnostic("doubtful-password", f"{whose}: {odd}", listed.span, advice, (), Severity.WARNING)

@@ -80,8 +80,8 @@ def _log_probe(result: ProbeResult) -> None:
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Logs each at its severity, with its fields in the record's `fields`."""
     for each in diagnostics:
-        cure = f" (help: {' '.join(each.help.split())})" if each.help else ""
-        _LOG.log(_LEVELS[each.severity], "%s%s", each.line, cure, extra={"fields": diagnostic_fields(each)})
+        advice = f" (help: {' '.join(each.help.split())})" if each.help else ""
+        _LOG.log(_LEVELS[each.severity], "%s%s", each.line, advice, extra={"fields": diagnostic_fields(each)})
 
 
 def diagnostic_fields(diagnostic: Diagnostic) -> dict[str, Field]:

@@ -75,9 +75,9 @@ class RequestTracer:
             rule = {"tornado_proxy.rewrite": request.rule, "tornado_proxy.key": request.key or ""}
             self._tracer.start_span("rewrite", within, attributes=rule, start_time=start).end(start)
         for call, end in calls:
-            told = {"tornado_proxy.target": call.target, "tornado_proxy.outcome": call.outcome}
+            attributes = {"tornado_proxy.target": call.target, "tornado_proxy.outcome": call.outcome}
             began = end - int(call.seconds * _NANOSECONDS)
-            child = self._tracer.start_span(f"s3 {call.call}", within, SpanKind.CLIENT, told, start_time=began)
+            child = self._tracer.start_span(f"s3 {call.call}", within, SpanKind.CLIENT, attributes, start_time=began)
             child.end(end)
         span.end(start + int(event.seconds * _NANOSECONDS))
 
@@ -85,7 +85,7 @@ class RequestTracer:
 def _attributes(event: Served | Refused) -> Mapping[str, str | int]:
     """The attributes of a request's span (OpenTelemetry's semantic conventions for HTTP servers)."""
     request = event.request
-    told: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "http.request.method": request.method,
         "http.response.status_code": event.status,
         "url.path": request.path,
@@ -95,5 +95,5 @@ def _attributes(event: Served | Refused) -> Mapping[str, str | int]:
         "tornado_proxy.request_id": request.request_id,
     }
     if request.target is not None:
-        told["tornado_proxy.target"] = request.target
-    return told
+        attributes["tornado_proxy.target"] = request.target
+    return attributes
