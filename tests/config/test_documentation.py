@@ -14,8 +14,8 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, OptionType, all_options, options_of
 from tornado_proxy.config.quantities import Duration, Size
-from tornado_proxy.config.schema import published
 from tornado_proxy.config.secrets import Reference, unresolved
+from tornado_proxy.config.show import published
 from tornado_proxy.lang.source import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"

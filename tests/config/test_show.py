@@ -1,8 +1,176 @@
+from __future__ import annotations
+
 import json
+from pathlib import Path
 
-from configurations import settings
+import pytest
+import yaml
+from configurations import MINIMAL, compiled, settings
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from tornado_proxy.config.show import show
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import Option, all_options
+from tornado_proxy.config.show import DIALECT, json_schema, published, show
+from tornado_proxy.lang.diagnostic import errors
+
+PUBLISHED = Path(__file__).parents[2] / "docs" / "configuration.schema.json"
+VALIDATOR = Draft202012Validator(json_schema())
+
+
+def _target(text):
+    return f"targets: {{site: {{bucket: {{name: my-bucket}}, {text}}}}}"
+
+
+def _bucket(text):
+    return f"targets: {{site: {{bucket: {{name: my-bucket, {text}}}}}}}"
+
+
+GOOD = [
+    MINIMAL,
+    f"server: {{listenAddr: '', port: 0, gracePeriod: 1h30m}}\n{MINIMAL}",
+    f"rules: rules/\n{MINIMAL}",
+    f"rules: [a, b]\n{MINIMAL}",
+    f"log: {{level: debug, format: json}}\n{MINIMAL}",
+    f"limits: {{maxHeaderSize: 32KiB, idleTimeout: 1.5, sendTimeout: 1m}}\ns3: {{threads: 8}}\n{MINIMAL}",
+    _target("mount: {host: '*.example.org', path: /a}"),
+    _target("mount: {host: '[::1]', path: [/a, b/]}"),
+    _target("actions: {GET: {config: {indexDocument: index.html, signedUrlExpiration: 7d}}, HEAD: {enabled: no}}"),
+    _target("actions: {PUT: {enabled: true, config: {maxSize: 1.5 GiB}}, DELETE: {enabled: on}}"),
+    _target("resources: [{path: /**, methods: [GET, HEAD, PUT, DELETE], whiteList: true}]"),
+    _bucket("prefix: /a/b, region: eu-west-1, s3Endpoint: 'h:9000', disableSSL: true, partSize: 5242880"),
+    _bucket("credentials: {accessKey: {env: ACCESS}, secretKey: {value: x}, sessionToken: {env: SECRET}}"),
+]
+
+BAD = [
+    "[]",
+    "targets: {site: {}}",
+    "targets: {site: {bucket: my-bucket}}",
+    f"prot: 1\n{MINIMAL}",
+    f"server: {{port: '80'}}\n{MINIMAL}",
+    f"server: {{port: 70000}}\n{MINIMAL}",
+    f"server: {{gracePeriod: soon}}\n{MINIMAL}",
+    f"server: ~\n{MINIMAL}",
+    f"log: {{level: loud}}\n{MINIMAL}",
+    f"limits: {{maxHeaderSize: 5G}}\n{MINIMAL}",
+    f"authProviders: {{basic: {{staff: {{}}}}}}\n{MINIMAL}",
+    f"authProviders: {{basic: {{'': {{realm: x}}}}}}\n{MINIMAL}",
+    _target("mount: {path: []}"),
+    _target("mount: {path: 5}"),
+    _target("mount: {host: 'a.org:80'}"),
+    _target("actions: {POST: {enabled: true}}"),
+    _target("actions: {GET: {enabled: 1}}"),
+    _target("resources: []"),
+    _target("resources: [{path: public, whiteList: true}]"),
+    _target("resources: [{path: /, methods: [get], whiteList: true}]"),
+    _target("resources: [{path: /, methods: [], whiteList: true}]"),
+    _target("resources: [{path: /, provider: p, basic: {credentials: []}}]"),
+    _target("resources: [{path: /, provider: p, basic: {credentials: [{user: 'a:b', password: {env: A}}]}}]"),
+    _bucket("region: EU west"),
+    _bucket("s3ListMaxKeys: 0"),
+    _bucket("s3Endpoint: ''"),
+    _bucket("partSize: 1000"),
+    _bucket("prefix: ~"),
+    _bucket("credentials: {accessKey: AKIA, secretKey: {env: A}}"),
+    _bucket("credentials: {accessKey: {}, secretKey: {env: A}}"),
+    _bucket("credentials: {accessKey: {env: A, value: b}, secretKey: {env: A}}"),
+    _bucket("credentials: {accessKey: {env: two words}, secretKey: {env: A}}"),
+    _bucket("credentials: {accessKey: {env: A}}"),
+]
+
+
+def test_published_schema_is_what_the_code_says():
+    """The file in docs is what `published()` gives; write it again where the two differ."""
+    assert PUBLISHED.read_text(encoding="utf-8") == published()
+
+
+def test_schema_is_a_schema():
+    """It obeys the draft that it names."""
+    schema = json_schema()
+    Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == DIALECT
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_schema_accepts_what_the_loader_accepts(text):
+    """No editor marks what the program takes."""
+    assert errors(compiled(text).diagnostics) == ()
+    assert list(VALIDATOR.iter_errors(yaml.safe_load(text))) == []
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_schema_refuses_what_can_be_seen_to_be_wrong(text):
+    """What has the wrong shape, type or notation is marked as one types."""
+    assert errors(compiled(text).diagnostics)
+    assert not VALIDATOR.is_valid(yaml.safe_load(text))
+
+
+_OPTIONS = [each for each in all_options(Settings) if isinstance(each.option, Option)]
+_NAMES = [*sorted({each.path[-1] for each in _OPTIONS}), "site", "staff", "nothing"]
+_SCALARS = [
+    None,
+    True,
+    0,
+    80,
+    5000,
+    1.5,
+    "",
+    "a",
+    "/a",
+    "GET",
+    "my-bucket",
+    "5MiB",
+    "30s",
+    "debug",
+    "eu-1",
+    "..",
+    "x:1",
+]
+_DATA = st.recursive(
+    st.sampled_from(_SCALARS),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(_OPTIONS), _DATA)
+def test_schema_is_never_stricter_than_the_loader(option, value):
+    """Any value at any option that the loader takes is valid by the schema."""
+    data = yaml.safe_load(
+        MINIMAL.replace("my-bucket}", "my-bucket, credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}")
+    )
+    place = data
+    for part in option.path[:-1]:
+        place = place.setdefault("site" if part == "*" else part, {}) if isinstance(place, dict) else {}
+    if isinstance(place, dict):
+        place[option.path[-1]] = value
+    if not errors(compiled(json.dumps(data)).diagnostics):
+        assert list(VALIDATOR.iter_errors(data)) == []
+
+
+def test_schema_tells_defaults_as_the_file_could():
+    """A default that is nothing is not told, and a whole number has no fraction."""
+    definitions = json_schema()["$defs"]
+    bucket = definitions["Bucket"]["properties"]
+    assert bucket["connectTimeout"]["default"] == 5
+    assert isinstance(bucket["connectTimeout"]["default"], int)
+    assert "default" not in bucket["credentials"]
+
+
+def test_schema_has_titles_and_descriptions():
+    """Each section has a title and a sentence; an option needs no title but its name."""
+    schema = json_schema()
+    for section in (schema, *schema["$defs"].values()):
+        assert section["title"]
+        assert section["description"].endswith(".")
+        assert all("title" not in option for option in section["properties"].values())
+
+
+def test_schema_has_no_secret_in_it():
+    """Its examples name secrets, and write none."""
+    assert '"value":' not in json.dumps([each.option.example for each in _OPTIONS])
+
 
 TEXT = """
 rules: [rules]

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from configurations import complaints_about_target, report, target
+from configurations import MINIMAL, complaints_about_target, report, settings, target
 
-from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.config.webhooks import Tracing, Webhook
 
 HOOK = "url: https://hooks.example/x"
 
@@ -54,3 +54,24 @@ def test_a_secret_that_stands_in_the_file_is_not_shown():
     """Not even next to a mistake."""
     text = f"targets: {{site: {{bucket: {{name: my-bucket}}, {_get(f'{HOOK}, secretHeaders: {{A: hunter2}}')}}}}}\n"
     assert "hunter2" not in report(text)
+
+
+def test_tracing_is_off_unless_it_is_configured():
+    """Only the end point is needed."""
+    assert settings(MINIMAL).tracing is None
+    assert settings("tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\n" + MINIMAL).tracing == Tracing(
+        "http://127.0.0.1:4318/v1/traces"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "lacks `endpoint`"),
+        ("{endpoint: here}", "is not a URL"),
+        ("{endpoint: 'http://x/', sampledPercent: 101}", "sampledPercent"),
+    ],
+)
+def test_tracing_a_mistake_is_found(text, message):
+    """Each is shown at its place."""
+    assert message in report(f"tracing: {text}\n{MINIMAL}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from tornado_proxy.semantics.conditions import (
     ConditionResult,
     Conditions,
     format_date,
+    freshness,
     is_etag,
     is_weak,
     opaque,
@@ -274,3 +276,47 @@ def test_a_date_is_written_as_imf_fixdate():
 def test_a_date_survives_its_header(moment):
     """A date that is written is read again as it was, to the second."""
     assert parse_date(format_date(moment)) == moment.replace(microsecond=0)
+
+
+NOW_FRESHNESS = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
+
+
+@pytest.mark.parametrize(
+    ("cache_control", "expires", "seconds"),
+    [
+        (None, None, inf),
+        ("", None, inf),
+        ("public", None, inf),
+        ("max-age=60", None, 60),
+        ("MAX-AGE=60", None, 60),
+        ('max-age="60"', None, 60),
+        ("public,max-age=60 , must-revalidate", None, 60),
+        ("max-age=60, s-maxage=5", None, 5),
+        ("max-age=0", None, 0),
+        ("max-age=soon", None, 0),
+        ("max-age=-1", None, 0),
+        ("max-age=²", None, 0),
+        ("max-age", None, 0),
+        ("max-age=" + "9" * 5000, None, inf),
+        ("no-cache", None, 0),
+        ('no-cache="Set-Cookie"', None, 0),
+        ("no-cache, max-age=60", None, 0),
+        ("no-store", None, None),
+        ("private", None, None),
+        ('max-age=60, private="X-A, X-B"', None, None),
+        ('extension="no-store"', None, inf),
+        (None, "Tue, 14 Nov 2023 22:14:20 GMT", 60),
+        (None, "Tue, 14 Nov 2023 22:12:20 GMT", 0),
+        (None, "0", 0),
+        ("max-age=5", "Tue, 14 Nov 2023 22:14:20 GMT", 5),
+        ("no-store", "Tue, 14 Nov 2023 22:14:20 GMT", None),
+    ],
+)
+def test_the_headers_say_how_long(cache_control, expires, seconds):
+    """Seconds by s-maxage, max-age or Expires, in that order; none where it may not be kept at all."""
+    assert freshness(cache_control, expires, NOW_FRESHNESS) == seconds
+
+
+def test_a_long_header_is_read_in_linear_time():
+    """What a writer of objects can make long costs no more than its length."""
+    assert freshness("a=" * 100_000 + '"' * 100_000, None, NOW_FRESHNESS) == inf

@@ -29,7 +29,7 @@ from tornado_proxy.config.providers import (
 from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.tls import Ssl
-from tornado_proxy.config.tracing import Tracing
+from tornado_proxy.config.webhooks import Tracing
 from tornado_proxy.lang.source import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]

@@ -1,14 +1,113 @@
-"""A configuration as plain data for people and programs: every option with its default filled in, no secret."""
+"""The options as JSON Schema, and a configuration as plain data with every default filled in and no secret.
+
+An editor that knows the schema, `docs/configuration.schema.json`, checks and completes while one types:
+`# yaml-language-server: $schema=configuration.schema.json`.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import re
+from collections.abc import Iterable
 from dataclasses import fields
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.options import Mark, OptionType, options_of
-from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.options import (
+    Bounds,
+    Constraint,
+    Mark,
+    Option,
+    OptionType,
+    all_options,
+    options_of,
+)
+from tornado_proxy.config.quantities import Duration, Size
+from tornado_proxy.config.secrets import Reference, Secret
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TYPES = {bool: "boolean", int: "integer", str: "string", Path: "string"}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of a configuration file."""
+    options = (each.option for each in all_options(Settings))
+    found = (each.type.nested[0] for each in options if isinstance(each, Option))
+    definitions = {each.__name__: _section_schema(each) for each in found if each}
+    return {"$schema": DIALECT, "$defs": dict(sorted(definitions.items()))} | _section_schema(Settings)
+
+
+def published() -> str:
+    """The schema as it is published."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _section_schema(section: type[Any]) -> dict[str, Any]:
+    counts = {"minProperties": 1, "maxProperties": 1} if section is Reference else {}
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", section.__name__).capitalize()
+    return {"title": title, "description": inspect.getdoc(section)} | _mapping(options_of(section), None) | counts
+
+
+def _mapping(options: Iterable[Option], group: object) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for inner, members in groupby(options, key=lambda each: each.group):
+        if inner is None or inner is group:
+            properties |= {each.name: _property(each) for each in members}
+        else:
+            properties[inner.name] = {"description": inner.description} | _mapping(tuple(members), inner)
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    required = [each.name for each in options if each.is_required]
+    return schema | ({"required": required} if required else {})
+
+
+def _property(option: Option) -> dict[str, Any]:
+    example = {"examples": [option.example]} if option.example else {}
+    return {"description": option.description} | _value_schema(option.type) | _default(option) | example
+
+
+def _default(option: Option) -> dict[str, Any]:
+    """A default that the file could have."""
+    default = option.default
+    if isinstance(default, float) and default.is_integer():
+        default = int(default)
+    if isinstance(default, tuple) and default and isinstance(default[0], str):
+        default = list(default)
+    return {"default": default} if isinstance(default, bool | int | float | str | list) else {}
+
+
+def _value_schema(kind: OptionType) -> dict[str, Any]:
+    if kind.section:
+        return {"$ref": f"#/$defs/{kind.section.__name__}"}
+    if kind.is_list:
+        return _collection(kind)
+    for mark in kind.marks:
+        if isinstance(mark, Size | Duration):
+            return mark.json_schema()
+    if get_origin(kind.base) is Literal:
+        return {"type": "string", "enum": list(get_args(kind.base))}
+    schema: dict[str, Any] = {"type": _TYPES[kind.base]}
+    if kind.base is Path:
+        schema["minLength"] = 1
+    for mark in kind.marks:
+        if isinstance(mark, Bounds):
+            schema |= {"minimum": mark.lowest, "maximum": mark.highest}
+        if isinstance(mark, Constraint):
+            schema |= dict(mark.schema)
+    return schema
+
+
+def _collection(kind: OptionType) -> dict[str, Any]:
+    item = _value_schema(kind.item)
+    not_empty = Mark.NOT_EMPTY in kind.marks
+    if kind.is_mapping:
+        names = {"propertyNames": {"minLength": 1}} | ({"minProperties": 1} if not_empty else {})
+        return {"type": "object", "additionalProperties": item} | names
+    items = {"type": "array", "items": item} | ({"minItems": 1} if not_empty else {})
+    return {"anyOf": [item, items]} if Mark.ONE_OR_MANY in kind.marks else items
 
 
 def show(settings: Settings) -> dict[str, Any]:

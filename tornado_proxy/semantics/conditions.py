@@ -1,4 +1,4 @@
-"""Conditional requests (RFC 9110 13): entity tags, dates, and the conditions on them with one decision.
+"""Conditions of requests (RFC 9110 13) and freshness of answers (RFC 9111): entity tags, dates, and how long to keep.
 
 Entity tags (8.8.3) are kept as they are written: `"a"` is strong, `W/"a"` is weak. Dates (5.6.7) are written as
 IMF-fixdate; the two obsolete forms are read as well.
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from enum import Enum
 from functools import lru_cache
+from math import inf
 
 # entity-tag = [ weak ] opaque-tag; an opaque-tag holds no control characters, spaces or quotes.
 _ETAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\U0010ffff]*"'
@@ -213,3 +214,36 @@ def _full_year(short: int, this_year: int) -> int:
 def format_date(moment: datetime) -> str:
     """The header's value for a moment with a time zone, as IMF-fixdate."""
     return format_datetime(moment.astimezone(UTC), usegmt=True)
+
+
+# cache-directive = token [ "=" ( token / quoted-string ) ] (RFC 9111 5.2).
+_DIRECTIVE = re.compile(r'([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:=(?:"([^"]*)"|([^\s,"]*)))?')
+
+_FORBIDDING = frozenset({"no-store", "private"})
+_MOST_DIGITS = 9  # some 30 years
+
+
+def freshness(cache_control: str | None, expires: str | None, now: float) -> float | None:
+    """The seconds in which an answer may be used again unasked; None where no shared cache may keep it.
+
+    Infinite where the headers set no limit. `now` is Unix time. An invalid time counts as past (RFC 9111 4.2.1, 5.3).
+    """
+    directives = {name.lower(): quoted or bare for name, quoted, bare in _DIRECTIVE.findall(cache_control or "")}
+    if not _FORBIDDING.isdisjoint(directives):
+        return None
+    if "no-cache" in directives:
+        return 0.0
+    for name in ("s-maxage", "max-age"):
+        if name in directives:
+            return _seconds(directives[name])
+    if expires is None:
+        return inf
+    date = parse_date(expires)
+    return 0.0 if date is None else max(0.0, date.timestamp() - now)
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds, of any length; 0 for what is not one."""
+    if not (text.isascii() and text.isdigit()):
+        return 0.0
+    return float(text) if len(text) <= _MOST_DIGITS else inf
