@@ -204,6 +204,7 @@ def generation(
     custom: Mapping[str, Recipe] | None = None,
     listing: ListingOptions | None = None,
     digest: str = "",
+    themed: Pages | None = None,
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
@@ -212,7 +213,7 @@ def generation(
     mounts = Mounts([Site(target, rule_set(rules), Access(target.resources))])
     settings = Settings(server=server or ServerSettings(), targets=(target,), limits=limits or Limits())
     own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
-    renderer = PageRenderer(CustomPages(own))
+    renderer = PageRenderer(CustomPages(own, {"site": themed} if themed else {}))
     shared = {"site": Shared(store)}
     return Generation(
         number, Parts(settings, mounts, PAGES, shared, authenticators or {}, renderer=renderer, digest=digest)

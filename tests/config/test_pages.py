@@ -1,7 +1,7 @@
 import pytest
 from configurations import complaints, complaints_about_target, settings, target
 
-from tornado_proxy.config.pages import PAGES, ArchiveOptions, ListingOptions
+from tornado_proxy.config.pages import PAGES, ArchiveOptions, ListingOptions, ThemeOptions
 from tornado_proxy.config.quantities import GIB
 
 TARGETS = "targets: {site: {bucket: {name: my-bucket}}}\n"
@@ -73,3 +73,27 @@ def test_a_directory_can_be_had_as_one_file_where_that_is_switched_on():
     assert (ListingOptions().readme, ListingOptions().archive) == (False, ArchiveOptions(False, GIB, 10_000))
     found = target("listing: {readme: true, archive: {enabled: true, maxSize: 4GiB, maxFiles: 5}}").listing
     assert (found.readme, found.archive) == (True, ArchiveOptions(True, 4 * GIB, 5))
+
+
+def test_the_look_of_a_target():
+    """Nothing is changed by default; logo and sheet are files or URLs."""
+    assert target("").pages is None
+    found = target("pages: {title: Files, logo: a/b.svg, css: 'https://css.example/a.css?b', templates: brand}").pages
+    assert found == ThemeOptions("Files", "a/b.svg", "https://css.example/a.css?b", "brand")
+    assert (found.logo_span.text, found.css_span.text, found.templates_span.text) == ("logo", "css", "templates")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("logo: a.txt", "`logo` cannot be `a.txt`"),
+        ("css: a.svg", "`css` cannot be `a.svg`"),
+        ("css: 'ftp://a/b.css'", "`css` is not a URL"),
+        ('logo: "https://a;script-src *.example/b.png"', "`logo` is not a URL"),
+        ('logo: "https://a;b/c.png"', "`logo` has a character that no policy can hold"),
+        ("logo: ''", "`logo` is empty"),
+    ],
+)
+def test_invalid_looks(options, message):
+    """A file has the ending of its kind, and a URL cannot widen the policy."""
+    assert complaints_about_target(f"pages: {{{options}}}") == [("bad-value", message)]

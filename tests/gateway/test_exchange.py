@@ -15,6 +15,8 @@ from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.answers import Cors
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
@@ -319,3 +321,16 @@ async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
         headers = {"X-Forwarded-Host": "public.example", "Origin": "https://public.example"}
         answer = await site.request("DELETE", "/a", headers)
     assert answer.status == 204
+
+
+async def test_a_targets_pages_wear_its_theme():
+    """Listings and errors of the target, and the files of the theme; what leads to no target has none."""
+    themed = Pages(Theme(Look("Our files", css=("a.css", b"a{}"))))
+    async with serve({"a": b"x"}, mount=Mount("files.test"), themed=themed) as site:
+        listing, missing = await site.get("/", Accept="text/html"), await site.get("/b", Accept="text/html")
+        outside = await site.get("/b", Accept="text/html", Host="other")
+        (name,) = set(themed.assets) - set(PAGES.assets)
+        sheet = await site.get(f"/.tornado-proxy/{name}")
+    assert all(f"/.tornado-proxy/{name}" in each.text and "Our files" in each.text for each in (listing, missing))
+    assert "Our files" not in outside.text
+    assert (sheet.status, sheet.body) == (200, b"a{}")

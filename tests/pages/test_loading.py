@@ -6,7 +6,10 @@ import pytest
 from configurations import MINIMAL, settings
 
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
+from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
+from tornado_proxy.pages.render import Failure, Pages
+from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.templates.data import RequestData
 
@@ -117,8 +120,78 @@ def test_the_examples_of_the_docs():
     """Each configuration of docs/pages.md is one, and what it says of pages compiles."""
     text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
+    (template,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
+    Pages(Theme(Look(templates={"listing.html": template}))).check()
     for example in examples:
         found = settings(example)
         read = Read(tuple(RuleFile(str(path), b"") for path in template_places(found)))
         assert compile_pages(found, read).diagnostics == ()
+
+
+THEMED = "targets: {site: {bucket: {name: my-bucket}, pages: {%s}}}\n"
+
+
+def _theme(options, **files):
+    kept = tuple(RuleFile(f"etc/{name.replace('__', '/')}", content) for name, content in files.items())
+    return compile_pages(settings(THEMED % options), Read(kept))
+
+
+def test_files_of_themes_are_read_and_watched(tmp_path):
+    """A logo, a sheet, and all templates of a directory; URLs are left to the browser."""
+    found = replace(
+        settings(THEMED % "logo: a.png, css: 'https://css.example/x.css', templates: brand"), directory=tmp_path
+    )
+    (tmp_path / "brand").mkdir()
+    for name, content in {
+        "a.png": b"\0",
+        "brand/listing.html": b"x",
+        "brand/_b.html": b"y",
+        "brand/notes": b"z",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    assert list(template_places(found)) == [tmp_path / "a.png", tmp_path / "brand"]
+    assert [Path(file.name).name for file in read_templates(found).files] == ["a.png", "_b.html", "listing.html"]
+    gone = replace(found, directory=tmp_path / "nowhere")
+    assert [each.span.text for each in read_templates(gone).diagnostics] == ["logo", "templates"]
+
+
+def test_a_theme_is_made_of_its_files():
+    """The target's pages have it; other targets have none."""
+    files = {"a.png": b"\x89PNG\0", "brand__failure.html": b"<p>{{ status }}</p>"}
+    loaded = _theme("title: T, logo: a.png, templates: brand", **files)
+    assert loaded.diagnostics == ()
+    assert list(loaded.pages.themed) == ["site"]
+    rendering = loaded.pages.themed["site"].failure(Failure(404, "a", "id"), Form.HTML)
+    assert rendering.body == b"<p>404</p>"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "place"),
+    [
+        (
+            "listing.html",
+            b"a\n{% if %}",
+            "Expected an expression, got 'end of statement block'",
+            "etc/brand/listing.html:2:1",
+        ),
+        (
+            "listing.html",
+            b"{{ missing }}",
+            "a page cannot be made of these templates: 'missing' is undefined",
+            "config.yaml:1:",
+        ),
+        ("index.html", b"", "no page is called `index.html`", "config.yaml:1:"),
+    ],
+)
+def test_a_mistake_in_a_theme_is_told_before_it_is_in_force(name, text, message, place):
+    """In the template where that is known, else where the configuration names the directory."""
+    loaded = _theme("templates: brand", **{f"brand__{name}": text})
+    assert [each.message for each in loaded.diagnostics] == [message]
+    assert loaded.diagnostics[0].place.startswith(place)
+    assert loaded.pages.themed == {}
+
+
+def test_a_theme_without_its_file_is_left_out():
+    """That it cannot be read is told by who read it."""
+    assert _theme("css: a.css").pages.themed == {}

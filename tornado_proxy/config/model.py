@@ -15,7 +15,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
 from tornado_proxy.config.answers import CacheHeaders, Compress, Cors
 from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
-from tornado_proxy.config.pages import ListingOptions, TargetTemplates, Templates
+from tornado_proxy.config.pages import ListingOptions, TargetTemplates, Templates, ThemeOptions
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
     Authorization,
@@ -199,6 +199,7 @@ class Target:
         "requests that match none are refused.",
         default=(),
     )
+    pages: ThemeOptions | None = option("The look of the target's pages.", default=None)
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
     cache: ObjectCache | None = option(
         "The cache of objects in memory. Without this section, there is none.", default=None

@@ -7,10 +7,13 @@ from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Bounds, Constraint, Mark, option, place_of
+from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import GIB, Size
 from tornado_proxy.lang.source import Span
 
 NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]
+LogoPlace = Annotated[str, Constraint(values.logo_place, (("minLength", 1),))]
+SheetPlace = Annotated[str, Constraint(values.sheet_place, (("minLength", 1),))]
 TemplatePath = Annotated[str, Constraint(values.line, (("minLength", 1),))]
 HeaderTemplates = Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, Constraint(values.header_templates)]
 StatusTemplate = Annotated[str, Constraint(values.status_template)]
@@ -128,6 +131,32 @@ class ListingOptions:
     )
     readme: bool = option("Whether a README (Markdown or text) is shown below the list.", default=False)
     archive: ArchiveOptions = option("Directories as one file.", default=ArchiveOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeOptions:
+    """How the service's own pages look at a target."""
+
+    shape: ClassVar[str] = "such as `{title: Our files, css: brand.css}`"
+
+    title: Line | None = option(
+        "The name in the place of the mount's path, and behind each page's title.", default=None
+    )
+    logo: LogoPlace | None = option(
+        "The picture beside it: a URL, or a file (SVG, PNG, JPEG, WebP or GIF) relative to the configuration file.",
+        default=None,
+    )
+    css: SheetPlace | None = option(
+        "A style sheet that is loaded after the service's own: a URL, or a file relative to the configuration file.",
+        default=None,
+    )
+    templates: TemplatePath | None = option(
+        "A directory, relative to the configuration file, of Jinja templates that replace the service's own.",
+        default=None,
+    )
+    logo_span: Span | None = place_of("logo")
+    css_span: Span | None = place_of("css")
+    templates_span: Span | None = place_of("templates")
 
 
 PAGES = tuple(each.name for each in fields(Templates) if each.name not in ("helpers", "helpers_span"))

@@ -274,6 +274,30 @@ def header_values(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], 
     return pairs
 
 
+def logo_place(text: str) -> str:
+    """Check the place of a picture: a URL, or a file of a type that browsers show."""
+    return _asset_place(text, ("svg", "png", "jpg", "jpeg", "webp", "gif"))
+
+
+def sheet_place(text: str) -> str:
+    """Check the place of a style sheet."""
+    return _asset_place(text, ("css",))
+
+
+def _asset_place(text: str, endings: tuple[str, ...]) -> str:
+    line(text)
+    if "://" in text:
+        http_url(text)
+        # Its origin goes into a policy, where these would begin something else.
+        if re.search(r"[;,'\s]", text.partition("?")[0]):
+            raise InvalidValue("has a character that no policy can hold", "percent-encode `;`, `,` and `'`")
+    elif text.rpartition(".")[2].lower() not in endings:
+        raise InvalidValue(
+            f"cannot be `{text}`", f"a URL, or a file that ends in {', '.join(f'`.{each}`' for each in endings)}"
+        )
+    return text
+
+
 def name_pattern(text: str) -> str:
     """Check a pattern of names in a directory."""
     if not re.search(NAME_PATTERN, line(text)):

@@ -105,8 +105,9 @@ class Exchange:
         if isinstance(first, Receive) and self._upload is None:
             name = decision.request.path.rpartition("/")[2]
             self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
-        store = self._generation.store(decision.match.site.target.name)
-        asked = decision.request, decision.match, store, parts.pages, headers, self._upload
+        target = decision.match.site.target.name
+        pages = parts.renderer.pages.themed.get(target, parts.pages)
+        asked = decision.request, decision.match, self._generation.store(target), pages, headers, self._upload
         guard = decision.checks[-1].guard if decision.checks else Nobody()
         context = RequestContext(*asked, decision.user, parts.renderer, guard)
         outcome, attempt = await perform(decision.plan, context)
@@ -126,8 +127,10 @@ class Exchange:
 
     def _asset(self) -> Answer | None:
         """A file that pages refer to, which everyone may have, wherever they ask for it."""
-        head = self._incoming.head
-        asset = self._generation.parts.pages.assets.get(read_address(head.target).path.rpartition(ASSETS_AT)[2])
+        head, parts = self._incoming.head, self._generation.parts
+        name = read_address(head.target).path.rpartition(ASSETS_AT)[2]
+        all_pages = (parts.pages, *parts.renderer.pages.themed.values())
+        asset = next((each.assets[name] for each in all_pages if name in each.assets), None)
         return Whole(200, asset.headers, asset.body) if asset and head.method in ("GET", "HEAD") else None
 
     async def _target_list(self, request: Request) -> Answer:
@@ -219,10 +222,14 @@ class Exchange:
     def _own_page(self, refused: Refusal) -> Whole:
         query = dict(reversed(self._decision.request.query)) if self._decision else {}
         form = choose(FAILURE_FORMS, self._incoming.head.headers.get("Accept"), query.get("format"))
-        decision = self._decision
-        where = (decision.match.mount, decision.request.path) if decision and decision.match else ()
+        decision, pages = self._decision, self._generation.parts.pages
+        where: tuple[str, ...] = ()
+        if decision and decision.match:
+            where = decision.match.mount, decision.request.path
+            themed = self._generation.parts.renderer.pages.themed
+            pages = themed.get(decision.match.site.target.name, pages)
         failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id, *where)
-        return page(refused.status, self._generation.parts.pages.failure(failure, form), refused.headers)
+        return page(refused.status, pages.failure(failure, form), refused.headers)
 
     async def _custom_page(self, refused: Refusal) -> CustomRendering | None:
         kind, decision = ERROR_PAGES.get(refused.status), self._decision

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from tornado_proxy.pages.render import Pages
 from tornado_proxy.templates.data import ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.limits import RenderLimits
@@ -136,9 +137,10 @@ def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CustomPages:
-    """All pages of a configuration, by target (None: for all) and kind."""
+    """All pages of a configuration, by target (None: for all) and kind, and the themes of targets."""
 
     pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = field(default_factory=dict)
+    themed: Mapping[str, Pages] = field(default_factory=dict)  # the service's pages in a target's clothes
 
     def find(self, target: str | None, kind: str) -> CustomPage | Recipe | None:
         """The page of a target, or else the one for all."""

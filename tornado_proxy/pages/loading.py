@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jinja2 import TemplateSyntaxError
+
 from tornado_proxy.config.model import Settings, Target
-from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetPageOptions
+from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetPageOptions, ThemeOptions
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.files import decode, read_file
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
+from tornado_proxy.pages.render import Pages
+from tornado_proxy.pages.theme import REPLACEABLE, Look, Theme
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile
 
@@ -48,6 +52,17 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
         for file in files:
             if file.path is not None and not file.in_bucket:
                 yield file.path, file.path_span
+        if target.pages is not None:
+            yield from _of_theme(target.pages)
+
+
+def _of_theme(theme: ThemeOptions) -> Iterator[tuple[str, Span | None]]:
+    """The files of a theme, and the directory of its templates."""
+    for place, span in ((theme.logo, theme.logo_span), (theme.css, theme.css_span)):
+        if place is not None and "://" not in place:
+            yield place, span
+    if theme.templates is not None:
+        yield theme.templates, theme.templates_span
 
 
 def _own(target: Target) -> Iterator[tuple[str, TargetPageOptions]]:
@@ -62,13 +77,21 @@ def read_templates(settings: Settings | None) -> Read:
     """The files of templates; blocks."""
     files: list[RuleFile] = []
     diagnostics: list[Diagnostic] = []
-    for path, span in (template_places(settings) if settings else {}).items():
-        try:
-            files.append(RuleFile(str(path), read_file(path, LARGEST, regular=True)))
-        except OSError as error:
-            message = f"`{path}` cannot be read: {error.strerror or error}"
-            diagnostics.append(Diagnostic("unreadable-file", message, span))
+    for place, span in (template_places(settings) if settings else {}).items():
+        for path in _theme_files(settings, place) if settings and place.is_dir() else (place,):
+            try:
+                files.append(RuleFile(str(path), read_file(path, LARGEST, regular=True)))
+            except OSError as error:
+                message = f"`{path}` cannot be read: {error.strerror or error}"
+                diagnostics.append(Diagnostic("unreadable-file", message, span))
     return Read(tuple(files), tuple(diagnostics))
+
+
+def _theme_files(settings: Settings, directory: Path) -> Sequence[Path]:
+    """The templates of a directory that a theme names; what else is a directory is itself, and cannot be read."""
+    named = (each.pages.templates for each in settings.targets if each.pages)
+    is_theme = any(each and settings.directory / each == directory for each in named)
+    return sorted(directory.glob("*.html")) if is_theme else (directory,)
 
 
 def compile_pages(settings: Settings, read: Read) -> LoadedPages:
@@ -76,8 +99,12 @@ def compile_pages(settings: Settings, read: Read) -> LoadedPages:
     loader = _Loader(settings, read)
     for (target, kind), (recipe, page) in loader.recipes():
         loader.add(target, kind, recipe, page)
+    themed: dict[str, Pages] = {}
+    for each in settings.targets:
+        if each.pages is not None and (pages := loader.themed(each.pages)):
+            themed[each.name] = pages
     diagnostics = tuple(dict.fromkeys((*read.diagnostics, *loader.diagnostics)))
-    return LoadedPages(CustomPages(loader.pages), loader.helpers, diagnostics)
+    return LoadedPages(CustomPages(loader.pages, themed), loader.helpers, diagnostics)
 
 
 class _Loader:
@@ -88,11 +115,13 @@ class _Loader:
         self.diagnostics: list[Diagnostic] = []
         self.pages: dict[tuple[str | None, str], CustomPage | Recipe] = {}
         self._sources: dict[str, SourceFile] = {}
+        self._files: dict[str, RuleFile] = {}
         for file in read.files:
+            self._files[file.name] = file
             source, mistake = decode(file.name, file.data)
             if source is not None:
                 self._sources[file.name] = source
-            elif mistake is not None:
+            elif mistake is not None and not self._is_logo(file):
                 self.diagnostics.append(mistake)
         self._targets = {each.name: each for each in settings.targets}
 
@@ -157,6 +186,52 @@ class _Loader:
         except CustomPageMistake as error:
             self.diagnostics.append(self._diagnostic(error, recipe, place))
 
+    def themed(self, options: ThemeOptions) -> Pages | None:
+        """The service's pages in the clothes of a theme; None after a mistake, which became a diagnostic."""
+        known, before = {name: file.data for name, file in self._files.items()}, len(self.diagnostics)
+        places = [self._asset(each, known) for each in (options.logo, options.css)]
+        templates = dict(self._templates(options))
+        if None in places or len(self.diagnostics) > before:
+            return None
+        try:
+            pages = Pages(Theme(Look(options.title or "", places[0] or "", places[1] or "", templates)))
+            pages.check()
+        except TemplateSyntaxError as error:
+            source = self._source(f"{options.templates}/{error.name}")
+            span = _line(source, error.lineno) if source else options.templates_span
+            self.diagnostics.append(Diagnostic("bad-template", str(error.message), span))
+        except Exception as error:  # noqa: BLE001 - whatever a template does with what it is given
+            message = f"a page cannot be made of these templates: {error}"
+            self.diagnostics.append(Diagnostic("bad-template", message, options.templates_span))
+        else:
+            return pages
+        return None
+
+    def _is_logo(self, file: RuleFile) -> bool:
+        logos = (each.pages.logo for each in self._settings.targets if each.pages and each.pages.logo)
+        return any(str(self._settings.directory / each) == file.name for each in logos)
+
+    def _asset(self, place: str | None, known: Mapping[str, bytes]) -> str | tuple[str, bytes] | None:
+        """A URL as it is, a file with its content, or nothing; None where the file could not be read."""
+        if place is None or "://" in place:
+            return place or ""
+        data = known.get(str(self._settings.directory / place))
+        return None if data is None else (place, data)
+
+    def _templates(self, options: ThemeOptions) -> Iterator[tuple[str, str]]:
+        """The templates of a theme by name; one that replaces nothing is a mistake."""
+        if options.templates is None:
+            return
+        folder = self._settings.directory / options.templates
+        for path in (Path(name) for name in self._files if Path(name).parent == folder):
+            if path.name not in REPLACEABLE and not path.name.startswith("_"):
+                names = ", ".join(f"`{each}`" for each in REPLACEABLE)
+                advice = f"the pages are {names}; names of other templates begin with `_`"
+                message = f"no page is called `{path.name}`"
+                self.diagnostics.append(Diagnostic("unknown-page", message, options.templates_span, advice))
+            elif source := self._sources.get(str(path)):
+                yield path.name, source.text
+
     def _diagnostic(self, error: CustomPageMistake, recipe: Recipe, place: PageOptions | Target) -> Diagnostic:
         mistake, span = error.mistake, None
         text = recipe.helpers[error.part] if isinstance(error.part, int) else recipe.body
@@ -171,3 +246,8 @@ class _Loader:
             span = place.status_span if error.part == "status" else place.headers_span
             message = f"the {'status' if error.part == 'status' else f'header `{error.part}`'}: {mistake}"
         return Diagnostic("bad-template", message, span, mistake.help)
+
+
+def _line(source: SourceFile, number: int) -> Span:
+    start = source.offset(number, 1)
+    return Span(source, start, start + len(source.line(number)))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http.client import responses
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.links import link
-from tornado_proxy.pages.listing import Listing, as_json, as_text
+from tornado_proxy.pages.listing import Line, Listing, as_json, as_text
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.pages.theme import ASSETS_AT, Asset, Theme
 
@@ -37,11 +41,14 @@ class Failure:
         return responses.get(self.status, "Error")
 
     @property
-    def ways(self) -> dict[str, str | None]:
-        """What the page leads to, and the id to quote; `up` is left out where it would be the same as `home`."""
+    def values(self) -> dict[str, object]:
+        """What the template reads; `up` is None where it would be the same as `home`."""
         up = self.path.rstrip("/").rpartition("/")[0] + "/"
         is_below = up.startswith(self.root) and up != self.root
         return {
+            "status": self.status,
+            "title": self.title,
+            "message": self.message,
             "here": link(self.path),
             "home": link(self.root),
             "up": link(up) if is_below else None,
@@ -73,8 +80,10 @@ class Rendering:
     headers: tuple[tuple[str, str], ...]
 
 
+_LOG = logging.getLogger("tornado_proxy")
+
 # `img-src data:` is for the icons in the sheet, and for the empty one that keeps browsers from asking for another.
-_POLICY = "default-src 'none'; style-src 'self'; img-src 'self' data:"
+_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}"
 _NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _SCRIPT = "script-src 'self'; connect-src 'self'; media-src 'self'; require-trusted-types-for 'script'"
 
@@ -86,6 +95,8 @@ class Pages:
 
     def __init__(self, theme: Theme | None = None) -> None:
         self._theme = theme or Theme()
+        self._policy = _POLICY.format(self._theme.style_source, self._theme.image_source)
+        self._plain = Theme() if self._theme.has_own_templates else self._theme
 
     @property
     def assets(self) -> Mapping[str, Asset]:
@@ -101,7 +112,7 @@ class Pages:
         }
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
-        return _rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), _SCRIPT)
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), _SCRIPT)
 
     def targets(self, targets: Sequence[TargetLinks], form: Form, path: str = "/") -> Rendering:
         """The page of all targets, which has a path of its own."""
@@ -111,37 +122,61 @@ class Pages:
             Form.JSON: lambda: json.dumps([each._asdict() for each in targets], ensure_ascii=False) + "\n",
             Form.TEXT: lambda: "".join(lines),
         }
-        return _rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
 
     def failure(self, failure: Failure, form: Form) -> Rendering:
         """The page of an error."""
         fields = {"status": failure.status, "title": failure.title, "message": failure.message}
         writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: lambda: self._html("failure", failure.root, {**fields, **failure.ways}),
+            Form.HTML: lambda: self._html("failure", failure.root, failure.values),
             Form.JSON: lambda: _json({**fields, "requestId": failure.request_id}),
             Form.TEXT: lambda: f"{failure.status} {failure.title}\n{failure.message}\nrequest {failure.request_id}\n",
         }
-        return _rendering(form, writers[form](), (("Cache-Control", "no-store"),))
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
     def upload(self, upload: UploadResult, form: Form) -> Rendering:
         """The answer to a stored upload."""
         fields = {"location": upload.location, "size": upload.size, "etag": upload.etag}
         return _rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())
 
+    def check(self) -> None:
+        """Make a page of each kind; raises what templates of a theme's own raise."""
+        lines = (Line("directory/"), Line("file.txt", 1, datetime.now(UTC)))
+        offers = Offers(upload=True, removable=frozenset({"file.txt"}), archives=("zip",), readme=Markup("<p>text</p>"))
+        whole, part = Listing("/a/b/", "/a/", lines), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
+        values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
+        for root, each in values:
+            self._made(self._theme, "listing", root, each)
+        for status in (401, 404):
+            self._made(self._theme, "failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
+
     def _html(self, name: str, root: str, values: Mapping[str, object]) -> str:
         """A page of a mount, or of another directory, whose assets are found below it."""
-        return self._theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
+        try:
+            return self._made(self._theme, name, root, values)
+        except Exception:
+            if self._theme is self._plain:
+                raise
+            # A template of the theme's own, which may be wrong about what it has not met before.
+            _LOG.exception("the template `%s.html` of a theme failed; the service's own took its place", name)
+            return self._made(self._plain, name, root, values)
+
+    @staticmethod
+    def _made(theme: Theme, name: str, root: str, values: Mapping[str, object]) -> str:
+        return theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
+
+    def _rendering(self, form: Form, text: str, more: Headers, script: str = "") -> Rendering:
+        policy = "; ".join(filter(None, (self._policy, script, _NO_MORE)))
+        return _rendering(form, text, (*more, *((("Content-Security-Policy", policy),) if form is Form.HTML else ())))
 
 
-def _rendering(form: Form, text: str, more: Headers, script: str = "") -> Rendering:
-    policy = "; ".join(filter(None, (_POLICY, script, _NO_MORE)))
+def _rendering(form: Form, text: str, more: Headers) -> Rendering:
     headers = (
         ("Content-Type", form.content_type),
         ("Vary", "Accept"),
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "same-origin"),
         *more,
-        *((("Content-Security-Policy", policy),) if form is Form.HTML else ()),
     )
     return Rendering(text.encode("utf-8", "replace"), headers)
 

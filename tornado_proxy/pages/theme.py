@@ -7,13 +7,31 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import BaseLoader, ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined, Template
+from jinja2.sandbox import SandboxedEnvironment
 
 ASSETS_AT = ".tornado-proxy/"
 """Where assets are found, below any directory: no mount hides them, and a proxy in front that knows one knows all."""
 
-_TYPES = MappingProxyType({"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"})
+REPLACEABLE = ("page.html", "listing.html", "failure.html")
+"""The templates that a theme may replace."""
+
+_TYPES = MappingProxyType(
+    {
+        "css": "text/css; charset=utf-8",
+        "js": "text/javascript; charset=utf-8",
+        "svg": "image/svg+xml",
+        "png": "image/png",
+        "jpg": "image/jpeg",
+        "jpeg": "image/jpeg",
+        "webp": "image/webp",
+        "gif": "image/gif",
+    }
+)
+# Opened by itself, a picture runs nothing.
+_SANDBOX = ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +43,13 @@ class Asset:
     headers: tuple[tuple[str, str], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        kind = _TYPES[self.name.rpartition(".")[2]]
         told = (
-            ("Content-Type", _TYPES[self.name.rpartition(".")[2]]),
+            ("Content-Type", kind),
             ("Content-Length", str(len(self.body))),
             ("Cache-Control", "public, max-age=31536000, immutable"),
             ("X-Content-Type-Options", "nosniff"),
+            *((_SANDBOX,) if kind.startswith("image/") else ()),
         )
         object.__setattr__(self, "headers", told)
 
@@ -37,23 +57,44 @@ class Asset:
 def asset(*names: str) -> Asset:
     """The asset that is made of some files of the package, called after the last of them."""
     folder = files("tornado_proxy.pages").joinpath("assets")
-    body = b"".join(folder.joinpath(name).read_bytes() for name in names)
-    stem, _, ending = names[-1].rpartition(".")
-    return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending}", body)
+    return _named(names[-1], b"".join(folder.joinpath(name).read_bytes() for name in names))
+
+
+def _named(name: str, body: bytes) -> Asset:
+    stem, _, ending = name.rpartition(".")
+    return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending.lower()}", body)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a theme changes; logo and style sheet are URLs, or names and contents of files."""
+
+    title: str = ""
+    logo: str | tuple[str, bytes] = ""
+    css: str | tuple[str, bytes] = ""
+    templates: Mapping[str, str] = field(default_factory=dict)
 
 
 class Theme:
-    """The templates of the pages, autoescaped, and what they refer to."""
+    """The templates of the pages, autoescaped and in a sandbox, and what they refer to.
 
-    def __init__(self) -> None:
+    Raises `jinja2.TemplateError` for a template that does not compile.
+    """
+
+    def __init__(self, look: Look | None = None) -> None:
+        look = look or Look()
         style, script = asset("tokens.css", "style.css"), asset("listing.js")
-        self.title = ""
-        self.logo = ""
-        self.sheets = (style.name,)
+        self.title = look.title
         self.script = script.name
-        self.assets: Mapping[str, Asset] = {each.name: each for each in (style, script)}
-        environment = Environment(
-            loader=PackageLoader("tornado_proxy.pages"),
+        self.assets = {each.name: each for each in (style, script)}
+        self.logo, self.image_source = self._reference("logo", look.logo)
+        sheet, self.style_source = self._reference("theme", look.css)
+        self.sheets = (style.name, sheet) if sheet else (style.name,)
+        self.has_own_templates = bool(look.templates)
+        default = PackageLoader("tornado_proxy.pages")
+        loaders: list[BaseLoader] = [DictLoader(look.templates), default, PrefixLoader({"default": default})]
+        environment = SandboxedEnvironment(
+            loader=ChoiceLoader(loaders),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -69,3 +110,13 @@ class Theme:
     def template(self, name: str) -> Template:
         """A compiled template."""
         return self._templates[name]
+
+    def _reference(self, stem: str, place: str | tuple[str, bytes]) -> tuple[str, str]:
+        """How pages refer to a file or a URL, and the source that their policy must allow for it."""
+        if isinstance(place, str):
+            parts = urlsplit(place)
+            return place, f" {parts.scheme}://{parts.netloc}" if place else ""
+        name, body = place
+        made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
+        self.assets[made.name] = made
+        return made.name, ""
