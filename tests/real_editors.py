@@ -20,6 +20,14 @@ def program(name: str) -> str:
     return found
 
 
+def packing_modules() -> Path:
+    """What the extension for VS Code is packed with."""
+    modules = _PARTS / "editors" / "vscode" / "node_modules"
+    if not (modules / ".bin" / "vsce").exists():
+        pytest.skip(f"there is no vsce in {modules}; {_CURE}")
+    return modules
+
+
 def node_modules() -> Path:
     """VS Code's tokeniser, and what it reads expressions with."""
     modules = _PARTS / "editors" / "node_modules"

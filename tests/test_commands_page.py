@@ -73,12 +73,13 @@ def test_the_jobs_are_yaml():
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_hooks_are_commands_of_ours(hook):
-    """Each is run for rule files; those that look at the whole set are given no names."""
+    """Each is run for rule files; those that look at the whole set also for configurations, and get no names."""
     program, name = hook["entry"].split()
     assert (program, hook["language"]) == ("tornado-proxy", "python")
     assert name in COMMANDS
     assert re.search(hook["files"], "rules/site.rules")
     assert hook.get("pass_filenames", True) == (name == "fmt")
+    assert bool(re.search(hook["files"], "proxy.yaml")) == (name != "fmt")
 
 
 def test_hooks_without_arguments_can_be_run():

@@ -208,3 +208,32 @@ def test_line_ends_and_marks_survive_a_fix(command):
     Path("a.rules").write_bytes(text)
     command("lint", "--fix")
     assert Path("a.rules").read_bytes() == text.replace(b'"b"', b'"/b"')
+
+
+def test_a_configuration_among_the_paths_is_linted_with_its_rules(command):
+    """`lint proxy.yaml` says what is wrong with it, with its pages and with the rule files that it names."""
+    _write("proxy.yaml", CONFIGURATION + "templates: {folderList: {path: list.html}}\n")
+    _write("list.html", "{{ .Entries | nothing }}\n")
+    _write("more/site.rules", GOOD.replace("site", "sight"))
+    done = command("lint", "proxy.yaml", "--format", "concise")
+    assert done.status == 1
+    assert "list.html:1:15: error[bad-template] unknown function `nothing`" in done.out
+    assert "more/site.rules:1:8: error[unknown-target]" in done.out
+
+
+def test_the_rules_of_a_configuration_among_the_paths_may_be_others(command):
+    """With paths of rules beside it, those are linted, and its own are not."""
+    _write("proxy.yaml", CONFIGURATION)
+    _write("more/site.rules", RELATIVE)
+    _write("other.rules", GOOD)
+    assert command("lint", "other.rules", "proxy.yaml").status == 0
+
+
+def test_one_configuration_is_enough(command):
+    """Two of them are a mistake of the command line."""
+    _write("proxy.yaml", CONFIGURATION)
+    done = command("lint", "proxy.yaml", "--config", "proxy.yaml")
+    assert (done.status, done.err) == (
+        2,
+        "tornado-proxy lint: several configurations: `proxy.yaml`, `proxy.yaml`: give one\n",
+    )

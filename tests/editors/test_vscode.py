@@ -35,7 +35,7 @@ def test_every_file_that_the_package_names_is_there():
     """A package with a dangling path is not loaded."""
     contributed = PACKAGE["contributes"]
     named = [
-        PACKAGE["main"],
+        PACKAGE["scripts"]["vscode:prepublish"].split()[1],  # the source of `main`
         *(each["configuration"] for each in contributed["languages"]),
         *(each["path"] for each in contributed["grammars"]),
     ]

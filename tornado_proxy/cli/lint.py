@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -29,7 +29,7 @@ from tornado_proxy.lint.findings import counted
 from tornado_proxy.lint.reporters import FORMATS, reporter
 from tornado_proxy.lint.reporters.text import render_full
 from tornado_proxy.lint.subject import subject_of
-from tornado_proxy.rules.compile import no_helpers
+from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tornado_proxy.lint.engine import Fixed
 
 _STANDARD_INPUT = "-"
+_CONFIGURATIONS = (".yaml", ".yml")
 _DEFAULT = Path("rules")
 
 
@@ -51,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="PATH",
         help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
-        "the current directory); `-` reads one of them from standard input",
+        "the current directory); `-` reads one of them from standard input; one that ends in `.yaml` or `.yml` is the "
+        "configuration",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
     parser.add_argument(
@@ -163,6 +165,7 @@ class _Job:
 
     files: tuple[RuleFile, ...]
     settings: Settings | None
+    helpers: HelperTexts
     mistakes: tuple[Diagnostic, ...]
     selection: Selection
     fail_level: Severity | None
@@ -171,12 +174,7 @@ class _Job:
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lint some state of the files."""
         with activity(f"linting {counted(len(files), 'file')}"):
-            helpers: Callable[[str], tuple[str, ...]] = no_helpers
-            if self.settings is not None:
-                from tornado_proxy.cli.inputs import configured_helpers  # noqa: PLC0415 - for a configuration only
-
-                helpers = configured_helpers(self.settings)
-            subject = subject_of(compile_rule_files(files, None, helpers), self.settings, self.mistakes)
+            subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
             return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
 
@@ -201,12 +199,22 @@ def _job(arguments: argparse.Namespace) -> _Job:
         raise _Failed("`-` stands alone where it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
     found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
-    settings, mistakes = _configuration(arguments.config)
-    places = arguments.paths or _places(settings)
+    config, paths = _configuration_and_rules(arguments)
+    settings, helpers, mistakes = _configuration(config)
+    places = paths or _places(settings)
     level = None if arguments.exit_zero else arguments.fail_level or found.fail_level
     files = _files(places, arguments.stdin_filename)
     selection = _selection(arguments, found)
-    return _Job(files, settings, _wanted(mistakes, selection), selection, level, _fixes(arguments))
+    return _Job(files, settings, helpers, _wanted(mistakes, selection), selection, level, _fixes(arguments))
+
+
+def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
+    """Returns the configuration, which may stand among the paths, and the paths of rules; raises `_Failed`."""
+    among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
+    given = [*([arguments.config] if arguments.config else []), *map(Path, among)]
+    if len(given) > 1:
+        raise _Failed(f"several configurations: {', '.join(f'`{each}`' for each in given)}: give one")
+    return next(iter(given), None), [path for path in arguments.paths if path not in among]
 
 
 def _wanted(mistakes: Sequence[Diagnostic], selection: Selection) -> tuple[Diagnostic, ...]:
@@ -227,16 +235,21 @@ def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
     return frozenset({Safety.SAFE}) if arguments.fix or arguments.diff else frozenset()
 
 
-def _configuration(path: Path | None) -> tuple[Settings | None, tuple[Diagnostic, ...]]:
+def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tuple[Diagnostic, ...]]:
+    """Returns the settings of a file, its helper templates, and what is to be said of it and its pages."""
     if path is None:
-        return None, ()
+        return None, no_helpers, ()
     from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415 - the same
+    from tornado_proxy.pages.loading import compile_pages, read_templates  # noqa: PLC0415 - the same
 
     loaded = load(path, os.environ, unresolved)
     if loaded.source is None:
         raise _Failed("\n".join(each.message for each in loaded.diagnostics))
-    return loaded.settings, loaded.diagnostics
+    if loaded.settings is None:
+        return None, no_helpers, loaded.diagnostics
+    pages = compile_pages(loaded.settings, read_templates(loaded.settings))
+    return loaded.settings, pages.helpers, (*loaded.diagnostics, *pages.diagnostics)
 
 
 def _places(settings: Settings | None) -> Sequence[str]:

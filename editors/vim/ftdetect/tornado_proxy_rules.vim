@@ -9,4 +9,12 @@ function! s:IsOurs() abort
   return expand('<afile>:p') !~# '/udev/'
 endfunction
 
-autocmd BufNewFile,BufRead *.rules if s:IsOurs() | set filetype=tornado_proxy_rules | endif
+" Vim takes the file for one of snort's first, and the mappings and the mark of that plug-in are not undone by Vim.
+function! s:Take() abort
+  silent! nunmap <buffer> ]]
+  silent! nunmap <buffer> [[
+  unlet! b:did_ftplugin b:match_words b:match_skip
+  set filetype=tornado_proxy_rules
+endfunction
+
+autocmd BufNewFile,BufRead *.rules if s:IsOurs() | call s:Take() | endif

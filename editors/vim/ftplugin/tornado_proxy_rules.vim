@@ -8,7 +8,7 @@ setlocal commentstring=#\ %s comments=:# formatoptions-=t formatoptions+=croql
 setlocal expandtab shiftwidth=4 softtabstop=4 autoindent
 " `:make` lints; every finding is an entry of the quickfix list.
 setlocal makeprg=tornado-proxy\ lint\ --format\ concise\ %:p:h:S
-setlocal errorformat=%f:%l:%c:\ %m
+setlocal errorformat=%f:%l:%c:\ %t%*[a-z]%m,%-G%.%#
 
 let b:undo_ftplugin = 'setlocal commentstring< comments< formatoptions< expandtab< shiftwidth< softtabstop<'
       \ . ' autoindent< makeprg< errorformat<'

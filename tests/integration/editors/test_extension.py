@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
-from real_editors import program
+from real_editors import packing_modules, program
 
 pytestmark = pytest.mark.integration
 
@@ -87,3 +88,25 @@ def test_where_the_command_is_missing_it_says_how_to_install_it(tmp_path):
     (error,) = _told(tmp_path, "client.fails = true; await extension.activate(context)")["errors"]
     assert "no such file" in error
     assert "pip install '.[lsp]'" in error
+
+
+def test_it_is_packed_without_a_warning(tmp_path):
+    """The command of docs/editors.md writes the package; it has one script, and what the manifest names."""
+    folder = tmp_path / "vscode"
+    shutil.copytree(FOLDER, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (folder / "node_modules").symlink_to(packing_modules())
+    packed = subprocess.run(
+        [program("npm"), "run", "package"], cwd=folder, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "WARNING" not in packed.stdout + packed.stderr
+    (package,) = folder.glob("*.vsix")
+    with zipfile.ZipFile(package) as archive:
+        names = [name for name in archive.namelist() if name.startswith("extension/")]
+    assert sorted(name.removeprefix("extension/") for name in names) == [
+        "LICENSE.txt",
+        "dist/extension.js",
+        "language-configuration.json",
+        "package.json",
+        "readme.md",
+        "syntaxes/tornado-proxy-rules.tmLanguage.json",
+    ]

@@ -18,7 +18,18 @@ from endless_s3 import endless_s3
 
 sys.path.insert(0, str(Path(__file__).parent))  # `machine`, which only these tests use
 
-from machine import RELEASES, WHEELS, Machine, boot, boot_bare, build_package, build_wheel, install_program, missing
+from machine import (
+    PROGRAM,
+    RELEASES,
+    WHEELS,
+    Machine,
+    boot,
+    boot_bare,
+    build_package,
+    build_wheel,
+    install_program,
+    missing,
+)
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIGURATION = """
@@ -139,6 +150,8 @@ def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
         machine.write(
             "/etc/pip.conf", "[global]\nno-index = yes\nfind-links = /wheels\ndisable-pip-version-check = yes\n"
         )
+        # A place to mount the program at, left by other tests.
+        machine.run("rm", "--recursive", "--force", str(PROGRAM))
         site = Site(machine, endpoint, free_port(), free_port())
         site.configure()
         site.answer_with("first")
