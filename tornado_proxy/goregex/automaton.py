@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 from operator import and_, or_
 from typing import NamedTuple, assert_never
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.alphabet import (
     BLANK,
     BOUNDARIES,
@@ -25,22 +26,6 @@ from tornado_proxy.goregex.alphabet import (
 )
 from tornado_proxy.goregex.budget import Unsupported
 from tornado_proxy.goregex.codepoints import Ranges, contains
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    FlagChange,
-    Group,
-    Node,
-    PerlClass,
-    Repeat,
-    Text,
-    UnicodeClass,
-    walk,
-)
-from tornado_proxy.goregex.syntax import Sequence as Series
 
 LARGEST = 2000
 """The most positions of one expression: more than the thousandfold repetition that RE2 allows, in bounded time."""
@@ -49,19 +34,21 @@ LARGEST = 2000
 class Atom(NamedTuple):
     """A part of an expression's outermost sequence, groups opened; `end` is where it ends in the text, `)` included."""
 
-    node: Node
+    node: syntax.Node
     end: int
 
     @property
     def truths(self) -> int:
         """The truths that it looks at."""
-        if isinstance(self.node, Text):
+        if isinstance(self.node, syntax.Text):
             return 0
-        return reduce(or_, (TRUTHS[each.kind] for each in walk(self.node) if isinstance(each, Assertion)), 0)
+        return reduce(
+            or_, (TRUTHS[each.kind] for each in syntax.walk(self.node) if isinstance(each, syntax.Assertion)), 0
+        )
 
     def apart(self) -> Iterator[Atom]:
         """Its characters as atoms of their own, where it is a text."""
-        if not isinstance(self.node, Text):
+        if not isinstance(self.node, syntax.Text):
             yield self
             return
         *before, last = self.node.apart()
@@ -115,11 +102,13 @@ class Automaton:
         anchored = False
         for node, _ in self.atoms:
             match node:
-                case FlagChange():
+                case syntax.FlagChange():
                     continue
-                case Assertion(kind=AssertionKind.TEXT_START | AssertionKind.LINE_START) if not anchored:
+                case syntax.Assertion(kind=syntax.AssertionKind.TEXT_START | syntax.AssertionKind.LINE_START) if (
+                    not anchored
+                ):
                     anchored = True
-                case Text(folded=False) if anchored:
+                case syntax.Text(folded=False) if anchored:
                     found.append(node.characters)
                 case _:
                     break
@@ -214,14 +203,14 @@ class Automaton:
         return self.holders()
 
 
-def atoms(node: Node, end: int | None = None) -> Iterator[Atom]:
+def atoms(node: syntax.Node, end: int | None = None) -> Iterator[Atom]:
     """The parts of an expression's outermost sequence, with sequences and groups within it opened."""
     match node:
-        case Series(parts) if parts:
+        case syntax.Sequence(parts) if parts:
             for part in parts[:-1]:
                 yield from atoms(part)
             yield from atoms(parts[-1], end)
-        case Group():
+        case syntax.Group():
             yield from atoms(node.body, end or node.extent.end)
         case _:
             yield Atom(node, end or node.extent.end)
@@ -273,23 +262,23 @@ class _Linker:
             stages.append(Stage(before.empty and empty, last | before.last if empty else last))
         return Table(whole.first, self.follow, tuple(stages))
 
-    def fragment(self, node: Node) -> _Fragment:  # noqa: PLR0911 - one case for each kind of node
+    def fragment(self, node: syntax.Node) -> _Fragment:  # noqa: PLR0911 - one case for each kind of node
         match node:
-            case Text():
+            case syntax.Text():
                 return self.positions([readable_cases(each, folded=node.folded) for each in node.characters])
-            case BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
+            case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
                 return self.positions([readable(node)])
-            case Series():
+            case syntax.Sequence():
                 return self.joined([self.fragment(part) for part in node.parts])
-            case Group():
+            case syntax.Group():
                 return self.fragment(node.body)
-            case Repeat():
+            case syntax.Repeat():
                 return self.repeated(node)
-            case Alternation():
+            case syntax.Alternation():
                 return self.either([self.fragment(branch) for branch in node.branches])
-            case Assertion():
+            case syntax.Assertion():
                 return _EMPTY if self.holding & TRUTHS[node.kind] else _NEVER
-            case FlagChange():
+            case syntax.FlagChange():
                 return _EMPTY
             case _:
                 assert_never(node)
@@ -325,7 +314,7 @@ class _Linker:
             empty, first, last = empty or each.empty, first | each.first, last | each.last
         return _Fragment(empty, first, last)
 
-    def repeated(self, node: Repeat) -> _Fragment:
+    def repeated(self, node: syntax.Repeat) -> _Fragment:
         """A copy of the body for each time that it can be read, the last one looped where there is no end to it."""
         size = len(self.follow)
         times = max(node.least, 1) if node.most is None else node.most

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import assert_never
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.codepoints import (
     ADDED_TO_CATEGORIES,
     ADDED_TO_SCRIPTS,
@@ -33,17 +34,6 @@ from tornado_proxy.goregex.codepoints import (
     union,
 )
 from tornado_proxy.goregex.engine import ProgramRefused, compile_program
-from tornado_proxy.goregex.syntax import (
-    AnyCharacter,
-    AnyOf,
-    BracketClass,
-    Character,
-    CharacterRange,
-    Member,
-    PerlClass,
-    PosixClass,
-    UnicodeClass,
-)
 
 _SURROGATES = (0xD800, 0xDFFF)
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))  # for good: Unicode stability policy
@@ -143,23 +133,25 @@ def cases(character: str, *, folded: bool) -> Ranges:
 
 
 @lru_cache(maxsize=4096)
-def characters(node: AnyOf | Member) -> Ranges:
+def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
     """The characters that a node matches."""
     match node:
-        case BracketClass():
+        case syntax.BracketClass():
             found = union(each for member in node.members for each in characters(member))
             return complement(found) if node.negated else found
-        case AnyCharacter():
+        case syntax.AnyCharacter():
             return EVERYTHING if node.newline else complement(listed("\n"))
-        case UnicodeClass():
+        case syntax.UnicodeClass():
             found = members(node.name, fold=node.folded)
             return complement(found) if node.negated else found
-        case PerlClass() | PosixClass():
-            found = PERL[node.letter] if isinstance(node, PerlClass) else POSIX[node.name]
+        case syntax.PerlClass() | syntax.PosixClass():
+            found = PERL[node.letter] if isinstance(node, syntax.PerlClass) else POSIX[node.name]
             found = _every_case(found) if node.folded else found
             return complement(found) if node.negated else found
-        case Character() | CharacterRange():
-            found = listed(node.character) if isinstance(node, Character) else ((ord(node.first), ord(node.last)),)
+        case syntax.Character() | syntax.CharacterRange():
+            found = (
+                listed(node.character) if isinstance(node, syntax.Character) else ((ord(node.first), ord(node.last)),)
+            )
             return _every_case(found) if node.folded else found
         case _:
             assert_never(node)

@@ -6,28 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import assert_never
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.alphabet import everyday, gaps, is_real, readable, readable_cases
 from tornado_proxy.goregex.automaton import Atom, Automaton, atoms
 from tornado_proxy.goregex.budget import Budget, Unsupported
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    AnyOf,
-    Assertion,
-    BracketClass,
-    Extent,
-    FlagChange,
-    Group,
-    Node,
-    PatternError,
-    PerlClass,
-    Repeat,
-    Sequence,
-    Text,
-    UnicodeClass,
-    fold,
-)
 
 DEEPEST = 60
 """Groups within groups; beyond, the recursion over a tree would come near Python's own limit."""
@@ -41,7 +24,7 @@ class Language:
     """
 
     text: str
-    tree: Node | None = field(compare=False, repr=False)
+    tree: syntax.Node | None = field(compare=False, repr=False)
     objection: str = field(default="", compare=False, repr=False)
 
     @property
@@ -101,19 +84,19 @@ def language(text: str) -> Language:
     """The language of an expression; nothing can be proved of it where Go refuses the text."""
     try:
         tree = parse(text).tree
-    except PatternError as error:
+    except syntax.PatternError as error:
         return Language(text, None, str(error))
     # A text with few parentheses cannot be deep.
-    if text.count("(") > DEEPEST and fold(tree, _group_depth) > DEEPEST:
+    if text.count("(") > DEEPEST and syntax.fold(tree, _group_depth) > DEEPEST:
         return Language(text, None, f"more than {DEEPEST} groups within each other")
     return Language(text, tree)
 
 
-def _group_depth(node: Node, below: list[int]) -> int:
-    return max(below, default=0) + isinstance(node, Group)
+def _group_depth(node: syntax.Node, below: list[int]) -> int:
+    return max(below, default=0) + isinstance(node, syntax.Group)
 
 
-def guess(tree: Node) -> str | None:
+def guess(tree: syntax.Node) -> str | None:
     """A short real key in which an expression may be found; None where its tree suggests none."""
     text = _text(tree)
     if text is None:
@@ -122,24 +105,24 @@ def guess(tree: Node) -> str | None:
     return key if is_real(key) else None
 
 
-def _text(node: Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
+def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
     """The shortest text that a node reads, assertions aside; None where it reads none that a key can hold."""
     match node:
-        case Text():
+        case syntax.Text():
             return _joined([_likely_case(each, folded=node.folded) for each in node.characters])
-        case BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
+        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
             return _likely(node)
-        case Sequence():
+        case syntax.Sequence():
             return _joined([_text(part) for part in node.parts])
-        case Group():
+        case syntax.Group():
             return _text(node.body)
-        case Repeat():
+        case syntax.Repeat():
             text = _text(node.body) if node.least else ""
             return text and text * node.least
-        case Alternation():
+        case syntax.Alternation():
             texts = [_text(branch) for branch in node.branches]
             return next((each for each in texts if each is not None), None)
-        case Assertion() | FlagChange():
+        case syntax.Assertion() | syntax.FlagChange():
             return ""
         case _:
             assert_never(node)
@@ -150,7 +133,7 @@ def _joined(texts: list[str | None]) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _likely(node: AnyOf) -> str | None:
+def _likely(node: syntax.AnyOf) -> str | None:
     """The most everyday character that a node reads, of those that a key may hold."""
     return everyday(readable(node))
 
@@ -171,9 +154,9 @@ class Progress:
     go on with; None where the whole source is found.
     """
 
-    part: Extent
+    part: syntax.Extent
     reached: int
-    failing: Extent | None
+    failing: syntax.Extent | None
 
 
 def longest_matching_part(of: Language, key: str) -> Progress | None:
@@ -190,14 +173,14 @@ def _branches(of: Language) -> list[tuple[Automaton, int]]:
     if of.tree is None:
         raise Unsupported(of.objection)
     tree = node = of.tree
-    while isinstance(node, Group):
+    while isinstance(node, syntax.Group):
         node = node.body
-    if isinstance(node, Alternation):
+    if isinstance(node, syntax.Alternation):
         return [(_by_character(branch), branch.extent.start) for branch in node.branches]
     return [(_by_character(tree), 0)]
 
 
-def _by_character(node: Node) -> Automaton:
+def _by_character(node: syntax.Node) -> Automaton:
     """The automaton of an expression in which each character of a text is an atom."""
     return Automaton(tuple(each for atom in atoms(node) for each in atom.apart()))
 
@@ -216,4 +199,4 @@ def _progress(of: Automaton, key: str, start: int) -> Progress:
             held = table.heading(held) & of.readers(character)
     end = of.atoms[done - 1].end if done else start
     failing = of.atoms[done].node.extent if done < len(of.atoms) else None
-    return Progress(Extent(start, end), reached, failing)
+    return Progress(syntax.Extent(start, end), reached, failing)

@@ -13,21 +13,8 @@ from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.classes import characters
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    BracketClass,
-    FlagChange,
-    Group,
-    Node,
-    PatternError,
-    Repeat,
-    Text,
-    UnicodeClass,
-    fold,
-    walk,
-)
-from tornado_proxy.goregex.syntax import Sequence as Series
 from tornado_proxy.goregex.tokens import GREATEST_REPEAT
 
 GREATEST_DEPTH = 1000
@@ -64,44 +51,50 @@ class Measure(NamedTuple):
 _EMPTY = Measure(_Kind.EMPTY)
 
 
-def check_limits(text: str, tree: Node) -> None:
+def check_limits(text: str, tree: syntax.Node) -> None:
     """Raise `PatternError` where Go finds an expression too deep or too large."""
     if len(text) > _SHORT or "{" in text:
-        fold(tree, measure)
-        bounds = sum(2 * len(characters(node)) for node in walk(tree) if isinstance(node, BracketClass | UnicodeClass))
+        syntax.fold(tree, measure)
+        bounds = sum(
+            2 * len(characters(node))
+            for node in syntax.walk(tree)
+            if isinstance(node, syntax.BracketClass | syntax.UnicodeClass)
+        )
         if bounds > GREATEST_CLASSES:
-            raise PatternError("expression too large", 0, len(text), "write fewer of its large classes")
+            raise syntax.PatternError("expression too large", 0, len(text), "write fewer of its large classes")
 
 
-def measure(node: Node, below: list[Measure]) -> Measure:
+def measure(node: syntax.Node, below: list[Measure]) -> Measure:
     """The measure of a node, given those of the nodes below it; raises `PatternError`."""
     found = _measured(node, below)
     start, end = node.extent
     if found.size > GREATEST_SIZE:
-        raise PatternError("expression too large", start, end, "lower its counts, or split it into several rewrites")
+        raise syntax.PatternError(
+            "expression too large", start, end, "lower its counts, or split it into several rewrites"
+        )
     if found.depth > GREATEST_DEPTH:
-        raise PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
+        raise syntax.PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
     if found.copies > GREATEST_REPEAT:
-        raise PatternError(f"nested counts make more than {GREATEST_REPEAT} copies", start, end, "lower a count")
+        raise syntax.PatternError(f"nested counts make more than {GREATEST_REPEAT} copies", start, end, "lower a count")
     return found
 
 
-def _measured(node: Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
+def _measured(node: syntax.Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
     match node:
-        case Text():
+        case syntax.Text():
             return Measure(_Kind.FOLDED if node.folded else _Kind.LITERAL, len(node.characters))
-        case Repeat():
+        case syntax.Repeat():
             return _repeated(below[0], node.least, node.most)
-        case Group(number=None):
+        case syntax.Group(number=None):
             return below[0]
-        case Group():
+        case syntax.Group():
             return Measure(_Kind.OTHER, below[0].size + 2, below[0].depth + 1, below[0].copies)
-        case Series():
+        case syntax.Sequence():
             return _joined(_Kind.CONCATENATION, _with_literals_joined(below), 0)
-        case Alternation():
+        case syntax.Alternation():
             counted = [one for one, other in pairwise(below) if not one.kind is other.kind is _Kind.EMPTY]
             return _joined(_Kind.ALTERNATION, [*counted, below[-1]], len(counted))
-        case FlagChange():
+        case syntax.FlagChange():
             return Measure(_Kind.FLAGS)
         case _:
             return Measure(_Kind.OTHER)

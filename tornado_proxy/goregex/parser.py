@@ -11,28 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.limits import check_limits
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    Character,
-    CharacterRange,
-    Extent,
-    FlagChange,
-    Group,
-    Member,
-    Node,
-    PatternError,
-    PerlClass,
-    PosixClass,
-    Repeat,
-    Sequence,
-    Text,
-    UnicodeClass,
-)
 from tornado_proxy.goregex.tokens import (
     Count,
     GroupOpening,
@@ -47,10 +27,10 @@ _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPEATS = {"*": Count(0, None), "+": Count(1, None), "?": Count(0, 1)}
 _ESCAPED_ASSERTIONS = {
-    "A": AssertionKind.TEXT_START,
-    "z": AssertionKind.TEXT_END,
-    "b": AssertionKind.WORD_BOUNDARY,
-    "B": AssertionKind.NO_WORD_BOUNDARY,
+    "A": syntax.AssertionKind.TEXT_START,
+    "z": syntax.AssertionKind.TEXT_END,
+    "b": syntax.AssertionKind.WORD_BOUNDARY,
+    "B": syntax.AssertionKind.NO_WORD_BOUNDARY,
 }
 
 
@@ -58,14 +38,14 @@ class Expression(NamedTuple):
     """An expression that Go accepts: its tree, and the name of each capturing group, empty where it has none."""
 
     text: str
-    tree: Node
+    tree: syntax.Node
     names: tuple[str, ...]
 
 
 def parse(text: str) -> Expression:
     """The expression of a text; raises `PatternError` where Go's regexp.Compile refuses it."""
     if ill := _SURROGATE.search(text):
-        raise PatternError("the expression is not valid Unicode", ill.start(), ill.end())
+        raise syntax.PatternError("the expression is not valid Unicode", ill.start(), ill.end())
     parser = _Parser(text)
     while parser.at < len(text):
         parser.step()
@@ -83,21 +63,23 @@ class _OpenGroup:
     number: int | None
     outer_flags: frozenset[str]
     branch_start: int
-    branches: list[Node] = field(default_factory=list)
-    parts: list[Node] = field(default_factory=list)
+    branches: list[syntax.Node] = field(default_factory=list)
+    parts: list[syntax.Node] = field(default_factory=list)
 
     def close_branch(self, end: int) -> None:
         """Close the alternative that ends at an offset."""
         parts = self.parts
-        self.branches.append(parts[0] if len(parts) == 1 else Sequence(tuple(parts), Extent(self.branch_start, end)))
+        self.branches.append(
+            parts[0] if len(parts) == 1 else syntax.Sequence(tuple(parts), syntax.Extent(self.branch_start, end))
+        )
         self.parts, self.branch_start = [], end + 1
 
-    def body(self, end: int) -> Node:
+    def body(self, end: int) -> syntax.Node:
         """What stands between its parentheses."""
         self.close_branch(end)
         if len(self.branches) == 1:
             return self.branches[0]
-        return Alternation(tuple(self.branches), Extent(self.opening.end, end))
+        return syntax.Alternation(tuple(self.branches), syntax.Extent(self.opening.end, end))
 
 
 class _Parser:
@@ -126,25 +108,25 @@ class _Parser:
         else:
             self._literal("{", self.at + 1)
 
-    def finish(self) -> Node:
+    def finish(self) -> syntax.Node:
         """The tree, once all has been read."""
         whole = self._groups[-1]
         if len(self._groups) > 1:
             advice = "write `)` where it ends, or `\\(` for a parenthesis"
-            raise PatternError("unclosed group", whole.start, whole.start + 1, advice)
+            raise syntax.PatternError("unclosed group", whole.start, whole.start + 1, advice)
         return whole.body(len(self.text))
 
-    def _push(self, node: Node) -> None:
+    def _push(self, node: syntax.Node) -> None:
         self._groups[-1].parts.append(node)
 
-    def _advance(self, end: int) -> Extent:
+    def _advance(self, end: int) -> syntax.Extent:
         """Go on behind a construct; its extent."""
-        extent = Extent(self.at, end)
+        extent = syntax.Extent(self.at, end)
         self.at = end
         return extent
 
     def _literal(self, characters: str, end: int) -> None:
-        self._push(Text(characters, self._folds(characters), self._advance(end)))
+        self._push(syntax.Text(characters, self._folds(characters), self._advance(end)))
 
     def _folds(self, characters: str) -> bool:
         """Whether the flag `i` holds and some of the characters may have another case."""
@@ -155,15 +137,15 @@ class _Parser:
         self.at += 1
 
     def dot(self) -> None:
-        self._push(AnyCharacter("s" in self._flags, self._advance(self.at + 1)))
+        self._push(syntax.AnyCharacter("s" in self._flags, self._advance(self.at + 1)))
 
     def caret(self) -> None:
-        kind = AssertionKind.LINE_START if "m" in self._flags else AssertionKind.TEXT_START
-        self._push(Assertion(kind, self._advance(self.at + 1)))
+        kind = syntax.AssertionKind.LINE_START if "m" in self._flags else syntax.AssertionKind.TEXT_START
+        self._push(syntax.Assertion(kind, self._advance(self.at + 1)))
 
     def dollar(self) -> None:
-        kind = AssertionKind.LINE_END if "m" in self._flags else AssertionKind.TEXT_END
-        self._push(Assertion(kind, self._advance(self.at + 1)))
+        kind = syntax.AssertionKind.LINE_END if "m" in self._flags else syntax.AssertionKind.TEXT_END
+        self._push(syntax.Assertion(kind, self._advance(self.at + 1)))
 
     def open_group(self) -> None:
         start, outer = self.at, self._flags
@@ -171,7 +153,7 @@ class _Parser:
         extent = self._advance(opening.end)
         self._flags = (outer | opening.on) - opening.off
         if not opening.opens:
-            self._push(FlagChange(opening.on, opening.off, extent))
+            self._push(syntax.FlagChange(opening.on, opening.off, extent))
             return
         if opening.captures:
             self.names.append(opening.name or "")
@@ -180,13 +162,15 @@ class _Parser:
 
     def close_group(self) -> None:
         if len(self._groups) == 1:
-            raise PatternError("unmatched `)`", self.at, self.at + 1, "write `\\)` for a parenthesis")
+            raise syntax.PatternError("unmatched `)`", self.at, self.at + 1, "write `\\)` for a parenthesis")
         group = self._groups.pop()
         body = group.body(self.at)
         self.at += 1
         self._flags = group.outer_flags
         opening = group.opening
-        self._push(Group(body, group.number, opening.name, Extent(group.start, self.at), opening.on, opening.off))
+        self._push(
+            syntax.Group(body, group.number, opening.name, syntax.Extent(group.start, self.at), opening.on, opening.off)
+        )
 
     def _repeat(self, count: Count, end: int, repetition: int | None) -> None:
         """Apply a repetition that ends at an offset, or one character later if it is lazy."""
@@ -196,32 +180,32 @@ class _Parser:
         if repetition is not None:
             raise _nested(self.text, repetition, start, end)
         parts = self._groups[-1].parts
-        index = next((i for i in reversed(range(len(parts))) if not isinstance(parts[i], FlagChange)), None)
+        index = next((i for i in reversed(range(len(parts))) if not isinstance(parts[i], syntax.FlagChange)), None)
         if index is None:
             raise _nothing_to_repeat(self.text[start:end], start, end)
         operand = parts[index]
-        if isinstance(operand, Text) and len(operand.characters) > 1:
+        if isinstance(operand, syntax.Text) and len(operand.characters) > 1:
             before, operand = self._split(operand)
             parts.insert(index, before)
             index += 1
-        extent = Extent(operand.extent.start, end)
-        parts[index] = Repeat(operand, *count, lazy != ("U" in self._flags), extent)
+        extent = syntax.Extent(operand.extent.start, end)
+        parts[index] = syntax.Repeat(operand, *count, lazy != ("U" in self._flags), extent)
         self.at = end
 
     @staticmethod
-    def _split(text: Text) -> tuple[Text, Text]:
+    def _split(text: syntax.Text) -> tuple[syntax.Text, syntax.Text]:
         """A text without its last character, and that character."""
         start, end = text.extent
         before, last = text.characters[:-1], text.characters[-1]
         return (
-            Text(before, text.folded and _may_have_cases(before), Extent(start, end - 1)),
-            Text(last, text.folded and _may_have_cases(last), Extent(end - 1, end)),
+            syntax.Text(before, text.folded and _may_have_cases(before), syntax.Extent(start, end - 1)),
+            syntax.Text(last, text.folded and _may_have_cases(last), syntax.Extent(end - 1, end)),
         )
 
     def backslash(self) -> None:
         letter = self.text[self.at + 1 : self.at + 2]
         if letter in _ESCAPED_ASSERTIONS:
-            self._push(Assertion(_ESCAPED_ASSERTIONS[letter], self._advance(self.at + 2)))
+            self._push(syntax.Assertion(_ESCAPED_ASSERTIONS[letter], self._advance(self.at + 2)))
         elif letter == "Q":
             self._quotation()
         elif (found := self._named_class(letter)) is not None:
@@ -239,32 +223,32 @@ class _Parser:
             self._literal(self.text[start:end], end)
         self.at = end if closing < 0 else end + 2
 
-    def _named_class(self, letter: str) -> PerlClass | UnicodeClass | None:
+    def _named_class(self, letter: str) -> syntax.PerlClass | syntax.UnicodeClass | None:
         """The class of a backslash and a letter, within brackets or outside; None, and nothing read, otherwise."""
         folded = "i" in self._flags
         if letter and letter in "pP":
             found, end = read_unicode_class(self.text, self.at)
-            return UnicodeClass(found.name, found.negated, folded, self._advance(end))
+            return syntax.UnicodeClass(found.name, found.negated, folded, self._advance(end))
         if letter and letter in "dDsSwW":
-            return PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
+            return syntax.PerlClass(letter.lower(), letter.isupper(), folded, self._advance(self.at + 2))
         return None
 
     def bracket(self) -> None:
         start = self.at
         negated = self.text.startswith("^", start + 1)
         self.at += 1 + negated
-        members: list[Member] = []
+        members: list[syntax.Member] = []
         # A closing bracket that stands first is a character like others.
         while not (members and self.text.startswith("]", self.at)):
             members.append(self._member(start))
         self.at += 1
-        self._push(BracketClass(tuple(members), negated, Extent(start, self.at)))
+        self._push(syntax.BracketClass(tuple(members), negated, syntax.Extent(start, self.at)))
 
-    def _member(self, opening: int) -> Member:
+    def _member(self, opening: int) -> syntax.Member:
         found = read_posix_class(self.text, self.at)
         if found is not None:
             (name, negated), end = found
-            return PosixClass(name, negated, "i" in self._flags, self._advance(end))
+            return syntax.PosixClass(name, negated, "i" in self._flags, self._advance(end))
         if self.text.startswith("\\", self.at):
             named = self._named_class(self.text[self.at + 1 : self.at + 2])
             if named is not None:
@@ -272,18 +256,18 @@ class _Parser:
         start = self.at
         first = self._bound(opening)
         if not self.text.startswith("-", self.at) or self.text[self.at + 1 : self.at + 2] in ("]", ""):
-            return Character(first, self._folds(first), Extent(start, self.at))
+            return syntax.Character(first, self._folds(first), syntax.Extent(start, self.at))
         self.at += 1
         last = self._bound(opening)
         if last < first:
             advice = "write the lower character first, or `\\-` for a hyphen"
-            raise PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, advice)
-        return CharacterRange(first, last, "i" in self._flags, Extent(start, self.at))
+            raise syntax.PatternError(f"reversed range `{self.text[start : self.at]}`", start, self.at, advice)
+        return syntax.CharacterRange(first, last, "i" in self._flags, syntax.Extent(start, self.at))
 
     def _bound(self, opening: int) -> str:
         """One end of a range: a character as it stands, or escaped."""
         if self.at == len(self.text):
-            raise PatternError(
+            raise syntax.PatternError(
                 "unclosed class", opening, opening + 1, "write `]` where it ends, or `\\[` for a bracket"
             )
         if self.text[self.at] != "\\":
@@ -310,17 +294,17 @@ def _may_have_cases(characters: str) -> bool:
     return any(each.isalpha() or not each.isascii() for each in characters)
 
 
-def _nested(text: str, repetition: int, start: int, end: int) -> PatternError:
+def _nested(text: str, repetition: int, start: int, end: int) -> syntax.PatternError:
     operators = text[repetition:end]
     if text[start] == "+":
         advice = "leave out the `+`: RE2 never goes back, so a possessive quantifier changes nothing"
-        return PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
+        return syntax.PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
     advice = "put what is repeated in a group: `(?:…)`"
-    return PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)
+    return syntax.PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)
 
 
-def _nothing_to_repeat(operator: str, start: int, end: int) -> PatternError:
+def _nothing_to_repeat(operator: str, start: int, end: int) -> syntax.PatternError:
     advice = (
         f"write `.{operator}` for any text" if operator == "*" else f"write `\\{operator}` for the character itself"
     )
-    return PatternError(f"nothing to repeat before `{operator}`", start, end, advice)
+    return syntax.PatternError(f"nothing to repeat before `{operator}`", start, end, advice)

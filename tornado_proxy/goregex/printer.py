@@ -11,38 +11,18 @@ import re
 from functools import lru_cache
 from typing import NamedTuple, TypeGuard, assert_never
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.classes import cases, characters
 from tornado_proxy.goregex.codepoints import OTHER_CASE, bracketed
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    AnyOf,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    Character,
-    CharacterRange,
-    FlagChange,
-    Group,
-    Member,
-    Node,
-    PerlClass,
-    PosixClass,
-    Repeat,
-    Sequence,
-    Text,
-    UnicodeClass,
-    fold,
-)
 
 _SPECIAL = re.compile("[\\\\.+*?()|\\[\\]{}^$\x00-\x1f\x7f\ud800-\udfff]")
 _ASSERTIONS = {
-    AssertionKind.TEXT_START: r"\A",
-    AssertionKind.TEXT_END: r"\z",
-    AssertionKind.LINE_START: "(?m:^)",
-    AssertionKind.LINE_END: "(?m:$)",
-    AssertionKind.WORD_BOUNDARY: r"\b",
-    AssertionKind.NO_WORD_BOUNDARY: r"\B",
+    syntax.AssertionKind.TEXT_START: r"\A",
+    syntax.AssertionKind.TEXT_END: r"\z",
+    syntax.AssertionKind.LINE_START: "(?m:^)",
+    syntax.AssertionKind.LINE_END: "(?m:$)",
+    syntax.AssertionKind.WORD_BOUNDARY: r"\b",
+    syntax.AssertionKind.NO_WORD_BOUNDARY: r"\B",
 }
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _SOMEWHERE = r"(?:\b|\B)"
@@ -71,45 +51,45 @@ class _Printed(NamedTuple):
         return f"(?:{self.program})" if self.is_alternation else self.program
 
 
-_KnownAlike = Character | CharacterRange | PerlClass | PosixClass
+_KnownAlike = syntax.Character | syntax.CharacterRange | syntax.PerlClass | syntax.PosixClass
 _NOTHING = _Printed("", is_atom=False, nullable=True)
 
 
-def print_program(tree: Node) -> str:
+def print_program(tree: syntax.Node) -> str:
     """The program of a tree."""
-    return fold(tree, _printed).program
+    return syntax.fold(tree, _printed).program
 
 
-def _printed(node: Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node
+def _printed(node: syntax.Node, below: list[_Printed]) -> _Printed:  # noqa: PLR0911 - one case for each kind of node
     match node:
-        case Text():
+        case syntax.Text():
             return _Printed(_literal(node), is_atom=node.folded or len(node.characters) == 1)
-        case BracketClass() | AnyCharacter() | PerlClass() | UnicodeClass():
+        case syntax.BracketClass() | syntax.AnyCharacter() | syntax.PerlClass() | syntax.UnicodeClass():
             return _Printed(_class(node))
-        case Assertion():
+        case syntax.Assertion():
             return _Printed(_ASSERTIONS[node.kind], nullable=True)
-        case Group(number=None):
+        case syntax.Group(number=None):
             return below[0]
-        case Group():
+        case syntax.Group():
             body = below[0]
             return _Printed(f"({body.program})", nullable=body.nullable, groups=body.groups + 1)
-        case Repeat():
+        case syntax.Repeat():
             return _repeated(node, below[0])
-        case Sequence():
+        case syntax.Sequence():
             program = "".join([each.part for each in below])
             groups = sum([each.groups for each in below])
             return _Printed(program, is_atom=False, nullable=all(each.nullable for each in below), groups=groups)
-        case Alternation():
+        case syntax.Alternation():
             program = "|".join([each.program for each in below])
             groups = sum(each.groups for each in below)
             return _Printed(program, False, True, any(each.nullable for each in below), groups)
-        case FlagChange():
+        case syntax.FlagChange():
             return _NOTHING
         case _:
             assert_never(node)
 
 
-def _literal(node: Text) -> str:
+def _literal(node: syntax.Text) -> str:
     if not node.folded:
         return _SPECIAL.sub(_by_number, node.characters)
     program = "".join(
@@ -123,14 +103,14 @@ def _by_number(found: re.Match[str]) -> str:
     return f"\\x{{{ord(found[0]):x}}}"
 
 
-def _class(node: AnyOf) -> str:
+def _class(node: syntax.AnyOf) -> str:
     """A class as RE2 reads it; by its code points where RE2 would know others."""
     match node:
-        case AnyCharacter():
+        case syntax.AnyCharacter():
             return "(?s:.)" if node.newline else "."
-        case PerlClass(folded=False):
+        case syntax.PerlClass(folded=False):
             return _perl(node)
-        case BracketClass():
+        case syntax.BracketClass():
             members = [_member(each) for each in node.members if _is_known_alike(each)]
             if len(members) == len(node.members):
                 return f"[{'^' * node.negated}{''.join(members)}]"
@@ -140,37 +120,37 @@ def _class(node: AnyOf) -> str:
 
 
 @lru_cache  # 128 texts of classes; those of Unicode classes may be 20 KiB
-def _by_code_points(node: AnyOf) -> str:
+def _by_code_points(node: syntax.AnyOf) -> str:
     return bracketed(characters(node))
 
 
-def _is_known_alike(member: Member) -> TypeGuard[_KnownAlike]:
+def _is_known_alike(member: syntax.Member) -> TypeGuard[_KnownAlike]:
     """Whether RE2 knows the same characters of it."""
-    return not isinstance(member, UnicodeClass) and not member.folded
+    return not isinstance(member, syntax.UnicodeClass) and not member.folded
 
 
 def _member(member: _KnownAlike) -> str:
     match member:
-        case Character():
+        case syntax.Character():
             return f"\\x{{{ord(member.character):x}}}"
-        case CharacterRange():
+        case syntax.CharacterRange():
             return f"\\x{{{ord(member.first):x}}}-\\x{{{ord(member.last):x}}}"
-        case PerlClass():
+        case syntax.PerlClass():
             return _perl(member)
         case _:
             return f"[:{'^' * member.negated}{member.name}:]"
 
 
-def _perl(node: PerlClass) -> str:
+def _perl(node: syntax.PerlClass) -> str:
     return f"\\{node.letter.upper() if node.negated else node.letter}"
 
 
-def _repeated(node: Repeat, body: _Printed) -> _Printed:
+def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
     least, most = node.least, node.most
     if most == 0:  # of its groups, only their numbers matter
         return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
     operand = body.atom
-    if body.nullable and most != 1 and (isinstance(node.body, Repeat) or _is_plain_group(node.body)):
+    if body.nullable and most != 1 and (isinstance(node.body, syntax.Repeat) or _is_plain_group(node.body)):
         operand = f"(?:{body.part}{_SOMEWHERE})"
     bounds = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
     operator = _COUNTS.get((least, most), bounds)
@@ -178,5 +158,5 @@ def _repeated(node: Repeat, body: _Printed) -> _Printed:
     return _Printed(f"{operand}{operator}{'?' * node.lazy}", is_atom=False, nullable=nullable, groups=body.groups)
 
 
-def _is_plain_group(node: Node) -> bool:
-    return isinstance(node, Group) and node.number is None
+def _is_plain_group(node: syntax.Node) -> bool:
+    return isinstance(node, syntax.Group) and node.number is None

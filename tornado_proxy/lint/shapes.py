@@ -9,114 +9,107 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.matching import Pattern
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    FlagChange,
-    Group,
-    Node,
-    PerlClass,
-    Repeat,
-    Sequence,
-    Text,
-    UnicodeClass,
-)
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.templates.template import group_number, trimmed
 
-_STARTS = frozenset({AssertionKind.TEXT_START, AssertionKind.LINE_START})
-_ENDS = frozenset({AssertionKind.TEXT_END, AssertionKind.LINE_END})
+_STARTS = frozenset({syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START})
+_ENDS = frozenset({syntax.AssertionKind.TEXT_END, syntax.AssertionKind.LINE_END})
 
 
-def starts_anchored(tree: Node) -> bool:
+def starts_anchored(tree: syntax.Node) -> bool:
     """Whether every match begins where the key begins."""
     return _anchored(tree, _STARTS, last=False)
 
 
-def ends_anchored(tree: Node) -> bool:
+def ends_anchored(tree: syntax.Node) -> bool:
     """Whether every match ends where the key ends."""
     return _anchored(tree, _ENDS, last=True)
 
 
-def _anchored(node: Node, kinds: frozenset[AssertionKind], *, last: bool) -> bool:
+def _anchored(node: syntax.Node, kinds: frozenset[syntax.AssertionKind], *, last: bool) -> bool:
     match node:
-        case Assertion():
+        case syntax.Assertion():
             return node.kind in kinds
-        case Sequence():
+        case syntax.Sequence():
             edge = edge_of(node, last=last)
             return any(_anchored(part, kinds, last=last) for part in edge)
-        case Group():
+        case syntax.Group():
             return _anchored(node.body, kinds, last=last)
-        case Alternation():
+        case syntax.Alternation():
             return all(_anchored(branch, kinds, last=last) for branch in node.branches)
-        case Repeat():
+        case syntax.Repeat():
             return node.least > 0 and _anchored(node.body, kinds, last=last)
-        case Text() | PerlClass() | UnicodeClass() | BracketClass() | AnyCharacter() | FlagChange():
+        case (
+            syntax.Text()
+            | syntax.PerlClass()
+            | syntax.UnicodeClass()
+            | syntax.BracketClass()
+            | syntax.AnyCharacter()
+            | syntax.FlagChange()
+        ):
             return False
         case _:
             assert_never(node)
 
 
-def edge_of(node: Sequence, *, last: bool) -> list[Node]:
+def edge_of(node: syntax.Sequence, *, last: bool) -> list[syntax.Node]:
     """The first parts of a sequence, or from the end the last ones, up to and with one that reads a character."""
-    found: list[Node] = []
+    found: list[syntax.Node] = []
     for part in reversed(node.parts) if last else node.parts:
         found.append(part)
-        if not isinstance(part, Assertion | FlagChange):
+        if not isinstance(part, syntax.Assertion | syntax.FlagChange):
             break
     return found
 
 
-def edge_part(tree: Node, *, last: bool) -> Node | None:
+def edge_part(tree: syntax.Node, *, last: bool) -> syntax.Node | None:
     """The part that reads a source's first character, or its last: groups are opened; None where there is none."""
-    node: Node | None = tree
+    node: syntax.Node | None = tree
     while node is not None:
         match node:
-            case Sequence():
+            case syntax.Sequence():
                 edge = edge_of(node, last=last)
-                node = edge[-1] if edge and not isinstance(edge[-1], Assertion | FlagChange) else None
-            case Group():
+                node = edge[-1] if edge and not isinstance(edge[-1], syntax.Assertion | syntax.FlagChange) else None
+            case syntax.Group():
                 node = node.body
-            case Assertion() | FlagChange():
+            case syntax.Assertion() | syntax.FlagChange():
                 return None
             case _:
                 return node
     return None
 
 
-def open_start(tree: Node) -> bool:
+def open_start(tree: syntax.Node) -> bool:
     """Whether a source is found at any depth, and does not seem to mean it."""
     first = edge_part(tree, last=False)
-    of_a_name = isinstance(first, Text) and first.characters.startswith(".") and ends_anchored(tree)
+    of_a_name = isinstance(first, syntax.Text) and first.characters.startswith(".") and ends_anchored(tree)
     return not (starts_anchored(tree) or takes_anything(first) or of_a_name)
 
 
-def open_end(tree: Node) -> bool:
+def open_end(tree: syntax.Node) -> bool:
     """Whether keys may go on behind what a source speaks of, and it does not seem to mean it."""
     return not ends_anchored(tree) and _goes_on(edge_part(tree, last=True))
 
 
-def _goes_on(last: Node | None) -> bool:
-    if isinstance(last, Alternation):
+def _goes_on(last: syntax.Node | None) -> bool:
+    if isinstance(last, syntax.Alternation):
         return any(_goes_on(edge_part(branch, last=True)) for branch in last.branches)
-    below = isinstance(last, Text) and last.characters.endswith("/")
+    below = isinstance(last, syntax.Text) and last.characters.endswith("/")
     return not (last is None or below or takes_anything(last))
 
 
-def takes_anything(node: Node | None) -> bool:
+def takes_anything(node: syntax.Node | None) -> bool:
     """Whether a part is `.*` or the like: whatever the rest of a key is, it may take it."""
-    return isinstance(node, Repeat) and node.most is None and isinstance(bare(node.body), AnyCharacter)
+    return isinstance(node, syntax.Repeat) and node.most is None and isinstance(bare(node.body), syntax.AnyCharacter)
 
 
-def bare(node: Node) -> Node:
+def bare(node: syntax.Node) -> syntax.Node:
     """What a part holds, without the parentheses around it."""
-    while isinstance(node, Group) or (isinstance(node, Sequence) and len(node.parts) == 1):
-        node = node.body if isinstance(node, Group) else node.parts[0]
+    while isinstance(node, syntax.Group) or (isinstance(node, syntax.Sequence) and len(node.parts) == 1):
+        node = node.body if isinstance(node, syntax.Group) else node.parts[0]
     return node
 
 

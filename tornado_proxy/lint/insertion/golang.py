@@ -9,56 +9,29 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.alphabet import readable
 from tornado_proxy.goregex.codepoints import contains
 from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.syntax import (
-    AnyCharacter,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    Member,
-    Node,
-    PerlClass,
-    Repeat,
-    Text,
-    UnicodeClass,
-    walk,
-)
 from tornado_proxy.lint.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.lint.shapes import bare, ends_anchored, starts_anchored
-from tornado_proxy.templates.golang.nodes import (
-    Body,
-    Branch,
-    Call,
-    Chain,
-    CommandNode,
-    Dot,
-    FieldChain,
-    Identifier,
-    Operand,
-    Output,
-    Pipeline,
-    Range,
-    StringLiteral,
-    Variable,
-)
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.parser import ParsedTemplate, parse
 from tornado_proxy.templates.golang.template import vocabulary
 
-_LINES = (AssertionKind.LINE_START, AssertionKind.LINE_END)
+_LINES = (syntax.AssertionKind.LINE_START, syntax.AssertionKind.LINE_END)
 
 
 def matches_every_slash(expression: str) -> bool:
     """Whether each `/` of any text is part of a match: it reads one character, or a run, and `/` is among them."""
     tree = language(expression).tree
     node = None if tree is None else bare(tree)
-    if isinstance(node, Repeat) and node.least <= 1:
+    if isinstance(node, syntax.Repeat) and node.least <= 1:
         node = bare(node.body)
     match node:
-        case Text():
+        case syntax.Text():
             return node.characters == "/"
-        case BracketClass() | PerlClass() | UnicodeClass() | AnyCharacter():
+        case syntax.BracketClass() | syntax.PerlClass() | syntax.UnicodeClass() | syntax.AnyCharacter():
             return contains(readable(node), ord("/"))
         case _:
             return False
@@ -67,7 +40,7 @@ def matches_every_slash(expression: str) -> bool:
 def matches_no_slash(expression: str) -> bool:
     """Whether no match holds a `/`."""
     tree = language(expression).tree
-    return tree is not None and not any(map(_reads_slash, walk(tree)))
+    return tree is not None and not any(map(_reads_slash, syntax.walk(tree)))
 
 
 def admits_no_slash(expression: str) -> bool:
@@ -75,15 +48,15 @@ def admits_no_slash(expression: str) -> bool:
     tree = language(expression).tree
     if tree is None or not (starts_anchored(tree) and ends_anchored(tree)):
         return False
-    by_line = any(isinstance(each, Assertion) and each.kind in _LINES for each in walk(tree))
+    by_line = any(isinstance(each, syntax.Assertion) and each.kind in _LINES for each in syntax.walk(tree))
     return not by_line and matches_no_slash(expression)
 
 
-def _reads_slash(node: Node | Member) -> bool:
+def _reads_slash(node: syntax.Node | syntax.Member) -> bool:
     match node:
-        case Text():
+        case syntax.Text():
             return "/" in node.characters
-        case BracketClass() | PerlClass() | UnicodeClass() | AnyCharacter():
+        case syntax.BracketClass() | syntax.PerlClass() | syntax.UnicodeClass() | syntax.AnyCharacter():
             return contains(readable(node), ord("/"))
         case _:
             return False
@@ -145,26 +118,26 @@ class _Walk:
         self._templates = parsed.templates
         self._visited: set[bytes] = set()
 
-    def body(self, body: Body, place: _KnownValues) -> Iterator[Insertion]:
+    def body(self, body: nodes.Body, place: _KnownValues) -> Iterator[Insertion]:
         """Walk through nodes in order."""
         for node in body:
             match node:
-                case Output():
+                case nodes.Output():
                     here = replace(place, base=node.base)
                     found = list(self._pipeline(node.pipeline, here))
                     place = _with_variables(place, node.pipeline, found)
                     if not node.pipeline.variables:
                         yield from found
-                case Branch():
+                case nodes.Branch():
                     yield from self._branch(node, replace(place, base=node.base))
-                case Range():
+                case nodes.Range():
                     yield from self._range(node, replace(place, base=node.base))
-                case Call():
+                case nodes.Call():
                     yield from self._call(node, replace(place, base=node.base))
                 case _:
                     pass
 
-    def _branch(self, node: Branch, place: _KnownValues) -> Iterator[Insertion]:
+    def _branch(self, node: nodes.Branch, place: _KnownValues) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
         inner = _with_variables(place, node.pipeline, found)
         settled = replace(inner, settled=inner.settled | self._settled(node.pipeline, place, holds=True))
@@ -174,22 +147,22 @@ class _Walk:
         otherwise = inner.settled | self._settled(node.pipeline, place, holds=False)
         yield from self.body(node.otherwise, replace(inner, settled=otherwise))
 
-    def _range(self, node: Range, place: _KnownValues) -> Iterator[Insertion]:
+    def _range(self, node: nodes.Range, place: _KnownValues) -> Iterator[Insertion]:
         found = list(self._pipeline(node.pipeline, place))
         inner = _with_variables(place, node.pipeline, found)
         yield from self.body(node.body, replace(inner, dot=found[0].what if found else None))
         yield from self.body(node.otherwise, place)
 
-    def _call(self, node: Call, place: _KnownValues) -> Iterator[Insertion]:
+    def _call(self, node: nodes.Call, place: _KnownValues) -> Iterator[Insertion]:
         if node.name in self._visited or node.name not in self._templates:
             return
         self._visited.add(node.name)
         dot = None if node.pipeline is None else _path_of_pipeline(node.pipeline, place)
         yield from self.body(self._templates[node.name], _KnownValues(dot))
 
-    def _pipeline(self, pipeline: Pipeline, place: _KnownValues) -> Iterator[Insertion]:
+    def _pipeline(self, pipeline: nodes.Pipeline, place: _KnownValues) -> Iterator[Insertion]:
         """What of a pipeline's operands reaches its result: nothing of what a harmless command was given."""
-        kept: list[CommandNode] = []
+        kept: list[nodes.CommandNode] = []
         for command in pipeline.commands:
             if _is_harmless(command) or (kept and _is_split(kept[-1]) and _takes_a_part(command)):
                 kept.clear()
@@ -198,46 +171,46 @@ class _Walk:
         for command in kept:
             yield from self._command(command, place)
 
-    def _command(self, command: CommandNode, place: _KnownValues) -> Iterator[Insertion]:
+    def _command(self, command: nodes.CommandNode, place: _KnownValues) -> Iterator[Insertion]:
         first, *arguments = command.operands
         if self._between(first, command.operands[-1], place) in place.settled:
             return
         # A key that is looked up in a dictionary selects a value, and is not inserted itself.
-        looks_up = isinstance(first, Identifier) and first.name in _LOOKUPS
+        looks_up = isinstance(first, nodes.Identifier) and first.name in _LOOKUPS
         for operand in arguments[:1] if looks_up else command.operands:
             yield from self._operand(operand, place)
 
-    def _operand(self, operand: Operand, place: _KnownValues) -> Iterator[Insertion]:
+    def _operand(self, operand: nodes.Operand, place: _KnownValues) -> Iterator[Insertion]:
         match operand:
-            case Pipeline():
+            case nodes.Pipeline():
                 yield from self._pipeline(operand, place)
-            case Chain():
+            case nodes.Chain():
                 if not _ends_in_split(operand.operand):
                     yield from self._operand(operand.operand, place)
-            case Variable() if operand.name in place.variables:
+            case nodes.Variable() if operand.name in place.variables:
                 yield from self._insertion(place.variables[operand.name], operand, place)
-            case Dot() if isinstance(place.dot, str):
+            case nodes.Dot() if isinstance(place.dot, str):
                 yield from self._insertion(place.dot, operand, place)
-            case FieldChain() | Variable():
+            case nodes.FieldChain() | nodes.Variable():
                 yield from self._insertion(_source(_path(operand, place)), operand, place)
             case _:
                 pass
 
-    def _insertion(self, what: str | None, operand: Operand, place: _KnownValues) -> Iterator[Insertion]:
+    def _insertion(self, what: str | None, operand: nodes.Operand, place: _KnownValues) -> Iterator[Insertion]:
         if what is not None and self._between(operand, operand, place) not in place.settled:
             yield Insertion(what, place.base + operand.start, place.base + operand.end)
 
-    def _between(self, first: Operand, last: Operand, place: _KnownValues) -> str:
+    def _between(self, first: nodes.Operand, last: nodes.Operand, place: _KnownValues) -> str:
         """What is written from one operand to another."""
         return self._text[place.base + first.start : place.base + last.end]
 
-    def _settled(self, pipeline: Pipeline, place: _KnownValues, *, holds: bool) -> AbstractSet[str]:
+    def _settled(self, pipeline: nodes.Pipeline, place: _KnownValues, *, holds: bool) -> AbstractSet[str]:
         """Returns the values that a condition, or its contrary, limits to known ones or to ones without a slash."""
         *before, last = pipeline.commands
         first, *arguments = last.operands
-        name = first.name if isinstance(first, Identifier) else ""
+        name = first.name if isinstance(first, nodes.Identifier) else ""
         if name in ("not", "and" if holds else "or"):
-            inner = (each for each in arguments if isinstance(each, Pipeline))
+            inner = (each for each in arguments if isinstance(each, nodes.Pipeline))
             return frozenset().union(
                 *(self._settled(each, place, holds=holds is not (name == "not")) for each in inner)
             )
@@ -247,7 +220,7 @@ class _Walk:
         return frozenset(self._between(each.operands[0], each.operands[-1], place) for each in compared)
 
 
-def _settles(name: str, arguments: list[Operand], *, holds: bool) -> bool:
+def _settles(name: str, arguments: list[nodes.Operand], *, holds: bool) -> bool:
     """Whether a question says of what it asks about what it may be, or that no slash is in it."""
     match name:
         case "eq" | "has":
@@ -263,17 +236,17 @@ def _settles(name: str, arguments: list[Operand], *, holds: bool) -> bool:
             return False
 
 
-def _innermost(operand: Operand) -> CommandNode:
+def _innermost(operand: nodes.Operand) -> nodes.CommandNode:
     """The command that an operand is, without the parentheses around it."""
-    while isinstance(operand, Pipeline) and len(operand.commands) == 1:
+    while isinstance(operand, nodes.Pipeline) and len(operand.commands) == 1:
         command = operand.commands[0]
         if len(command.operands) > 1:
             return command
         operand = command.operands[0]
-    return CommandNode(operand.start, operand.end, (operand,))
+    return nodes.CommandNode(operand.start, operand.end, (operand,))
 
 
-def _with_variables(place: _KnownValues, pipeline: Pipeline, found: list[Insertion]) -> _KnownValues:
+def _with_variables(place: _KnownValues, pipeline: nodes.Pipeline, found: list[Insertion]) -> _KnownValues:
     """The place after a pipeline has given its variables what it gives."""
     if not pipeline.variables:
         return place
@@ -282,10 +255,10 @@ def _with_variables(place: _KnownValues, pipeline: Pipeline, found: list[Inserti
     return replace(place, variables={**others, name: found[0].what} if found else others)
 
 
-def _is_harmless(command: CommandNode) -> bool:
+def _is_harmless(command: nodes.CommandNode) -> bool:
     """Whether what a command makes can span no segments."""
     first, *arguments = command.operands
-    if not isinstance(first, Identifier):
+    if not isinstance(first, nodes.Identifier):
         return False
     expression = (_literal(arguments, 0) or b"").decode(errors="replace")
     match first.name:
@@ -304,39 +277,45 @@ def _is_harmless(command: CommandNode) -> bool:
             return name in _HARMLESS
 
 
-def _takes_a_part(command: CommandNode) -> bool:
+def _takes_a_part(command: nodes.CommandNode) -> bool:
     first = command.operands[0]
-    return isinstance(first, Identifier) and first.name in ("first", "last")
+    return isinstance(first, nodes.Identifier) and first.name in ("first", "last")
 
 
-def _ends_in_split(operand: Operand) -> bool:
-    return isinstance(operand, Pipeline) and _is_split(operand.commands[-1])
+def _ends_in_split(operand: nodes.Operand) -> bool:
+    return isinstance(operand, nodes.Pipeline) and _is_split(operand.commands[-1])
 
 
-def _is_split(command: CommandNode) -> bool:
+def _is_split(command: nodes.CommandNode) -> bool:
     """Whether a command takes a value apart at all of its slashes."""
     first, *arguments = command.operands
-    return isinstance(first, Identifier) and first.name in ("split", "splitList") and _literal(arguments, 0) == b"/"
+    return (
+        isinstance(first, nodes.Identifier) and first.name in ("split", "splitList") and _literal(arguments, 0) == b"/"
+    )
 
 
-def _literal(arguments: list[Operand], index: int) -> bytes | None:
+def _literal(arguments: list[nodes.Operand], index: int) -> bytes | None:
     """The text of an argument that is written out."""
     argument = arguments[index] if index < len(arguments) else None
-    return argument.value if isinstance(argument, StringLiteral) else None
+    return argument.value if isinstance(argument, nodes.StringLiteral) else None
 
 
-def _path_of_pipeline(pipeline: Pipeline, place: _KnownValues) -> Path | None:
+def _path_of_pipeline(pipeline: nodes.Pipeline, place: _KnownValues) -> Path | None:
     operands = pipeline.commands[0].operands
     if len(pipeline.commands) > 1 or len(operands) > 1:
         return None
-    return place.dot if isinstance(operands[0], Dot) and not isinstance(place.dot, str) else _path(operands[0], place)
+    return (
+        place.dot
+        if isinstance(operands[0], nodes.Dot) and not isinstance(place.dot, str)
+        else _path(operands[0], place)
+    )
 
 
-def _path(operand: Operand, place: _KnownValues) -> Path | None:
+def _path(operand: nodes.Operand, place: _KnownValues) -> Path | None:
     match operand:
-        case FieldChain() if isinstance(place.dot, tuple):
+        case nodes.FieldChain() if isinstance(place.dot, tuple):
             return place.dot + operand.names
-        case Variable(name="$"):
+        case nodes.Variable(name="$"):
             return operand.fields
         case _:
             return None

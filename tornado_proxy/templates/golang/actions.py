@@ -13,22 +13,8 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.literals import NumberError, QuotingError, character, number, unquote, unquote_char
-from tornado_proxy.templates.golang.nodes import (
-    ActionNode,
-    BoolLiteral,
-    Chain,
-    CommandNode,
-    Dot,
-    FieldChain,
-    Identifier,
-    NilLiteral,
-    NumberLiteral,
-    Operand,
-    Pipeline,
-    StringLiteral,
-    Variable,
-)
 from tornado_proxy.templates.golang.text import is_digit, is_letter
 
 DEEPEST = 100
@@ -135,48 +121,48 @@ KEYWORDS = frozenset(
 _Declaration: TypeAlias = tuple[tuple[str, ...], bool, int]
 
 
-class ToAction(Transformer[Token, ActionNode]):
+class ToAction(Transformer[Token, nodes.ActionNode]):
     """Has a method for each rule of the grammar; an invalid literal raises `TemplateMistake`."""
 
-    def output(self, children: list[Pipeline]) -> ActionNode:
+    def output(self, children: list[nodes.Pipeline]) -> nodes.ActionNode:
         """A pipeline to be printed."""
         (pipeline,) = children
-        return ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
+        return nodes.ActionNode(pipeline.start, pipeline.end, pipeline=pipeline)
 
-    def control(self, children: list[Token | Pipeline]) -> ActionNode:
+    def control(self, children: list[Token | nodes.Pipeline]) -> nodes.ActionNode:
         """A keyword, or two after `else`, with the name and the pipeline that follow."""
-        pipeline = children[-1] if isinstance(children[-1], Pipeline) else None
+        pipeline = children[-1] if isinstance(children[-1], nodes.Pipeline) else None
         tokens = [child for child in children if isinstance(child, Token)]
         words = [str(token) for token in tokens if token.type not in ("STRING", "RAW")]
         start, name = _span(tokens[0])[0], tokens[-1]
         end = pipeline.end if pipeline else _span(name)[1]
         if len(words) == len(tokens):
-            return ActionNode(start, end, " ".join(words), pipeline)
-        return ActionNode(start, end, " ".join(words), pipeline, _string(name).value, _span(name)[0])
+            return nodes.ActionNode(start, end, " ".join(words), pipeline)
+        return nodes.ActionNode(start, end, " ".join(words), pipeline, _string(name).value, _span(name)[0])
 
-    def pipeline(self, children: list[_Declaration | CommandNode]) -> Pipeline:
+    def pipeline(self, children: list[_Declaration | nodes.CommandNode]) -> nodes.Pipeline:
         """Commands, after the variables that take their result."""
-        commands = tuple(child for child in children if isinstance(child, CommandNode))
+        commands = tuple(child for child in children if isinstance(child, nodes.CommandNode))
         start, end = commands[0].start, commands[-1].end
         first = children[0]
-        if isinstance(first, CommandNode):
-            return Pipeline(start, end, (), False, commands)
+        if isinstance(first, nodes.CommandNode):
+            return nodes.Pipeline(start, end, (), False, commands)
         variables, assigns, start = first
-        return Pipeline(start, end, variables, assigns, commands)
+        return nodes.Pipeline(start, end, variables, assigns, commands)
 
     def declaration(self, tokens: list[Token]) -> _Declaration:
         """The variables before `:=` or `=`."""
         names = tuple(_word(token) for token in tokens if token.type == "DECLARED")
         return names, tokens[-1] == "=", _span(tokens[0])[0]
 
-    def command(self, operands: list[Operand]) -> CommandNode:
+    def command(self, operands: list[nodes.Operand]) -> nodes.CommandNode:
         """An operand and its arguments."""
-        return CommandNode(operands[0].start, operands[-1].end, tuple(operands))
+        return nodes.CommandNode(operands[0].start, operands[-1].end, tuple(operands))
 
-    def operand(self, children: list[Token | Pipeline]) -> Operand:
+    def operand(self, children: list[Token | nodes.Pipeline]) -> nodes.Operand:
         """A term, and the fields that follow it without white space."""
         tokens = [child for child in children if isinstance(child, Token)]
-        pipeline = next((child for child in children if isinstance(child, Pipeline)), None)
+        pipeline = next((child for child in children if isinstance(child, nodes.Pipeline)), None)
         if pipeline is None:
             term, fields = _TERMS[tokens[0].type](tokens[0]), tokens[1:]
         else:
@@ -201,62 +187,62 @@ def _word(token: Token) -> str:
     return text
 
 
-def _parenthesised(opening: Token, pipeline: Pipeline, closing: Token) -> Operand:
+def _parenthesised(opening: Token, pipeline: nodes.Pipeline, closing: Token) -> nodes.Operand:
     start, end = _span(opening)[0], _span(closing)[1]
-    return Pipeline(start, end, pipeline.variables, pipeline.assigns, pipeline.commands)
+    return nodes.Pipeline(start, end, pipeline.variables, pipeline.assigns, pipeline.commands)
 
 
-def _with_fields(term: Operand, names: tuple[str, ...], end: int) -> Operand:
+def _with_fields(term: nodes.Operand, names: tuple[str, ...], end: int) -> nodes.Operand:
     match term:
-        case FieldChain():
-            return FieldChain(term.start, end, term.names + names)
-        case Variable():
-            return Variable(term.start, end, term.name, names)
-        case Pipeline() | Identifier():
-            return Chain(term.start, end, term, names)
+        case nodes.FieldChain():
+            return nodes.FieldChain(term.start, end, term.names + names)
+        case nodes.Variable():
+            return nodes.Variable(term.start, end, term.name, names)
+        case nodes.Pipeline() | nodes.Identifier():
+            return nodes.Chain(term.start, end, term, names)
     raise TemplateMistake("a constant, or the cursor, has no fields", term.start, end)
 
 
-def _string(token: Token) -> StringLiteral:
+def _string(token: Token) -> nodes.StringLiteral:
     start, end = _span(token)
     try:
-        return StringLiteral(start, end, unquote(str(token)))
+        return nodes.StringLiteral(start, end, unquote(str(token)))
     except QuotingError as error:
         at = start + error.offset
         raise TemplateMistake(str(error), at, at + 2, "backticks enclose a string that knows no escapes") from None
 
 
-def _character(token: Token) -> NumberLiteral:
+def _character(token: Token) -> nodes.NumberLiteral:
     start, end = _span(token)
     try:
-        return NumberLiteral(start, end, character(str(token), unquote_char(str(token))))
+        return nodes.NumberLiteral(start, end, character(str(token), unquote_char(str(token))))
     except QuotingError as error:
         raise TemplateMistake(str(error), start, end) from None
 
 
-def _number(token: Token) -> NumberLiteral:
+def _number(token: Token) -> nodes.NumberLiteral:
     start, end = _span(token)
     try:
-        return NumberLiteral(start, end, number(str(token)))
+        return nodes.NumberLiteral(start, end, number(str(token)))
     except NumberError as error:
         raise TemplateMistake(str(error), start, end) from None
 
 
-def _identifier(token: Token) -> Identifier:
-    return Identifier(*_span(token), _word(token))
+def _identifier(token: Token) -> nodes.Identifier:
+    return nodes.Identifier(*_span(token), _word(token))
 
 
-_TERMS: dict[str, Callable[[Token], Operand]] = {
-    "DOT": lambda token: Dot(*_span(token)),
-    "NIL": lambda token: NilLiteral(*_span(token)),
-    "TRUE": lambda token: BoolLiteral(*_span(token), True),
-    "FALSE": lambda token: BoolLiteral(*_span(token), False),
+_TERMS: dict[str, Callable[[Token], nodes.Operand]] = {
+    "DOT": lambda token: nodes.Dot(*_span(token)),
+    "NIL": lambda token: nodes.NilLiteral(*_span(token)),
+    "TRUE": lambda token: nodes.BoolLiteral(*_span(token), True),
+    "FALSE": lambda token: nodes.BoolLiteral(*_span(token), False),
     "NUMBER": _number,
     "CHARACTER": _character,
     "STRING": _string,
     "RAW": _string,
-    "FIELD": lambda token: FieldChain(*_span(token), (_word(token)[1:],)),
-    "VARIABLE": lambda token: Variable(*_span(token), _word(token)),
+    "FIELD": lambda token: nodes.FieldChain(*_span(token), (_word(token)[1:],)),
+    "VARIABLE": lambda token: nodes.Variable(*_span(token), _word(token)),
     "IDENTIFIER": _identifier,
 }
 
@@ -302,7 +288,7 @@ _HELP = {
 }
 
 
-def parse_action(inside: Inside) -> ActionNode:
+def parse_action(inside: Inside) -> nodes.ActionNode:
     """The action's node, with offsets in its own text; raises `TemplateMistake` with offsets in the template."""
     try:
         return _parse(inside.text)
@@ -312,7 +298,7 @@ def parse_action(inside: Inside) -> ActionNode:
 
 
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> ActionNode:
+def _parse(text: str) -> nodes.ActionNode:
     # A set of rules repeats its actions, `{{ .Key }}` before all: each is parsed once.
     try:
         return action_parser().parse(text)  # type: ignore[return-value]

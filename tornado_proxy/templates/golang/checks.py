@@ -11,23 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.golang.nodes import (
-    Body,
-    Branch,
-    Call,
-    Chain,
-    CommandNode,
-    Dot,
-    FieldChain,
-    Identifier,
-    NumberLiteral,
-    Operand,
-    Output,
-    Pipeline,
-    Range,
-    StringLiteral,
-    Variable,
-)
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
@@ -85,7 +69,7 @@ class _CheckWalk:
         self._groups = groups
         self._body = parsed.body
         self._visited: set[tuple[bytes, bool, bool]] = set()
-        self._called: list[tuple[Body, _CheckPlace]] = []
+        self._called: list[tuple[nodes.Body, _CheckPlace]] = []
         self.references: list[tuple[str, int, int]] = []
         self.reads_user = False
 
@@ -95,42 +79,42 @@ class _CheckWalk:
         while self._called:
             self.body(*self._called.pop(0))
 
-    def body(self, body: Body, place: _CheckPlace) -> None:
+    def body(self, body: nodes.Body, place: _CheckPlace) -> None:
         """Walk through nodes in order."""
         for node in body:
             match node:
-                case Output():
+                case nodes.Output():
                     place = self._pipeline(node.pipeline, replace(place, base=node.base))
-                case Branch():
+                case nodes.Branch():
                     self._branch(node, replace(place, base=node.base))
-                case Range():
+                case nodes.Range():
                     inner = self._pipeline(node.pipeline, replace(place, base=node.base))
                     self.body(node.body, replace(inner, dot=False))
                     self.body(node.otherwise, inner)
-                case Call():
+                case nodes.Call():
                     self._call(node, replace(place, base=node.base))
                 case _:
                     pass
 
-    def _branch(self, node: Branch, place: _CheckPlace) -> None:
+    def _branch(self, node: nodes.Branch, place: _CheckPlace) -> None:
         inner = self._pipeline(node.pipeline, place, asked=True)
         sure, sure_otherwise = self._guards(node.pipeline, place)
         body = replace(inner, user=inner.user or sure, dot=inner.dot and not node.sets_dot)
         self.body(node.body, body)
         self.body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
 
-    def _guards(self, pipeline: Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
+    def _guards(self, pipeline: nodes.Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
         """Whether a condition that holds, or one that does not, is sure of a user."""
         if len(pipeline.commands) > 1:
             return False, False
         first, *arguments = pipeline.commands[0].operands
         if _is_user(first, place):
             return True, False
-        if isinstance(first, Identifier) and any(_is_user(argument, place) for argument in arguments):
+        if isinstance(first, nodes.Identifier) and any(_is_user(argument, place) for argument in arguments):
             return first.name == "and", first.name == "not"
         return False, False
 
-    def _call(self, node: Call, place: _CheckPlace) -> None:
+    def _call(self, node: nodes.Call, place: _CheckPlace) -> None:
         if node.pipeline is None:
             self._template(node.name, replace(place, dot=False))
             return
@@ -145,50 +129,50 @@ class _CheckWalk:
             self._visited.add((name, place.dot, place.user))
             self._called.append((self._templates[name], _CheckPlace(dot=place.dot, dollar=place.dot, user=place.user)))
 
-    def _pipeline(self, pipeline: Pipeline, place: _CheckPlace, *, asked: bool = False) -> _CheckPlace:
+    def _pipeline(self, pipeline: nodes.Pipeline, place: _CheckPlace, *, asked: bool = False) -> _CheckPlace:
         """Look at a pipeline; the place after it may know less of `$`."""
         for number, command in enumerate(pipeline.commands):
             piped = number + 1 < len(pipeline.commands)
             follower = pipeline.commands[number + 1].operands[0] if piped else None
             legal = asked and not piped and not pipeline.variables
-            if isinstance(follower, Identifier):
+            if isinstance(follower, nodes.Identifier):
                 legal = follower.name in _QUESTIONS
             self._command(command, place, asked=legal)
         return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
 
-    def _command(self, command: CommandNode, place: _CheckPlace, *, asked: bool) -> None:
+    def _command(self, command: nodes.CommandNode, place: _CheckPlace, *, asked: bool) -> None:
         first, *arguments = command.operands
-        name = first.name if isinstance(first, Identifier) else ""
+        name = first.name if isinstance(first, nodes.Identifier) else ""
         if name in _LOOKUPS and len(arguments) > 1:
             self._lookup(arguments[0], arguments[1], place)
-        if name == "include" and len(arguments) > 1 and isinstance(arguments[0], StringLiteral):
+        if name == "include" and len(arguments) > 1 and isinstance(arguments[0], nodes.StringLiteral):
             self._template(arguments[0].value, replace(place, dot=_is_root(arguments[1], place)))
         for operand in command.operands:
             self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
             # What follows in an `and` is evaluated only if there is a user.
             place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
 
-    def _operand(self, operand: Operand, place: _CheckPlace, *, asked: bool) -> None:
+    def _operand(self, operand: nodes.Operand, place: _CheckPlace, *, asked: bool) -> None:
         match operand:
-            case FieldChain() if place.dot:
+            case nodes.FieldChain() if place.dot:
                 self._path(operand.names, operand.start + 1, place, asked=asked)
-            case Variable(name="$") if place.dollar and operand.fields:
+            case nodes.Variable(name="$") if place.dollar and operand.fields:
                 self._path(operand.fields, operand.start + 2, place, asked=asked)
-            case Chain():
+            case nodes.Chain():
                 self._operand(operand.operand, place, asked=False)
-            case Pipeline():
+            case nodes.Pipeline():
                 self._pipeline(operand, place, asked=asked)
             case _:
                 pass
 
-    def _lookup(self, container: Operand, key: Operand, place: _CheckPlace) -> None:
+    def _lookup(self, container: nodes.Operand, key: nodes.Operand, place: _CheckPlace) -> None:
         if _path_of(container, place) != ("Groups",):
             return
         start, end = key.start + place.base, key.end + place.base
         match key:
-            case StringLiteral():
+            case nodes.StringLiteral():
                 self._group(runes(key.value), start, end)
-            case NumberLiteral():
+            case nodes.NumberLiteral():
                 raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
@@ -215,26 +199,26 @@ class _CheckWalk:
         self.references.append((name, start, end))
 
 
-def _path_of(operand: Operand, place: _CheckPlace) -> tuple[str, ...]:
+def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
     """The fields of the outermost data that an operand names; none where it is something else."""
     match operand:
-        case FieldChain() if place.dot:
+        case nodes.FieldChain() if place.dot:
             return operand.names
-        case Variable(name="$") if place.dollar:
+        case nodes.Variable(name="$") if place.dollar:
             return operand.fields
     return ()
 
 
-def _is_user(operand: Operand, place: _CheckPlace) -> bool:
+def _is_user(operand: nodes.Operand, place: _CheckPlace) -> bool:
     return _path_of(operand, place) == ("User",)
 
 
-def _is_root(operand: Operand, place: _CheckPlace) -> bool:
+def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
     """Whether an operand is the outermost data itself."""
     match operand:
-        case Dot():
+        case nodes.Dot():
             return place.dot
-        case Variable(name="$", fields=()):
+        case nodes.Variable(name="$", fields=()):
             return place.dollar
     return False
 

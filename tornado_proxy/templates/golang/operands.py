@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tornado_proxy.templates.errors import LimitError
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import (
     Function,
     Parameter,
@@ -17,22 +18,6 @@ from tornado_proxy.templates.golang.calling import (
     read,
 )
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
-from tornado_proxy.templates.golang.nodes import (
-    BoolLiteral,
-    Chain,
-    CommandNode,
-    Dot,
-    ExpressionNode,
-    FieldChain,
-    Identifier,
-    Literal,
-    NilLiteral,
-    NumberLiteral,
-    Operand,
-    Pipeline,
-    StringLiteral,
-    Variable,
-)
 from tornado_proxy.templates.golang.values import INVALID, Value
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
@@ -136,7 +121,7 @@ Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
 """A body closure: writes to the run."""
 
 
-_LITERALS = (BoolLiteral, NilLiteral, NumberLiteral, StringLiteral)
+_LITERALS = (nodes.BoolLiteral, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
 _LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
 
 
@@ -157,7 +142,7 @@ class Operands:
         self._functions = functions
         self.certain: list[CertainFailure] = []
 
-    def pipeline(self, pipeline: Pipeline, base: int) -> Evaluate:
+    def pipeline(self, pipeline: nodes.Pipeline, base: int) -> Evaluate:
         """The value of the last command, which variables may take; a nil interface is not a value from there on.
 
         A failure says which pipeline failed, the innermost that did.
@@ -185,12 +170,12 @@ class Operands:
 
         return evaluate
 
-    def _command(self, command: CommandNode, base: int, *, piped: bool) -> Follow:
+    def _command(self, command: nodes.CommandNode, base: int, *, piped: bool) -> Follow:
         operand = command.operands[0]
         match operand:
-            case Identifier():
+            case nodes.Identifier():
                 return self._call(operand.name, command, base, piped=piped)
-            case FieldChain() | Chain() | Variable(fields=(_, *_)):
+            case nodes.FieldChain() | nodes.Chain() | nodes.Variable(fields=(_, *_)):
                 return self._chain(operand, command, base, piped=piped)
         if piped or len(command.operands) > 1:
             evaluate = self.failing("only a function takes arguments", command, base)
@@ -200,33 +185,33 @@ class Operands:
             evaluate = self._operand(operand, base)
         return lambda run, dot, _piped: evaluate(run, dot)
 
-    def _operand(self, operand: Operand, base: int) -> Evaluate:
+    def _operand(self, operand: nodes.Operand, base: int) -> Evaluate:
         """An operand by itself, literals excepted, whose value depends on what takes them."""
         match operand:
-            case Dot():
+            case nodes.Dot():
                 return lambda _run, dot: dot
-            case Pipeline():
+            case nodes.Pipeline():
                 return self.pipeline(operand, base)
-            case Variable(name=name, fields=()):
+            case nodes.Variable(name=name, fields=()):
                 return lambda run, _dot: run.lookup(name)
-        follow = self._command(CommandNode(operand.start, operand.end, (operand,)), base, piped=False)
+        follow = self._command(nodes.CommandNode(operand.start, operand.end, (operand,)), base, piped=False)
         return lambda run, dot: follow(run, dot, INVALID)
 
-    def _argument(self, operand: Operand, parameter: Parameter, base: int) -> Evaluate:
+    def _argument(self, operand: nodes.Operand, parameter: Parameter, base: int) -> Evaluate:
         """An operand as a parameter takes it."""
         if isinstance(operand, _LITERALS):
             return self._constant(parameter.literal, operand, base)
         evaluate, convert = self._operand(operand, base), parameter.convert
         return lambda run, dot: convert(evaluate(run, dot))
 
-    def _constant(self, convert: Callable[[Literal], Value], literal: Literal, base: int) -> Evaluate:
+    def _constant(self, convert: Callable[[nodes.Literal], Value], literal: nodes.Literal, base: int) -> Evaluate:
         try:
             constant = convert(literal)
         except ExecutionError as error:
             return self.failing(error.message, literal, base)
         return lambda _run, _dot: constant
 
-    def _call(self, name: str, command: CommandNode, base: int, *, piped: bool) -> Follow:
+    def _call(self, name: str, command: nodes.CommandNode, base: int, *, piped: bool) -> Follow:
         """A function's result for the arguments, the piped value last."""
         function = self._functions[name]
         operands = command.operands[1:]
@@ -244,14 +229,21 @@ class Operands:
         convert = function.parameter(count - 1).convert if piped else None
         return (_special_call if function.special else _plain_call)(function, arguments, convert)
 
-    def _chain(self, operand: FieldChain | Variable | Chain, command: CommandNode, base: int, *, piped: bool) -> Follow:
+    def _chain(
+        self,
+        operand: nodes.FieldChain | nodes.Variable | nodes.Chain,
+        command: nodes.CommandNode,
+        base: int,
+        *,
+        piped: bool,
+    ) -> Follow:
         """What fields, keys and methods lead to; arguments are for the last of them, which is a method then."""
         receiver: Evaluate | None
         match operand:
-            case FieldChain():
+            case nodes.FieldChain():
                 receiver, names = None, operand.names
-            case Variable():
-                variable = Variable(operand.start, operand.end, operand.name)
+            case nodes.Variable():
+                variable = nodes.Variable(operand.start, operand.end, operand.name)
                 receiver, names = self._operand(variable, base), operand.fields
             case _:
                 receiver, names = self._operand(operand.operand, base), operand.fields
@@ -262,7 +254,13 @@ class Operands:
         return self._method_path(receiver, encoded, arguments, base, piped=piped)
 
     def _method_path(
-        self, receiver: Evaluate | None, names: list[bytes], arguments: Sequence[Operand], base: int, *, piped: bool
+        self,
+        receiver: Evaluate | None,
+        names: list[bytes],
+        arguments: Sequence[nodes.Operand],
+        base: int,
+        *,
+        piped: bool,
     ) -> Follow:
         *path, last = names
         # What a literal means depends on the method, which depends on the receiver.
@@ -290,7 +288,7 @@ class Operands:
 
         return call
 
-    def failing(self, message: str, place: ExpressionNode, base: int) -> Evaluate:
+    def failing(self, message: str, place: nodes.ExpressionNode, base: int) -> Evaluate:
         """What always fails; known before it runs, so that a load may refuse it."""
         start, end = base + place.start, base + place.end
         context = self._text[start:end]
@@ -304,7 +302,7 @@ class Operands:
         return fail
 
 
-def _failure(function: Function, literals: Sequence[Operand]) -> str | None:
+def _failure(function: Function, literals: Sequence[nodes.Operand]) -> str | None:
     """What a call of constants fails with; its result depends on nothing else, so that it always fails."""
     values = [function.parameter(index).literal(literal) for index, literal in enumerate(literals)]  # type: ignore[arg-type]
     try:

@@ -14,23 +14,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.golang import compile_template
+from tornado_proxy.templates.golang import compile_template, nodes
 from tornado_proxy.templates.golang.actions import Plain, scan
-from tornado_proxy.templates.golang.nodes import (
-    Body,
-    Branch,
-    Call,
-    Chain,
-    Dot,
-    FieldChain,
-    Identifier,
-    Operand,
-    Output,
-    Pipeline,
-    StringLiteral,
-    TextNode,
-    Variable,
-)
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES
@@ -109,9 +94,9 @@ _IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", 
 
 def _is_impersonal(node: object) -> bool:
     match node:
-        case FieldChain(names=path) | Variable(name="$", fields=path):
+        case nodes.FieldChain(names=path) | nodes.Variable(name="$", fields=path):
             return any(path[: len(each)] == each for each in _IMPERSONAL)
-        case Dot() | Call():
+        case nodes.Dot() | nodes.Call():
             return False
     return True
 
@@ -137,15 +122,15 @@ class _TemplateRewriter:
         self._text = text
         self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and what takes the place
 
-    def body(self, body: Body) -> None:
+    def body(self, body: nodes.Body) -> None:
         """Walk through nodes; raises `NotConvertible` for those that no proof covers."""
         for node in body:
             match node:
-                case TextNode():
+                case nodes.TextNode():
                     pass
-                case Output():
+                case nodes.Output():
                     self._pipeline(node.pipeline, node.base, printed=True)
-                case Branch(sets_dot=False):
+                case nodes.Branch(sets_dot=False):
                     self._pipeline(node.pipeline, node.base)
                     self.body(node.body)
                     self.body(node.otherwise)
@@ -162,11 +147,11 @@ class _TemplateRewriter:
             raise NotConvertible(message, f"begin it with `{directory}`")
         self._edits[start] = (start + len(opening) - len(bare) + len(directory), "/")
 
-    def keep_key(self, output: Output) -> None:
+    def keep_key(self, output: nodes.Output) -> None:
         """Print the key as it is here: what the result begins with is the path below the prefix."""
         del self._edits[output.base + output.pipeline.commands[0].operands[0].start]
 
-    def join_slashes(self, output: Output) -> None:
+    def join_slashes(self, output: nodes.Output) -> None:
         """Print one slash where a printed text has several in a row."""
         start, end = output.pipeline.start + output.base, output.pipeline.end + output.base
         if end in self._edits:
@@ -182,11 +167,15 @@ class _TemplateRewriter:
             text = text[:start] + replacement + text[end:]
         return text
 
-    def _pipeline(self, pipeline: Pipeline, base: int, *, printed: bool = False) -> None:
+    def _pipeline(self, pipeline: nodes.Pipeline, base: int, *, printed: bool = False) -> None:
         alone = printed and _operand_alone(pipeline) is not None
         for command in pipeline.commands:
             match command.operands:
-                case (Identifier(name="include"), StringLiteral(value=name), Dot() | Variable(name="$", fields=())):
+                case (
+                    nodes.Identifier(name="include"),
+                    nodes.StringLiteral(value=name),
+                    nodes.Dot() | nodes.Variable(name="$", fields=()),
+                ):
                     self._helper(name.decode())
                 case operands:
                     for operand in operands:
@@ -199,16 +188,16 @@ class _TemplateRewriter:
         if reader.edited() != self.surroundings.bodies.get(name, ""):
             raise NotConvertible(f"the helper template `{name}` reads the key or the prefix", "write its text out")
 
-    def _operand(self, operand: Operand, base: int, *, bare: bool = False) -> None:
+    def _operand(self, operand: nodes.Operand, base: int, *, bare: bool = False) -> None:
         match operand:
-            case FieldChain() | Variable(name="$"):
-                path = operand.names if isinstance(operand, FieldChain) else operand.fields
+            case nodes.FieldChain() | nodes.Variable(name="$"):
+                path = operand.names if isinstance(operand, nodes.FieldChain) else operand.fields
                 self._path(path, (operand.start + base, operand.end + base), bare=bare)
-            case Dot():
+            case nodes.Dot():
                 self._path((), (operand.start + base, operand.end + base), bare=bare)
-            case Pipeline():
+            case nodes.Pipeline():
                 self._pipeline(operand, base)
-            case Chain():
+            case nodes.Chain():
                 self._operand(operand.operand, base)
             case _:
                 pass
@@ -233,27 +222,27 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _operand_alone(pipeline: Pipeline) -> Operand | None:
+def _operand_alone(pipeline: nodes.Pipeline) -> nodes.Operand | None:
     """The operand that a pipeline consists of; None where there is more to it."""
     if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0].operands) != 1:
         return None
     return pipeline.commands[0].operands[0]
 
 
-def _path_of(operand: Operand | None) -> tuple[str, ...]:
+def _path_of(operand: nodes.Operand | None) -> tuple[str, ...]:
     match operand:
-        case FieldChain():
+        case nodes.FieldChain():
             return operand.names
-        case Variable(name="$"):
+        case nodes.Variable(name="$"):
             return operand.fields
     return ()
 
 
-def _check(body: Body, surroundings: Surroundings, reader: _TemplateRewriter) -> None:
+def _check(body: nodes.Body, surroundings: Surroundings, reader: _TemplateRewriter) -> None:
     """Raise `NotConvertible` unless no way through a template makes an empty segment; clean what functions make."""
     for way in _ways(body):
         pieces = [_piece(node, surroundings, reader) for node in way]
-        if any("//" in _text(node) for node in way if isinstance(node, TextNode)):
+        if any("//" in _text(node) for node in way if isinstance(node, nodes.TextNode)):
             raise NotConvertible(
                 "it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`"
             )
@@ -265,27 +254,29 @@ def _check(body: Body, surroundings: Surroundings, reader: _TemplateRewriter) ->
             )
 
 
-def _ways(body: Body) -> list[tuple[TextNode | Output, ...]]:
+def _ways(body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
     """What a template may print, one node after another, whatever its conditions say."""
-    ways: list[tuple[TextNode | Output, ...]] = [()]
+    ways: list[tuple[nodes.TextNode | nodes.Output, ...]] = [()]
     for node in body:
-        if isinstance(node, Branch):
+        if isinstance(node, nodes.Branch):
             branches = [*_ways(node.body), *_ways(node.otherwise)]
             ways = [(*way, *branch) for way in ways for branch in branches]
-        elif isinstance(node, TextNode | Output) and not (isinstance(node, Output) and node.pipeline.variables):
+        elif isinstance(node, nodes.TextNode | nodes.Output) and not (
+            isinstance(node, nodes.Output) and node.pipeline.variables
+        ):
             ways = [(*way, node) for way in ways]
         if len(ways) > _MOST_WAYS:
             raise NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
     return ways
 
 
-def _text(node: TextNode) -> str:
+def _text(node: nodes.TextNode) -> str:
     """What a text adds to a key: line ends are taken out."""
     return _LINE_END.sub("", node.value.decode())
 
 
-def _piece(node: TextNode | Output, surroundings: Surroundings, reader: _TemplateRewriter) -> Piece:
-    if isinstance(node, TextNode):
+def _piece(node: nodes.TextNode | nodes.Output, surroundings: Surroundings, reader: _TemplateRewriter) -> Piece:
+    if isinstance(node, nodes.TextNode):
         return literal(_text(node))
     printed, trimmed = _printed(node.pipeline)
     path = _path_of(printed)
@@ -305,25 +296,25 @@ def _piece(node: TextNode | Output, surroundings: Surroundings, reader: _Templat
     )
 
 
-def _makes_text(pipeline: Pipeline) -> bool:
+def _makes_text(pipeline: nodes.Pipeline) -> bool:
     match pipeline.commands[-1].operands:
-        case (Identifier(name=name), *_):
+        case (nodes.Identifier(name=name), *_):
             return name in _MAKE_TEXT
     return False
 
 
-def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:
+def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
     """The operand that is printed, and whether directories at its start may be taken off; None where more is done.
 
     What may be done is to put it in another case, and to trim a prefix that ends in a slash.
     """
-    printed: list[Operand] = []
+    printed: list[nodes.Operand] = []
     trimmed = False
     for command in pipeline.commands:
         match command.operands:
-            case (Identifier(name=name), *rest) if name in _CASES:
+            case (nodes.Identifier(name=name), *rest) if name in _CASES:
                 printed += rest
-            case (Identifier(name="trimPrefix"), StringLiteral(value=value), *rest) if value.endswith(b"/"):
+            case (nodes.Identifier(name="trimPrefix"), nodes.StringLiteral(value=value), *rest) if value.endswith(b"/"):
                 trimmed = True
                 printed += rest
             case operands:
@@ -331,7 +322,7 @@ def _printed(pipeline: Pipeline) -> tuple[Operand | None, bool]:
     return (printed[0] if len(printed) == 1 and not pipeline.variables else None), trimmed
 
 
-def _take_off_prefix(reader: _TemplateRewriter, target: str, body: Body) -> None:
+def _take_off_prefix(reader: _TemplateRewriter, target: str, body: nodes.Body) -> None:
     """Have the prefix taken off with which the result begins; raises `NotConvertible`."""
     directory = as_directory(reader.surroundings.prefix)
     if not directory:
@@ -341,7 +332,7 @@ def _take_off_prefix(reader: _TemplateRewriter, target: str, body: Body) -> None
             if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
                 reader.take_off(piece.start + len(piece.text) - len(bare), bare, directory)
                 return
-        elif isinstance(node, Output) and _path_of(_operand_alone(node.pipeline)) == _KEY:
+        elif isinstance(node, nodes.Output) and _path_of(_operand_alone(node.pipeline)) == _KEY:
             reader.keep_key(node)
             return
         else:

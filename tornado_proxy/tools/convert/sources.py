@@ -13,28 +13,10 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import assert_never, cast
 
+from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.proofs import NoKey, difference, overlap, shortest_key
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    AnyOf,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    Extent,
-    FlagChange,
-    Group,
-    Node,
-    PerlClass,
-    Repeat,
-    Sequence,
-    Text,
-    UnicodeClass,
-    children,
-    walk,
-)
 from tornado_proxy.rules.keys import path_objection
 
 _EMPTY_SEGMENT = language("//")
@@ -94,7 +76,8 @@ class PossibleCaptures:
         if group is None:
             return True
         start, end = group.body.extent
-        if not any(isinstance(each, Assertion) for each in walk(group.body)) and not alone(self._source[start:end]):
+        asserts = any(isinstance(each, syntax.Assertion) for each in syntax.walk(group.body))
+        if not asserts and not alone(self._source[start:end]):
             return False
         return not never_found(self._source[:start] + instead + self._source[end:])
 
@@ -114,36 +97,36 @@ def _can_be_empty(body: str) -> bool:
     return not isinstance(overlap(language(rf"\A/x(?:{body})\z"), language(r"\A/x\z")), NoKey)
 
 
-def _single(tree: Node) -> Iterator[tuple[int, Group]]:
+def _single(tree: syntax.Node) -> Iterator[tuple[int, syntax.Group]]:
     """The groups that capture once, by number: nothing around them is repeated."""
     match tree:
-        case Group():
+        case syntax.Group():
             if tree.number is not None:
                 yield tree.number, tree
             yield from _single(tree.body)
-        case Repeat(most=1):
+        case syntax.Repeat(most=1):
             yield from _single(tree.body)
-        case Sequence() | Alternation():
-            for each in children(tree):
-                yield from _single(cast("Node", each))
+        case syntax.Sequence() | syntax.Alternation():
+            for each in syntax.children(tree):
+                yield from _single(cast("syntax.Node", each))
 
 
-def _sure(tree: Node) -> Iterator[int]:
+def _sure(tree: syntax.Node) -> Iterator[int]:
     """The groups that take part in every match."""
     match tree:
-        case Group():
+        case syntax.Group():
             if tree.number is not None:
                 yield tree.number
             yield from _sure(tree.body)
-        case Repeat() if tree.least:
+        case syntax.Repeat() if tree.least:
             yield from _sure(tree.body)
-        case Sequence():
+        case syntax.Sequence():
             for each in tree.parts:
                 yield from _sure(each)
 
 
-_STARTS = (AssertionKind.TEXT_START, AssertionKind.LINE_START)
-_WORDS = (AssertionKind.WORD_BOUNDARY, AssertionKind.NO_WORD_BOUNDARY)
+_STARTS = (syntax.AssertionKind.TEXT_START, syntax.AssertionKind.LINE_START)
+_WORDS = (syntax.AssertionKind.WORD_BOUNDARY, syntax.AssertionKind.NO_WORD_BOUNDARY)
 _LONGEST_PREFIX = 200
 """In characters: each is a proof where a source is not anchored."""
 
@@ -186,7 +169,7 @@ def _written(text: str, prefix: str) -> Here | NeverFound:
     tree = language(text).tree
     if tree is None:
         raise NotConvertible("the expression is beyond what can be proved")
-    starts = [each for each in walk(tree) if isinstance(each, Assertion) and each.kind in _STARTS]
+    starts = [each for each in syntax.walk(tree) if isinstance(each, syntax.Assertion) and each.kind in _STARTS]
     if not starts:
         return _floating(text, tree, prefix)
     if len(starts) == 1 and (parts := _after(starts[0], tree)) is not None:
@@ -199,19 +182,19 @@ def _written(text: str, prefix: str) -> Here | NeverFound:
     return Here(f"^/(?:{_without(text, cuts)})", whole=False)
 
 
-def _after(start: Assertion, tree: Node) -> Several[Node] | None:
+def _after(start: syntax.Assertion, tree: syntax.Node) -> Several[syntax.Node] | None:
     """What follows a `^` with which all begins, flags aside; None where something else stands before it."""
-    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
-    following = tuple(dropwhile(lambda each: isinstance(each, FlagChange), parts))
+    parts = tree.parts if isinstance(tree, syntax.Sequence) else (tree,)
+    following = tuple(dropwhile(lambda each: isinstance(each, syntax.FlagChange), parts))
     return following[1:] if following and following[0] is start else None
 
 
-def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> Here | NeverFound:
+def _anchored(text: str, start: syntax.Extent, parts: Several[syntax.Node], prefix: str) -> Here | NeverFound:
     """`^` and what follows it, the prefix taken off and a slash put in."""
     rest = start.end
-    apart = (each for part in parts for each in (part.apart() if isinstance(part, Text) else (part,)))
+    apart = (each for part in parts for each in (part.apart() if isinstance(part, syntax.Text) else (part,)))
     for expected, part in zip(prefix, apart, strict=False):
-        if not isinstance(part, Text | AnyOf):
+        if not isinstance(part, syntax.Text | syntax.AnyOf):
             raise NotConvertible(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
         if not _reads(part, expected, text):
             return NeverFound(f"every key begins with the prefix `{prefix}`, and this does not")
@@ -222,23 +205,23 @@ def _anchored(text: str, start: Extent, parts: Several[Node], prefix: str) -> He
     return Here(f"{text[: start.end]}/{text[rest:]}", whole=False)
 
 
-def _reads(node: Text | AnyOf, character: str, text: str) -> bool:
+def _reads(node: syntax.Text | syntax.AnyOf, character: str, text: str) -> bool:
     """Whether a node that reads one character reads this one."""
     match node:
-        case Text():
+        case syntax.Text():
             alike = node.characters.casefold() == character.casefold()
             return node.characters == character or (node.folded and alike)
-        case AnyCharacter():
+        case syntax.AnyCharacter():
             return True
-        case BracketClass() | PerlClass() | UnicodeClass():
-            folds = any(getattr(each, "folded", False) for each in walk(node))
+        case syntax.BracketClass() | syntax.PerlClass() | syntax.UnicodeClass():
+            folds = any(getattr(each, "folded", False) for each in syntax.walk(node))
             written = text[node.extent.start : node.extent.end]
             return compile_pattern(rf"{'(?i)' if folds else ''}\A{written}\z").search(character) is not None
         case _:
             assert_never(node)
 
 
-def _floating(text: str, tree: Node, prefix: str) -> Here:
+def _floating(text: str, tree: syntax.Node, prefix: str) -> Here:
     """A source that may match anywhere: here it must not match the leading slash, there not within the prefix."""
     if prefix:
         _check_beyond(text, tree, prefix)
@@ -247,9 +230,9 @@ def _floating(text: str, tree: Node, prefix: str) -> Here:
     return Here(f"^/(?s:.*?)(?:{text})", whole=False)
 
 
-def _check_beyond(text: str, tree: Node, prefix: str) -> None:
+def _check_beyond(text: str, tree: syntax.Node, prefix: str) -> None:
     """Raise `NotConvertible` unless no match can begin within the prefix."""
-    if any(isinstance(each, Assertion) and each.kind in _WORDS for each in walk(tree)):
+    if any(isinstance(each, syntax.Assertion) and each.kind in _WORDS for each in syntax.walk(tree)):
         raise NotConvertible("it looks for a word's border, which the prefix may be")
     rests = tuple(f"/{prefix[start:]}" for start in range(len(prefix)))
     if len(prefix) > _LONGEST_PREFIX or any(path_objection(rest) for rest in rests):
@@ -259,23 +242,23 @@ def _check_beyond(text: str, tree: Node, prefix: str) -> None:
         raise NotConvertible(f"it may match within the prefix `{prefix}`", f"begin it with `^{prefix}`")
 
 
-def _starts_of_branches(node: Node) -> list[Extent]:
+def _starts_of_branches(node: syntax.Node) -> list[syntax.Extent]:
     """The `^` with which each way through a node begins; fewer than there are where one begins otherwise."""
     match node:
-        case Assertion() if node.kind in _STARTS:
+        case syntax.Assertion() if node.kind in _STARTS:
             return [node.extent]
-        case Group():
+        case syntax.Group():
             return _starts_of_branches(node.body)
-        case Alternation():
+        case syntax.Alternation():
             found = [_starts_of_branches(each) for each in node.branches]
             return [each for branch in found for each in branch] if all(found) else []
-        case Sequence():
-            first = next((each for each in node.parts if not isinstance(each, FlagChange)), None)
+        case syntax.Sequence():
+            first = next((each for each in node.parts if not isinstance(each, syntax.FlagChange)), None)
             return _starts_of_branches(first) if first is not None else []
     return []
 
 
-def _without(text: str, cuts: list[Extent]) -> str:
+def _without(text: str, cuts: list[syntax.Extent]) -> str:
     for cut in sorted(cuts, reverse=True):
         text = text[: cut.start] + text[cut.end :]
     return text

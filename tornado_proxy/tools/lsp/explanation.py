@@ -7,27 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from tornado_proxy.goregex.syntax import (
-    Alternation,
-    AnyCharacter,
-    AnyOf,
-    Assertion,
-    AssertionKind,
-    BracketClass,
-    Character,
-    CharacterRange,
-    Extent,
-    FlagChange,
-    Group,
-    Member,
-    Node,
-    PerlClass,
-    PosixClass,
-    Repeat,
-    Text,
-    UnicodeClass,
-)
-from tornado_proxy.goregex.syntax import Sequence as Concatenation
+from tornado_proxy.goregex import syntax
 from tornado_proxy.lang.excerpt import visible
 
 _TICKS = re.compile("`+")
@@ -54,13 +34,13 @@ def prose(text: str) -> str:
     return re.sub(r"([\\*_<>\[\]#|~])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", visible(text))
 
 
-_ASSERTIONS: Mapping[AssertionKind, str] = {
-    AssertionKind.TEXT_START: "the beginning of the key",
-    AssertionKind.TEXT_END: "the end of the key",
-    AssertionKind.LINE_START: "the beginning of a line",
-    AssertionKind.LINE_END: "the end of a line",
-    AssertionKind.WORD_BOUNDARY: "the edge of a word",
-    AssertionKind.NO_WORD_BOUNDARY: "no edge of a word",
+_ASSERTIONS: Mapping[syntax.AssertionKind, str] = {
+    syntax.AssertionKind.TEXT_START: "the beginning of the key",
+    syntax.AssertionKind.TEXT_END: "the end of the key",
+    syntax.AssertionKind.LINE_START: "the beginning of a line",
+    syntax.AssertionKind.LINE_END: "the end of a line",
+    syntax.AssertionKind.WORD_BOUNDARY: "the edge of a word",
+    syntax.AssertionKind.NO_WORD_BOUNDARY: "no edge of a word",
 }
 _PERL = {"d": "a digit", "s": "a space", "w": "a letter, a digit or `_` (ASCII)"}
 _FLAGS = {
@@ -75,15 +55,23 @@ _FLAGS = {
 class OutlineItem:
     """A part of an expression, how deep it lies, and what it means; Markdown."""
 
-    extent: Extent
+    extent: syntax.Extent
     depth: int
     meaning: str
 
 
-_Piece = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Alternation
+_Piece = (
+    syntax.Text
+    | syntax.AnyOf
+    | syntax.Assertion
+    | syntax.FlagChange
+    | syntax.Group
+    | syntax.Repeat
+    | syntax.Alternation
+)
 
 
-def outline(node: Node, depth: int = 0) -> Iterator[OutlineItem]:
+def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
     """The parts of an expression in the order of its text; what fits on one line is one part."""
     for piece in _pieces(node):
         if _is_simple(piece):
@@ -91,13 +79,13 @@ def outline(node: Node, depth: int = 0) -> Iterator[OutlineItem]:
             continue
         yield OutlineItem(piece.extent, depth, f"{_heading(piece)}:")
         match piece:
-            case (Alternation() as choice) | Group(body=Alternation() as choice):
+            case (syntax.Alternation() as choice) | syntax.Group(body=syntax.Alternation() as choice):
                 yield from _branches(choice, depth + 1)
-            case Group() | Repeat():
+            case syntax.Group() | syntax.Repeat():
                 yield from outline(piece.body, depth + 1)
 
 
-def _branches(alternation: Alternation, depth: int) -> Iterator[OutlineItem]:
+def _branches(alternation: syntax.Alternation, depth: int) -> Iterator[OutlineItem]:
     for branch in alternation.branches:
         if len(_pieces(branch)) == 1:
             yield from outline(branch, depth)
@@ -106,21 +94,21 @@ def _branches(alternation: Alternation, depth: int) -> Iterator[OutlineItem]:
         yield from outline(branch, depth + 1)
 
 
-def phrase(node: Node) -> str:
+def phrase(node: syntax.Node) -> str:
     """An expression in one phrase."""
     return ", then ".join(map(_phrase, _pieces(node))) or "nothing"
 
 
-def _pieces(node: Node) -> Sequence[_Piece]:
+def _pieces(node: syntax.Node) -> Sequence[_Piece]:
     found: list[_Piece] = []
-    for part in node.parts if isinstance(node, Concatenation) else (node,):
+    for part in node.parts if isinstance(node, syntax.Sequence) else (node,):
         last = found[-1] if found else None
         match part:
-            case Concatenation():  # the expression is empty here
+            case syntax.Sequence():  # the expression is empty here
                 pass
-            case Text() if isinstance(last, Text) and last.folded == part.folded:
-                extent = Extent(last.extent.start, part.extent.end)
-                found[-1] = Text(last.characters + part.characters, part.folded, extent)
+            case syntax.Text() if isinstance(last, syntax.Text) and last.folded == part.folded:
+                extent = syntax.Extent(last.extent.start, part.extent.end)
+                found[-1] = syntax.Text(last.characters + part.characters, part.folded, extent)
             case _:
                 found.append(part)
     return found
@@ -129,30 +117,30 @@ def _pieces(node: Node) -> Sequence[_Piece]:
 def _is_simple(piece: _Piece) -> bool:
     """Whether a piece can be said in one phrase."""
     match piece:
-        case Group() | Repeat():
+        case syntax.Group() | syntax.Repeat():
             inner = _pieces(piece.body)
             return len(inner) <= 1 and all(map(_is_simple, inner))
-        case Alternation():
+        case syntax.Alternation():
             alternatives = [_pieces(branch) for branch in piece.branches]
-            return all(len(each) == 1 and isinstance(each[0], Text) for each in alternatives)
+            return all(len(each) == 1 and isinstance(each[0], syntax.Text) for each in alternatives)
         case _:
             return True
 
 
 def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
     match piece:
-        case Text():
+        case syntax.Text():
             return code(piece.characters) + (" in any case" if piece.folded else "")
-        case Group():
+        case syntax.Group():
             body = phrase(piece.body)
             return f"{_heading(piece)}: {body}" if piece.number is not None else body
-        case Repeat():
+        case syntax.Repeat():
             return f"{phrase(piece.body)}, {_times(piece)}"
-        case Alternation():
+        case syntax.Alternation():
             return " or ".join(map(phrase, piece.branches))
-        case FlagChange():
+        case syntax.FlagChange():
             return f"from here on: {_flags(piece.on, piece.off)}"
-        case Assertion():
+        case syntax.Assertion():
             return _ASSERTIONS[piece.kind]
         case _:
             return _one(piece)
@@ -160,25 +148,25 @@ def _phrase(piece: _Piece) -> str:  # noqa: PLR0911 - one phrase for each kind
 
 def _heading(piece: _Piece) -> str:
     match piece:
-        case Group():
+        case syntax.Group():
             words = [_group(piece), _flags(piece.on, piece.off), _choice(piece)]
             return ", ".join(filter(None, words)) or "together"
-        case Repeat():
+        case syntax.Repeat():
             return _times(piece)
         case _:
             return "one of these"
 
 
-def _group(group: Group) -> str:
+def _group(group: syntax.Group) -> str:
     name = f", {code(group.name)}" if group.name else ""
     return f"group {group.number}{name}" if group.number is not None else ""
 
 
-def _choice(group: Group) -> str:
-    return "one of these" if isinstance(group.body, Alternation) and not _is_simple(group.body) else ""
+def _choice(group: syntax.Group) -> str:
+    return "one of these" if isinstance(group.body, syntax.Alternation) and not _is_simple(group.body) else ""
 
 
-def _times(repeat: Repeat) -> str:
+def _times(repeat: syntax.Repeat) -> str:
     match repeat.least, repeat.most:
         case 0, None:
             words = "any number of times"
@@ -200,34 +188,34 @@ def _flags(on: Collection[str], off: Collection[str]) -> str:
     return ", ".join([*words, *(f"no longer {_FLAGS[flag]}" for flag in sorted(off) if flag in _FLAGS)])
 
 
-def _one(piece: AnyOf) -> str:
+def _one(piece: syntax.AnyOf) -> str:
     match piece:
-        case AnyCharacter():
+        case syntax.AnyCharacter():
             return "any character"
-        case BracketClass(negated=True):
+        case syntax.BracketClass(negated=True):
             return f"any character but {_listed(piece.members)}"
-        case BracketClass(members=(CharacterRange(),)) | BracketClass(members=(_, _, *_)):
+        case syntax.BracketClass(members=(syntax.CharacterRange(),)) | syntax.BracketClass(members=(_, _, *_)):
             return f"one of {_listed(piece.members)}"
-        case BracketClass():
+        case syntax.BracketClass():
             return _listed(piece.members)
         case _:
             return _member(piece)
 
 
-def _listed(members: Sequence[Member]) -> str:
+def _listed(members: Sequence[syntax.Member]) -> str:
     words = [_member(member) for member in members]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
-def _member(member: Member) -> str:
+def _member(member: syntax.Member) -> str:
     match member:
-        case Character():
+        case syntax.Character():
             return code(member.character)
-        case CharacterRange():
+        case syntax.CharacterRange():
             return f"{code(member.first)} to {code(member.last)}"
-        case PerlClass():
+        case syntax.PerlClass():
             return f"anything but {_PERL[member.letter]}" if member.negated else _PERL[member.letter]
-        case PosixClass() | UnicodeClass():
+        case syntax.PosixClass() | syntax.UnicodeClass():
             return f"a character {'not ' if member.negated else ''}of {code(member.name)}"
         case _:
             assert_never(member)
