@@ -110,7 +110,7 @@ def test_uploads_replace_files_where_s3_proxy_lets_them(config):
     """Its code asks whether a file exists only where PUT has a `config`, whatever its documentation says."""
     done = target(f"actions: {{PUT: {{enabled: true{config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override
-    assert done.messages(OptionOutcome.CHANGED)[0].startswith("files may be replaced, as s3-proxy's code allows")
+    assert done.messages(OptionOutcome.CHANGED)[-1].startswith("files may be replaced, as s3-proxy's code allows")
 
 
 @pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
@@ -118,7 +118,17 @@ def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
     """There, code and documentation agree."""
     done = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
     assert done.settings.targets[0].actions.put.allow_override is allowed
-    assert done.messages(OptionOutcome.CHANGED) == []
+    assert not any("replaced" in each for each in done.messages(OptionOutcome.CHANGED))
+
+
+def test_what_is_different_for_uploads_is_said_where_they_are_enabled():
+    """The path that they need, and how what browsers might run is sent from then on."""
+    assert target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
+    slash, attachment = target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
+        OptionOutcome.CHANGED
+    )
+    assert slash.startswith("the path of an upload is a directory's")
+    assert attachment.startswith("files that browsers might run")
 
 
 TWO = """

@@ -166,8 +166,22 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
     )
 
 
+_OF_UPLOADS = (
+    (
+        "the path of an upload is a directory's and ends in `/`: without, the answer is 400; s3-proxy adds the slash",
+        "let the clients add it; with `rawUploads: true` the body sent to a path without it is the file itself",
+    ),
+    (
+        "files that browsers might run, such as HTML and SVG, are sent as attachments where uploads are enabled",
+        "`activeContent: inline` in GET's `config` shows them, if those who upload are trusted",
+    ),
+)
+
+
 def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[str, Setting]:
     """How uploads are taken, where they are."""
+    for message, advice in _OF_UPLOADS:
+        remarks.add(OptionOutcome.CHANGED, action.path, action.span, message, advice)
     if config is not None:
         return upload_settings(config, remarks)
     message = (
