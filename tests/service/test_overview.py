@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 import pytest
 from files import Files
@@ -195,3 +196,45 @@ def test_explanations_are_made_one_at_a_time(now):
 
     asyncio.run(many())
     assert most == [1] * 5
+
+
+def test_a_sample_that_fails_ends_nothing(now, monkeypatch, caplog):
+    """The service goes on, the log has the traceback, and the next sample is taken."""
+    monkeypatch.setattr("tornado_proxy.service.overview.SAMPLE_EVERY", 0.001)
+    calls = []
+
+    class Broken:
+        """Serving whose numbers cannot be had."""
+
+        async def activity(self):
+            """Fail."""
+            calls.append(1)
+            raise RuntimeError("no numbers")
+
+    async def some_time():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await Overviews(None).sample(Broken())
+
+    asyncio.run(some_time())
+    assert len(calls) > 1
+    assert "no numbers" in caplog.text
+
+
+def test_a_reload_that_cannot_be_shown_ends_nothing(now, caplog):
+    """A defect in what is shown must not reach what reloads."""
+    overviews = Overviews(None)
+    overviews.note(_report(ReloadOutcome.REFUSED, diagnostics=(None,)), reverted=False)
+    assert [row.outcome for row in _overview(overviews, now).reloads] == ["started"]
+    assert "a reload cannot be shown" in caplog.text
+
+
+def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):
+    """The page says so, and the log has the traceback."""
+
+    def explain(_mounts, _fields):
+        raise RuntimeError("no idea")
+
+    found = _overview(Overviews(explain), now, path="/h").explanation
+    assert found.sections == (("error", (("`RuntimeError` was raised; the log has the traceback",),)),)
+    assert "no idea" in caplog.text

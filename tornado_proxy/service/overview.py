@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import platform
 import time
 from collections import deque
@@ -23,6 +24,8 @@ from tornado_proxy.semantics.sizes import human_size
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
+
+_LOG = logging.getLogger("tornado_proxy")
 
 Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
 """Explains a request that is given by the fields of the page's form, on a thread."""
@@ -47,9 +50,12 @@ class Overviews:
         self._explaining = asyncio.Lock()
 
     async def sample(self, serving: Serving) -> None:
-        """Takes samples for the charts, for ever."""
+        """Takes samples for the charts until cancelled; a defect costs a sample."""
         while True:
-            self._history.add(time.time(), await serving.activity())
+            try:
+                self._history.add(time.time(), await serving.activity())
+            except Exception:  # noqa: BLE001 - a page must not end the service
+                _LOG.exception("a sample for the status page failed")
             await asyncio.sleep(SAMPLE_EVERY)
 
     def note(self, report: ReloadReport, *, reverted: bool) -> None:
@@ -58,7 +64,10 @@ class Overviews:
             if reverted:
                 self._reloads.appendleft(ReloadRow("reverted", report.generation, report.at, report.seconds))
         elif report is not self._last:
-            self._reloads.appendleft(_reload_row(report))
+            try:
+                self._reloads.appendleft(_reload_row(report))
+            except Exception:  # noqa: BLE001 - the same: the reload itself has ended
+                _LOG.exception("a reload cannot be shown on the status page")
         self._last = report
 
     async def overview(
@@ -88,7 +97,12 @@ class Overviews:
         async with self._explaining:
             found = sites(settings.targets, now.loaded.rule_sets)
             mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
-            return await asyncio.to_thread(self._explain, mounts, asked)
+            try:
+                return await asyncio.to_thread(self._explain, mounts, asked)
+            except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
+                _LOG.exception("a path could not be explained")
+                reason = f"`{type(error).__name__}` was raised; the log has the traceback"
+                return Explanation(asked["path"], (("error", ((reason,),)),))
 
 
 def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
