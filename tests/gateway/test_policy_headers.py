@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from memory_store import MemoryStore
 from serving import serve
 
 from tornado_proxy.auth.authenticator import SignIn
@@ -10,6 +11,7 @@ from tornado_proxy.config.actions import Actions, GetAction
 from tornado_proxy.config.answers import CacheHeaders, Cors
 from tornado_proxy.config.model import BasicUser, Resource, Server
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.templates.data import User
 
 ORIGIN = "https://app.test"
@@ -66,6 +68,15 @@ async def test_files_and_listings_carry_the_headers(method, path):
         headers = (await site.request(method, path)).headers
     told = [headers[name] for name in ("expires", "cache-control", "pragma", "x-accel-expires")]
     assert told == ["expires", "max-age=0", "pragma", "x"]
+
+
+async def test_a_file_keeps_what_it_says_of_caches_itself():
+    """What an upload or another tool stored with the object is known better there; what it leaves out is added."""
+    store = MemoryStore()
+    store.add("a", b"x", ObjectInfo(1, etag='"e"', cache_control="max-age=60"))
+    async with serve(store, server=Server(cache=GIVEN)) as site:
+        headers = (await site.get("/a")).headers
+    assert (headers["cache-control"], headers["expires"]) == ("max-age=60", "expires")
 
 
 async def test_nothing_is_cached_where_that_is_asked_for():

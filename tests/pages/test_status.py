@@ -28,7 +28,9 @@ def _rendered(pages, **more) -> str:
 
 def test_the_page_looks_as_it_did(pages):
     """A page with everything that it may show is the golden file's text, but for the names of its files."""
-    explanation = Explanation("GET /<a>\n", (("rewrites", [("·", "#1", "^/b"), ("", "1 more, not tried")]), ("plan", [])))
+    explanation = Explanation(
+        "GET /<a>\n", (("rewrites", [("·", "#1", "^/b"), ("", "1 more, not tried")]), ("plan", []))
+    )
     state = STATE | {"lastFailedAttempt": FAILED, "lastGoodTrouble": "`/var/x` is full"}
     found = _rendered(pages, state=state, asked={"path": "/<a>", "user": "ann"}, explanation=explanation)
     found = re.sub(r"status\.[0-9a-f]{16}\.", "status.0.", found)
