@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import ssl
 import subprocess
@@ -107,6 +108,44 @@ def test_a_certificate_is_renewed_under_load_without_a_failed_request(served):
             thread.join()
     assert failures == []
     assert set(answers) == {b"hello"}
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["one", "workers"])
+def test_an_edit_turns_tls_on_and_off(bucket, tmp_path, options):
+    """Of both listeners, without a restart: the next connections begin as the configuration says."""
+    bucket.put("hello.txt", b"hello")
+    plain = PLAIN % (bucket.name, bucket.endpoint)
+    secure = plain.replace("port: 0", "port: 0, ssl: {selfSignedHostnames: [localhost]}")
+    with start_proxy(tmp_path, plain, *options) as proxy:
+        ports = proxy.address[1], _admin_port(proxy)
+        for text, scheme in ((secure, "https"), (plain, "http")):
+            (tmp_path / "proxy.yaml").write_text(text)
+            for port, path in zip(ports, ("/hello.txt", "/-/healthy"), strict=True):
+                _wait_for(f"{scheme}://localhost:{port}{path}", proxy)
+
+
+PLAIN = """
+server: {port: 0}
+internalServer: {port: 0}
+targets: {site: {bucket: {name: %s, s3Endpoint: "%s", s3ForcePathStyle: true,
+                          credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}}}
+"""
+
+
+def _admin_port(proxy):
+    return next(int(found[1]) for line in proxy.lines if (found := re.search(r"admin listener.*:(\d+)", line)))
+
+
+def _wait_for(url, proxy):
+    context, until = ssl._create_unverified_context() if url.startswith("https") else None, time.monotonic() + 20
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5, context=context) as answer:
+                assert answer.status == 200
+                return
+        except OSError:
+            assert time.monotonic() < until, (url, proxy.lines)
+            time.sleep(0.05)
 
 
 def _certificate(proxy):

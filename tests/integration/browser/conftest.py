@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,30 @@ def axe() -> str:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory) -> Iterator[object]:
     """A browser with a profile of its own."""
+    with start_browser(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def browser_starter():
+    """What starts another browser."""
+    return start_browser
+
+
+@contextmanager
+def start_browser(profile: Path, *more: str) -> Iterator[object]:
+    """A browser with its options, and more of them."""
     webdriver = pytest.importorskip("selenium.webdriver", reason=_CURE)
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
             pytest.skip(f"there is no `{program}`; {_CURE}")
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
-    for option in (*_OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    for option in (*_OPTIONS, *more, f"--user-data-dir={profile}"):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
+    try:
+        yield driver
+    finally:
+        driver.quit()

@@ -1,0 +1,187 @@
+"""What people try in order to get where they may not: a table of attacks, and where each one is refused.
+
+Most attacks stand beside what refuses them; the table names their tests. Tricks with paths are tried here, in every
+encoding, against the access rules of a target and against the isolation of its users.
+"""
+
+from __future__ import annotations
+
+import ast
+from itertools import product
+from pathlib import Path
+
+import pytest
+from memory_store import MemoryStore
+from serving import FORM_TYPE, form, part, serve
+
+from tornado_proxy.auth.headers import HeaderAuthenticator
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
+from tornado_proxy.config.model import Resource, Server
+from tornado_proxy.config.providers import HeaderProvider
+from tornado_proxy.semantics.conditions import Conditions
+
+TESTS = Path(__file__).parents[1]
+
+ATTACKS = {
+    "forged headers that name a user": [
+        "end_to_end/test_sign_in.py::test_headers_from_elsewhere_are_forged",
+        "auth/test_headers.py::test_headers_that_name_nobody_sign_nobody_in",
+    ],
+    "forged headers that name a client, a host or a scheme": [
+        "semantics/test_forwarded.py::test_a_stranger_is_not_believed",
+        "semantics/test_forwarded.py::test_no_client_chooses_its_address",
+    ],
+    "a forged certificate, and the certificate of a proxy": [
+        "gateway/test_tls.py::test_a_certificate_of_an_unknown_authority_is_refused",
+        "gateway/test_tls.py::test_the_certificate_of_a_trusted_proxy_signs_nobody_in",
+    ],
+    "an open redirect": [
+        "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",
+        "end_to_end/test_sign_in.py::test_a_path_that_looks_like_a_site_leads_back_to_this_one",
+        "auth/test_origins.py::test_only_addresses_of_this_site_lead_back",
+    ],
+    "a PUT or DELETE that a page of another origin makes": [
+        "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
+        "end_to_end/test_sign_in.py::test_nobody_is_logged_out_by_another_site",
+        "auth/test_certificates.py::test_a_page_of_another_origin_changes_nothing",
+        "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
+    ],
+    "a cookie of another host, provider or kind": [
+        "end_to_end/test_sign_in.py::test_a_session_counts_for_its_host_and_its_provider_only",
+        "end_to_end/test_sign_in.py::test_a_login_cookie_is_not_a_session",
+        "end_to_end/test_sign_in.py::test_a_cookie_that_was_changed_opens_nothing",
+    ],
+    "a callback that another browser began, or that is sent again": [
+        "end_to_end/test_sign_in.py::test_a_state_counts_once_and_in_the_browser_that_began",
+        "end_to_end/test_sign_in.py::test_a_code_of_another_s_login_is_refused",
+    ],
+    "a token of another algorithm, key, issuer or audience": [
+        "end_to_end/test_sign_in.py::test_a_token_that_is_not_the_issuer_s_for_us_opens_nothing",
+    ],
+    "a host that was made up": [
+        "end_to_end/test_sign_in.py::test_a_host_that_was_made_up_leads_nobody_away",
+        "routing/test_mounts.py::test_a_host_that_is_none_finds_no_pattern",
+        "gateway/test_admin.py::test_a_name_that_is_not_ours_is_refused",
+    ],
+    "a path that leads past the access rules, or out of a user's directory": [
+        "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",
+        "hostile/test_attacks.py::test_no_path_leads_to_the_files_of_another_user",
+        "hostile/test_attacks.py::test_no_name_of_an_upload_leads_to_the_files_of_another_user",
+    ],
+    "a form for S3 that stores under another key": [
+        "routing/test_plan.py::test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses",
+        "integration/radosgw/test_radosgw.py::test_a_form_stores_what_it_was_signed_for_and_nothing_else",
+    ],
+    "the time that a wrong name or password takes": [
+        "auth/test_verifier.py::test_a_check_for_nobody_takes_as_long_and_is_forgotten",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", [name for names in ATTACKS.values() for name in names])
+def test_each_attack_of_the_table_is_tried(name):
+    """The test that the table names is there."""
+    file, _, function = name.partition("::")
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+# Ways to write a step up, and what may stand before and behind it.
+_UP = (
+    "..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25%32%65..", "..;", "..%00", "..%20", "%c0%ae%c0%ae", "%e0%80%ae.", "．．", "...", "\t..",
+)  # fmt: skip
+_BEFORE, _BEHIND = ("/", "%2f", "\\", "%5c", "//"), ("/", "%2F", "%252f", "%5c", "%c0%af")
+_CLIMBS = [f"{before}{up}{behind}" for up, before, behind in product(_UP, _BEFORE, _BEHIND)]
+
+# Other spellings of `/private/secret`, without a step.
+_SPELLINGS = (
+    "//private/secret", "/./private/secret", "/%2e/private/secret", "/private//secret", "/private/./secret", "/private%2fsecret",
+    "/%70rivate/secret", "/private;x/secret", "/private/secret/", "/private/secret%00", "/private/secret%20", "/private/secret#/public/x",
+    "/PRIVATE/secret", "/private/secret?/public/x", "/private\\secret", "/ｐrivate/secret", "/private/secret;/public/x", "/private",
+    "http://files.test/private/secret", "http://files.test/public/../private/secret", "http://files.test/public/%2e%2e/private/secret",
+)  # fmt: skip
+
+SECRET = b"what nobody else may read"
+PROVIDER = HeaderProvider("front", "X-User", "X-Email")
+FRONT = {
+    "authenticators": {"front": HeaderAuthenticator(PROVIDER)},
+    "server": Server(trusted_proxies=("127.0.0.0/8",)),
+}
+BOB = {"X-User": "bob", "X-Email": "bob@example.org"}
+
+
+def _raw(target: str) -> str:
+    """A target as it goes over the line: bytes beyond ASCII as they are."""
+    return target.encode().decode("latin-1")
+
+
+async def _ask(site, method, target, headers=None, body=b""):
+    async with site.connect() as client:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in {"Host": "files.test", **(headers or {})}.items())
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        await client.send(f"{method} {_raw(target)} HTTP/1.1\r\n{lines}{length}\r\n".encode("latin-1") + body)
+        return await client.receive(method)
+
+
+async def test_no_path_leads_past_the_access_rules():
+    """However a step up or a name is written, it is 400, or the path that it is, for which somebody has to sign in."""
+    store = MemoryStore()
+    store.add("private/secret", SECRET)
+    store.add("public/x", b"x")
+    resources = [Resource("/public/**", white_list=True), Resource("/private/**", provider="front")]
+    paths = [f"/public{climb}private/secret" for climb in _CLIMBS]
+    async with serve(store, resources=resources, **FRONT) as site:
+        assert (await _ask(site, "GET", "/private/secret", BOB)).body == SECRET
+        for path in (*paths, *_SPELLINGS):
+            answer = await _ask(site, "GET", path)
+            assert answer.status in (302, 400, 401, 403, 404), path
+            assert SECRET not in answer.body, path
+
+
+ISOLATED = Actions(
+    get=GetAction(user_isolation=True),
+    put=PutAction(enabled=True, allow_override=True, raw_uploads=True, direct_uploads=True),
+    delete=DeleteAction(enabled=True),
+)
+EVERYONE = [Resource("/**", ("GET", "PUT", "DELETE"), provider="front")]
+
+
+def _homes() -> MemoryStore:
+    store = MemoryStore()
+    store.add("ann/secret", SECRET)
+    store.add("bob/x", b"x")
+    return store
+
+
+async def _check_homes(store: MemoryStore) -> None:
+    """Ann's file is what it was, and all others are Bob's."""
+    opened = await store.open("ann/secret", Conditions())
+    assert b"".join([chunk async for chunk in opened.chunks()]) == SECRET
+    keys = store.keys()
+    assert all(key.startswith("bob/") for key in keys if key != "ann/secret")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+async def test_no_path_leads_to_the_files_of_another_user(method):
+    """A user's directory is put in front of the path that is left when all has been decoded."""
+    store = _homes()
+    paths = [*(f"{climb}ann/secret" for climb in _CLIMBS), "/ann/secret", "//ann/secret", "/..%2fann%2fsecret"]
+    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
+        body = b"changed" if method == "PUT" else b""
+        for path in paths:
+            answer = await _ask(site, method, path if path.startswith("/") else f"/{path}", BOB, body)
+            assert SECRET not in answer.body, path
+            assert answer.headers.get("content-length") != str(len(SECRET)), path
+    await _check_homes(store)
+
+
+async def test_no_name_of_an_upload_leads_to_the_files_of_another_user():
+    """What stands before the last slash of a name is cut off, and nothing in it is decoded."""
+    store = _homes()
+    climbs = [f"x{climb}ann" for climb in _CLIMBS]
+    names = [*(f"{climb}/secret" for climb in climbs), *(f"{climb}%2fsecret" for climb in climbs), "..", "..\\ann"]
+    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
+        for name in names:
+            sent = form(part("file", b"changed", filename=name))
+            await _ask(site, "PUT", "/d/", {**FORM_TYPE, **BOB}, sent)
+    await _check_homes(store)
