@@ -1,4 +1,4 @@
-"""docs/commands.md and docs/ci.md tell of the commands what is so."""
+"""docs/commands.md, docs/ci.md and docs/scaling.md tell of the commands what is so."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tornado_proxy.cli.main import COMMANDS, load_command
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 CI = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+SCALING = (ROOT / "docs" / "scaling.md").read_text(encoding="utf-8")
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
 _COMMAND = re.compile(r"tornado-proxy ([a-z]+(?: [^|>#&\n]*)?)")
@@ -54,8 +55,8 @@ def _command_lines(text):
     return sorted({found.strip() for found in _COMMAND.findall(without_expressions)})
 
 
-@pytest.mark.parametrize("line", [line for line in _command_lines(CI) if " " in line])
-def test_the_command_lines_of_the_ci_page_can_be_run(line):
+@pytest.mark.parametrize("line", [line for line in _command_lines(CI + SCALING) if " " in line])
+def test_the_command_lines_of_other_pages_can_be_run(line):
     """Each command takes what it is given there."""
     name, *words = shlex.split(line)
     load_command(name)[1].parse_args(words)

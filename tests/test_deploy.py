@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ import yaml
 from administering import Admin, eventually
 from endless_s3 import endless_s3
 from running import start_proxy
+from steady_load import under_load
 
 from tornado_proxy.cli.main import load_command, main
 from tornado_proxy.gateway.admin import PATHS
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
+SCALING = (DEPLOY.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
 FILES = DEPLOY / "kubernetes" / "files"
 (DEPLOYMENT, *_) = yaml.safe_load_all((DEPLOY / "kubernetes" / "deployment.yaml").read_text())
 (CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
@@ -100,16 +103,22 @@ def _rules(word: str) -> str:
 
 
 def test_a_swapped_map_is_one_edit(tmp_path):
-    """Configuration and rules that are swapped together are in force together, and a bad map changes nothing."""
+    """Configuration and rules that are swapped together are in force together, a bad map changes nothing, none is lost."""
     with endless_s3() as (endpoint, _):
         mounted = ConfigMap(tmp_path)
         mounted.swap(proxy=_configuration(endpoint, "one"), site=_rules("first"))
-        with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy:
-            assert proxy.request("GET", "/a").text == "one/first/a.txt"
+        with start_proxy(tmp_path, _configuration(endpoint, "one")) as proxy, under_load(proxy.address, 2) as load:
+            load.pass_on(5)
             mounted.swap(proxy=_configuration(endpoint, "two"), site='target site { rewrite `^/(` -> "/x" }\n')
             Admin.of(proxy).wait(lambda status: (status["lastAttempt"] or {}).get("outcome") == "refused")
-            assert proxy.request("GET", "/a").text == "one/first/a.txt"
+            load.pass_on(5)
             mounted.swap(proxy=_configuration(endpoint, "three"), site=_rules("second"))
-            seen = set()
-            eventually(lambda: seen.add(proxy.request("GET", "/a").text) or "three/second/a.txt" in seen)
-            assert seen <= {"one/first/a.txt", "three/second/a.txt"}
+            eventually(lambda: b"three/second/a.txt" in load.answers)
+        assert load.lost == []
+        assert set(load.answers) == {b"one/first/a.txt", b"three/second/a.txt"}
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(deploy/[\w./-]+)`", SCALING))))
+def test_the_page_names_files_that_exist(name):
+    """docs/scaling.md shows the way to each file of deploy/ that it names."""
+    assert (DEPLOY.parent / name).exists()

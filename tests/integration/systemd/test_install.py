@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from administering import eventually
+from administering import Admin, eventually
 from steady_load import under_load
 
 sys.path.insert(0, str(Path(__file__).parent))  # modules that only these tests use
@@ -74,6 +74,12 @@ def test_the_page_runs_the_debian_package(packages, s3):
         _run(site, install)
         assert site.get("/a") == (200, "first/a.txt")
         assert site.machine.systemctl("is-enabled", UNIT).strip() == "enabled"
+        assert (
+            site.machine.run("man", "-w", "tornado-proxy", "tornado-proxy.yaml", "tornado-proxy-rules").count(".gz")
+            == 3
+        )
+        completion = "/usr/share/bash-completion/completions/tornado-proxy"
+        assert "_tornado_proxy" in site.machine.run("bash", "-c", f"source {completion}; complete -p tornado-proxy")
         eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/current").is_symlink())
         with under_load(site.address) as load:
             load.pass_on()
@@ -92,6 +98,22 @@ def test_the_page_runs_the_debian_package(packages, s3):
         assert kept == ["/etc/tornado-proxy"]
         assert site.machine.path("/etc/tornado-proxy/rules/site.rules").exists()
         assert site.machine.systemctl("is-system-running", check=False).strip() == "running"
+
+
+def test_an_upgrade_of_the_debian_package_restarts_instances_one_by_one(packages, s3):
+    """While the package is upgraded, the instances answer every request, and then both run the new version."""
+    release, folder = packages
+    install, upgrade, _ = _blocks("From the Debian package")
+    *_, instances = _blocks("From the wheel")
+    with boot_site(release, s3, folder) as site:
+        _run(site, "".join(install.splitlines(keepends=True)[:-1]), instances)
+        with under_load(site.address) as load:
+            load.pass_on()
+            _run(site, upgrade)
+            load.pass_on()
+        assert load.lost == []
+        ports = [f"http://127.0.0.1:{site.admin_port // 10}{number}" for number in "12"]
+        assert [Admin(port).status()["version"] for port in ports] == ["0.2.0"] * 2
 
 
 def test_two_builds_of_the_debian_package_are_the_same(wheels, tmp_path):
