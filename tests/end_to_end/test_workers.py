@@ -136,6 +136,17 @@ def test_a_killed_worker_loses_its_own_requests_only(pair):
     assert load.refused == []
 
 
+def test_the_log_level_reaches_every_worker(doomed):
+    """Those that start later log by it too."""
+    proxy, admin = doomed
+    before = _pids(admin)
+    assert admin.ask("POST", "/-/log-level?level=debug") == (200, '{"level": "debug"}')
+    os.kill(min(before), signal.SIGKILL)
+    admin.wait(lambda status: len(status["workers"]) == 2 and _pids(admin) != before)
+    _edit(Path(admin.status()["files"][0]).parent, admin, "louder")
+    eventually(lambda: sum("has retired" in line for line in proxy.lines) == 2)
+
+
 def test_a_reload_reaches_every_worker(pair, folder):
     """Once the admin listener has answered, each worker answers by the new rules."""
     proxy, admin = pair

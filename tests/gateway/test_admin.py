@@ -16,7 +16,7 @@ from tornado.netutil import bind_sockets
 from tornado_proxy.gateway.admin import PATHS, admin_application
 from tornado_proxy.pages.status import Explanation
 
-COMMANDS = ("/-/reload", "/-/purge")
+COMMANDS = ("/-/reload", "/-/purge", "/-/log-level")
 
 
 @dataclass
@@ -26,6 +26,7 @@ class Scripted:
     ready: bool = True
     in_force: bool = True
     reloads: int = 0
+    levels: list[str] = field(default_factory=list)
     purges: list[tuple[str | None, str]] = field(default_factory=list)
 
     async def status(self):
@@ -54,6 +55,10 @@ class Scripted:
         """Note a purge; the target `bare` has no cache."""
         self.purges.append((target, prefix))
         return None if target == "bare" else 3
+
+    async def set_log_level(self, level):
+        """Note a level."""
+        self.levels.append(level)
 
     async def metrics(self):
         """Metrics."""
@@ -121,6 +126,16 @@ async def test_a_purge_has_caches_forget(query, asked):
     async with _listener(administration) as ask:
         answer = await ask("POST", f"/-/purge{query}")
     assert (answer.code, json.loads(answer.body), administration.purges) == (200, {"purged": 3}, [asked])
+
+
+async def test_the_log_level_can_be_set():
+    """It is one of those of the configuration."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("POST", "/-/log-level?level=warning")
+        refused = await ask("POST", "/-/log-level?level=loud")
+    assert (answer.code, json.loads(answer.body), administration.levels) == (200, {"level": "warning"}, ["warning"])
+    assert (refused.code, refused.body) == (400, b"name a level: `?level=` and one of debug, info, warning, error\n")
 
 
 async def test_a_purge_of_what_is_no_cache_is_an_error():

@@ -43,6 +43,8 @@ Network = Annotated[str, Constraint(values.network)]
 Address = Annotated[str, Constraint(values.listen_address)]
 Port = Annotated[int, Bounds(0, 65535)]
 Timeout = Annotated[float, Duration(0.1, DAY)]
+LogLevel = Literal["debug", "info", "warning", "error"]
+LOG_LEVELS = get_args(LogLevel)
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
 
@@ -316,9 +318,7 @@ class S3Pool:
 class Log:
     """The log on standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = option(
-        "The least severe level that is logged.", default="info"
-    )
+    level: LogLevel = option("The least severe level that is logged.", default="info")
     format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
     access: bool = option("Whether each request is logged.", default=True)
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
+from tornado_proxy.config.model import LOG_LEVELS
 from tornado_proxy.pages.status import Overview, StatusPages
 from tornado_proxy.routing.request import host_name
 
@@ -20,6 +21,7 @@ PATHS = (
     "/-/ready",
     "/-/reload",
     "/-/purge",
+    "/-/log-level",
     "/-/status",
     "/-/rewrites",
     "/metrics",
@@ -68,6 +70,10 @@ class Administration(Protocol):
         """
         ...
 
+    async def set_log_level(self, level: str) -> None:
+        """Logs what is at least as severe as a level, in all processes, until the service ends."""
+        ...
+
     async def metrics(self) -> bytes:
         """The metrics in Prometheus's text format."""
         ...
@@ -75,7 +81,7 @@ class Administration(Protocol):
 
 def admin_application(administration: Administration) -> Application:
     """The application of the admin listener."""
-    handlers = (_Overview, _Healthy, _Ready, _Reload, _Purge, _Status, _Rewrites, _Metrics, _Health, _Config)
+    handlers = (_Overview, _Healthy, _Ready, _Reload, _Purge, _LogLevel, _Status, _Rewrites, _Metrics, _Health, _Config)
     shared = {"administration": administration, "pages": StatusPages()}
     return Application(
         [
@@ -240,6 +246,18 @@ class _Purge(_Command):
             self.say(404, f"target `{target}` has no cache")
         else:
             self.finish({"purged": purged})
+
+
+class _LogLevel(_Command):
+    """Set the least severe level that is logged."""
+
+    async def post(self) -> None:
+        level = self.get_query_argument("level", "")
+        if level not in LOG_LEVELS:
+            self.say(400, f"name a level: `?level=` and one of {', '.join(LOG_LEVELS)}")
+            return
+        await self.administration.set_log_level(level)
+        self.finish({"level": level})
 
 
 class _Reload(_Command):

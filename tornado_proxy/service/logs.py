@@ -132,11 +132,15 @@ def configure_logging(log: Log) -> None:
     root.addHandler(Outlet(formatter()))
     # A library's warning, such as one about an old Python, is a line like any other.
     logging.captureWarnings(True)
-    # Of libraries, only problems.
-    root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[log.level.upper()]))
-    logging.getLogger("tornado_proxy").setLevel(log.level.upper())
+    set_log_level(log.level)
     # It warns of every connection that it closes because it keeps enough others.
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+
+
+def set_log_level(level: str) -> None:
+    """Logs what is at least as severe as a level; of libraries, only problems."""
+    logging.getLogger().setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
+    logging.getLogger("tornado_proxy").setLevel(level.upper())
 
 
 def line_writer() -> Callable[[str], None] | None:

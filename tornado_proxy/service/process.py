@@ -165,6 +165,11 @@ class _Life:
             return None
         return await self._serving.purge(Purge(target, prefix))
 
+    async def set_log_level(self, level: str) -> None:
+        """Logs by a level until the service ends; says so at any level."""
+        self._serving.set_log_level(level)
+        _LOG.log(max(logging.INFO, _LOG.getEffectiveLevel()), "the log level is `%s` now", level)
+
     async def metrics(self) -> bytes:
         """The metrics of requests and of reloads."""
         return await self._serving.metrics() + generate_latest(self._registry)

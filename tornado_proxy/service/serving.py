@@ -26,7 +26,7 @@ from tornado_proxy.service.generations import (
     Unbuildable,
     bare_stores,
 )
-from tornado_proxy.service.logs import line_writer
+from tornado_proxy.service.logs import line_writer, set_log_level
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.threads import in_background
@@ -82,6 +82,10 @@ class Serving(Protocol):
 
     async def purge(self, order: Purge) -> int:
         """Has the caches of all processes forget; returns the number of objects, each counted in each process."""
+        ...
+
+    def set_log_level(self, level: str) -> None:
+        """Has all processes log what is at least as severe as a level."""
         ...
 
     async def activity(self) -> Activity:
@@ -224,6 +228,10 @@ class SingleProcess:
     async def purge(self, order: Purge) -> int:
         """Has the caches forget."""
         return purge(self._generations.current().parts, order)
+
+    def set_log_level(self, level: str) -> None:
+        """Logs what is at least as severe as a level."""
+        set_log_level(level)
 
     def forget(self, written: ObjectWritten) -> bool:
         """Has the caches forget an object that another process wrote; returns whether there are any of its bucket."""

@@ -24,6 +24,7 @@ from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.caches import Purge
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, bare_stores
+from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.worker import (
@@ -34,6 +35,7 @@ from tornado_proxy.service.worker import (
     PurgeCaches,
     Purged,
     SendCounts,
+    SetLogLevel,
     Start,
     Stop,
     WorkerCounts,
@@ -258,6 +260,13 @@ class Supervisor:
         """Has the caches of all workers forget."""
         message = PurgeCaches(next(self._purges), order)
         return sum(await asyncio.gather(*(worker.purge(message) for worker in [*self._workers.values()])))
+
+    def set_log_level(self, level: str) -> None:
+        """Has all workers log by a level, those that start later too."""
+        set_log_level(level)
+        self._start = replace(self._start, log_level=level)
+        for worker in self._workers.values():
+            worker.channel.post(SetLogLevel(level))
 
     def _spread(self, writer: WorkerHandle, written: ObjectWritten) -> None:
         """Has the caches of all other workers forget an object."""

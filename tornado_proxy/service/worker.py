@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tornado_proxy.service.caches import Purge
-from tornado_proxy.service.logs import configure_logging
+from tornado_proxy.service.logs import configure_logging, set_log_level
 from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import Sources, compile_sources
@@ -34,11 +34,15 @@ _LENGTH = struct.Struct("!Q")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """To a worker, once: the first set to serve; `inherited` is true if the service manager holds the sockets too."""
+    """To a worker, once: the first set to serve; `inherited` is true if the service manager holds the sockets too.
+
+    `log_level` is the one that an operator has set since the start of the service.
+    """
 
     number: int
     sources: Sources
     inherited: bool = False
+    log_level: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,13 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class SendCounts:
     """To a worker: send the counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetLogLevel:
+    """To a worker: log what is at least as severe."""
+
+    level: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +103,9 @@ class WorkerCounts:
     report: ProcessReport = field(repr=False)
 
 
-Message = Start | Activate | Stop | SendCounts | PurgeCaches | Purged | ObjectWritten | Heartbeat | WorkerCounts
+Message = (
+    Start | Activate | Stop | SendCounts | SetLogLevel | PurgeCaches | Purged | ObjectWritten | Heartbeat | WorkerCounts
+)
 """`ObjectWritten` goes both ways: from the worker that wrote, and to all others."""
 
 
@@ -166,6 +179,8 @@ class _Worker:
         self._loaded = compile_sources(start.sources)
         assert self._loaded.settings is not None
         configure_logging(self._loaded.settings.log)
+        if start.log_level is not None:
+            set_log_level(start.log_level)
         self._channel = channel
         self._inherited = start.inherited
         self._serving = SingleProcess(self._loaded, number=start.number, spread=channel.post)
@@ -214,6 +229,8 @@ class _Worker:
                         return self._grace, False
                 case SendCounts():
                     await self._channel.send(self._counts())
+                case SetLogLevel(level):
+                    set_log_level(level)
                 case PurgeCaches(number, order):
                     await self._channel.send(Purged(number, await self._serving.purge(order)))
                 case ObjectWritten() as written:
