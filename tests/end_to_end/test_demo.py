@@ -6,10 +6,12 @@ import json
 import re
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
@@ -61,6 +63,32 @@ def test_a_port_that_was_asked_for_is_not_exchanged():
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_LIMIT)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith(f"tornado-proxy demo: cannot listen on 127.0.0.1:{port}: Address already in use")
+
+
+_EDITED = """
+import sys, pathlib
+from tornado_proxy.cli.main import main
+from tornado_proxy.service import demo
+demo._GALLERIES = (pathlib.Path(sys.argv[1]),)
+sys.exit(main(["demo", "--port", "0", "--quiet"]))
+"""
+
+
+def test_an_edit_is_shown(tmp_path):
+    """The demo asks for an edit of a rule, and says what it changed."""
+    gallery = shutil.copytree(Path(__file__).parents[2] / "rules", tmp_path / "rules")
+    command = [sys.executable, "-c", _EDITED, str(gallery)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        while "Ctrl-C" not in process.stdout.readline():
+            assert process.poll() is None
+        rules = next(path for path in gallery.rglob("*.rules") if "rewrite latest" in path.read_text())
+        rules.write_text(rules.read_text().replace("2.1.0", "2.0.3"))
+        said = process.stderr.readline() + process.stderr.readline()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=START_LIMIT)
+    assert re.search(r"generation 2 is in force: .*\n.* rewrites changed: `latest`", said)
 
 
 def test_users_have_homes_of_their_own(printed):

@@ -177,3 +177,12 @@ async def test_a_readme_is_read_where_the_rules_say_and_by_whom_they_let():
     closed = _staff(Resource("/d/README.md", provider="staff", users=(ANN,)), Resource("/**", white_list=True))
     async with serve(files, listing=listing, **closed) as site:
         assert 'class="readme"' not in (await site.get("/d/", Accept="text/html")).text
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+async def test_a_listing_in_an_unknown_format_is_refused(accept):
+    """A mistyped format is a 400 that names the formats, in the form that Accept asks for."""
+    async with serve({"d/a": b"x"}) as site:
+        answer = await site.get("/d/?format=jsn", Accept=accept)
+    assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (400, accept)
+    assert "The format of a listing is “html”, “json” or “text”" in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tornado_proxy.pages.forms import Form, choose
+from tornado_proxy.routing.errors import UnknownFormat
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -28,6 +29,15 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 def test_the_query_overrides_the_header(accept, override, expected):
     """`?format=` decides where it names a form that is offered; else Accept does; else the first offer."""
     assert choose((Form.HTML, Form.JSON, Form.TEXT), accept, override) is expected
+
+
+def test_a_listing_refuses_a_form_that_it_does_not_have():
+    """A mistyped `?format=` is no page of HTML; without a value it says nothing."""
+    offers = (Form.HTML, Form.JSON)
+    with pytest.raises(UnknownFormat, match="there is no format `jsn`"):
+        choose(offers, "*/*", "jsn", is_strict=True)
+    assert choose(offers, "application/json", "", is_strict=True) is Form.JSON
+    assert choose(offers, None, "json", is_strict=True) is Form.JSON
 
 
 def test_a_form_that_is_not_offered_is_not_chosen():

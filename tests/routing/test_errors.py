@@ -3,7 +3,9 @@ import pytest
 from tornado_proxy.routing import errors
 
 
-@pytest.mark.parametrize("kind", [errors.BadAddress, errors.BadPath, errors.BadFileName, errors.KeyTooLong])
+@pytest.mark.parametrize(
+    "kind", [errors.BadAddress, errors.BadPath, errors.BadFileName, errors.UnknownFormat, errors.KeyTooLong]
+)
 def test_a_request_that_cannot_be_read_is_bad(kind):
     """An error without a row of its own has its parent's."""
     assert issubclass(kind, errors.RequestError)

@@ -22,6 +22,7 @@ from tornado_proxy.service.serving import SingleProcess, run_event_loop
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import compile_sources
 from tornado_proxy.service.threads import end_process
+from tornado_proxy.telemetry.service_log import EVENTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +58,9 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
         print(f"tornado-proxy demo: {error}", file=sys.stderr)
         return ExitStatus.FAILED
     configure_logging(Log(level="warning" if arguments.quiet else "info"))
-    # The requests that a newcomer makes are shown; that the process serves, the text below says better.
+    # The requests and edits that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
+    logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     launch = Launch(sources, loaded, sockets, admin, read, _announce, explain=explained)
     run_event_loop(_run(launch), loaded.settings.server.event_loop)

@@ -46,7 +46,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     first = site.target.listing.directories_first
     listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
-    form = choose(LISTING_FORMS, context.headers.get("Accept"), query.get("format"))
+    form = choose(LISTING_FORMS, context.headers.get("Accept"), query.get("format"), is_strict=custom is None)
     if custom is not None and custom.body is not None:
         # A page of a thousand lines is not made only to be replaced.
         empty = Listing(listing.path, listing.root, (), query, found.next_token)

@@ -137,11 +137,12 @@ class Exchange:
         headers, parts = self._incoming.head.headers, self._generation.parts
         scheme, here = request.scheme, request.authority
         found = tuple(TargetLinks(each.name, target_links(each.mount, scheme, here)) for each in parts.settings.targets)
-        form = choose(LISTING_FORMS, headers.get("Accept"), dict(reversed(request.query)).get("format"))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
         user = self._decision.user if self._decision else None
         data = partial(TargetListData, request, user, targets)
         custom = await parts.renderer.render("target_list", None, None, data)
+        override = dict(reversed(request.query)).get("format")
+        form = choose(LISTING_FORMS, headers.get("Accept"), override, is_strict=custom is None)
         return customized(page(200, parts.pages.targets(found, form, request.path)), custom)
 
     async def _decide(self) -> Decision:

@@ -74,6 +74,7 @@ _CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
         "DigestMismatch": "The upload does not match its digest",
         "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
         "PartialPut": "A file is uploaded as a whole",
+        "UnknownFormat": "The format of a listing is “html”, “json” or “text”",
         "TypeNotAllowed": "Files of this type are not accepted here",
     }
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from tornado_proxy.routing.errors import UnknownFormat
 from tornado_proxy.semantics.fields import negotiate
 
 
@@ -29,8 +30,13 @@ class Form(Enum):
 _MEDIA_TYPES = {Form.HTML: "text/html", Form.JSON: "application/json", Form.TEXT: "text/plain"}
 
 
-def choose(offers: Sequence[Form], accept: str | None, override: str | None = None) -> Form:
-    """The form that a client likes best, the first offer where it likes several; `override` is `?format=`."""
+def choose(offers: Sequence[Form], accept: str | None, override: str | None = None, *, is_strict: bool = False) -> Form:
+    """The form that a client likes best, the first offer where it likes several; `override` is `?format=`.
+
+    Raises `UnknownFormat` for an override that is not offered, if that `is_strict`.
+    """
     named = next((form for form in offers if form.value == override), None)
+    if is_strict and override and named is None:
+        raise UnknownFormat(f"there is no format `{override}`")
     by_type = {form.media_type: form for form in offers}
     return named or by_type[negotiate(accept, tuple(by_type))]

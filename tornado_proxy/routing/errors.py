@@ -34,6 +34,10 @@ class BadFileName(RequestError):
     """A file name that is empty, a dot segment, or holds a control character."""
 
 
+class UnknownFormat(RequestError):
+    """A `?format=` that a listing does not have."""
+
+
 class KeyTooLong(RequestError):
     """An object key of more bytes than S3 allows."""
 

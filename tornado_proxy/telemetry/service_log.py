@@ -21,7 +21,8 @@ from tornado_proxy.telemetry.events import (
     Retired,
 )
 
-_LOG = logging.getLogger("tornado_proxy")
+EVENTS = "tornado_proxy.events"
+_LOG = logging.getLogger(EVENTS)
 
 _LEVELS = {Severity.ERROR: logging.ERROR, Severity.WARNING: logging.WARNING, Severity.INFO: logging.INFO}
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
