@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := goregex semantics templates lang rules config routing
 
-.PHONY: help demo test check integration dist deb man transcripts tables clean
+.PHONY: help demo test check integration screenshots dist deb man transcripts tables clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -51,6 +51,10 @@ deb: dist  ## Build a Debian package, for the release of Debian that this is
 
 man: $(STAMP)  ## Make the man pages, to be read with `man -l build/man/man1/tornado-proxy.1`; a wheel carries them
 	$(BIN)/python packaging/manual.py build/man
+
+screenshots: $(STAMP)  ## Take the pictures of the manual anew, in a browser on the demo
+	tests/integration/install browser
+	UPDATE_SCREENSHOTS=1 $(BIN)/python -m pytest -q -m integration tests/integration/browser/test_screenshots.py
 
 transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/transcripts do, to be reviewed
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py

@@ -90,6 +90,8 @@ def _welcome(url: str, admin: str) -> str:
         The demo is ready. Open this in a browser:
 
           {url}/
+          {url}/releases/      a listing, with previews and downloads of directories
+          {url}/team/home/     files to upload and delete, for ann, whose password is {PASSWORD}
 
         or try, in another terminal:
 

@@ -1,0 +1,96 @@
+"""The pictures of the manual, taken of the demo; `make screenshots` takes them anew."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from running import Proxy
+
+pytestmark = pytest.mark.integration
+
+DOCS = Path(__file__).parents[3] / "docs"
+SECONDS = 45  # of requests, in which the charts of the status page get something to show
+LARGEST = 120_000  # bytes that a picture may add to every clone
+FILES = {
+    "budget 2026.csv": 48_213,
+    "Harbour at dawn.jpg": 2_411_904,
+    "interview-3.mp3": 8_123_400,
+    "interview-12.mp3": 6_700_210,
+    "notes.md": 3_117,
+    "renew-certificates.py": 5_406,
+    "scans.zip": 1_204_771,
+}
+PICTURES = {
+    "listing": ("", "releases/", "light", (1000, 900)),
+    "listing-dark": ("ann", "team/home/", "dark", (1000, 700)),
+}
+
+
+def _fill(demo):
+    some = random.Random(1)
+    for name, size in FILES.items():
+        assert Proxy(None, demo.rstrip("/")).upload(
+            "/team/home/", name, some.randbytes(size), user="ann:demo"
+        ).status in (
+            201,
+            409,
+        )
+
+
+def _take(browser, name, size, scheme):
+    width, height = size
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    shown = browser.execute_cdp_cmd(
+        "Page.captureScreenshot",
+        {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}},
+    )
+    picture = b64decode(shown["data"])
+    assert len(picture) < LARGEST
+    (DOCS / f"{name}.png").write_bytes(picture)
+
+
+@pytest.mark.skipif(
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="nothing is taken unless UPDATE_SCREENSHOTS is set"
+)
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_taken_anew(browser, demo, name):
+    """Of the same pages at the same size, in the light and in the dark scheme."""
+    user, path, scheme, size = PICTURES[name]
+    _fill(demo)
+    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(demo.replace("://", f"://{user}:demo@") + path if user else demo + path)
+    browser.execute_script("document.documentElement.style.overflow = 'hidden'")
+    _take(browser, name, size, scheme)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.skipif(
+    not os.environ.get("UPDATE_SCREENSHOTS"), reason="nothing is taken unless UPDATE_SCREENSHOTS is set"
+)
+def test_the_picture_of_the_status_page_is_taken_anew(browser, demo, status_page):
+    """After a few requests, so that there is something to see."""
+    paths = (
+        "/press/spring.html",
+        "/releases/",
+        "/releases/latest/tool.tar.gz",
+        "/nowhere",
+        "/team/home/",
+        "/press/a.html",
+    )
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        for path in random.Random(2).choices(paths, k=5):
+            Proxy(None, demo.rstrip("/")).request("GET", path)
+        time.sleep(0.2)
+    metrics = {"width": 1000, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(status_page)
+    _take(browser, "status", (1000, 900), "light")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
