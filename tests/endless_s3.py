@@ -1,6 +1,6 @@
 """An S3 whose objects are as large as their keys say and are never stored: for what is too big for a real one.
 
-`GET /bucket/1073741824.bin` answers so many bytes, `GET /bucket/any/key.txt` answers its key; uploads, whole or in
+`GET /bucket/1073741824.bin` answers so many bytes, a listing of `of-1073741824/` names such a file and a small one, `GET /bucket/any/key.txt` answers its key; uploads, whole or in
 parts, are counted and thrown away.
 """
 
@@ -45,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if "list-type=2" in self.path:
-            self._answer(b"<ListBucketResult></ListBucketResult>")
+            self._answer(f"<ListBucketResult>{self._contents()}</ListBucketResult>".encode())
             return
         if self._is_text():
             return
@@ -101,6 +101,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         return int(match[1])
+
+    def _contents(self) -> str:
+        """What a listing of `of-N/` holds: a file of N bytes, and a small one."""
+        prefix = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
+        found = re.fullmatch(r"of-(\d+)/", prefix)
+        keys = [(f"{prefix}{size}.bin", size) for size in (found[1], "5")] if found else []
+        return "".join(f"<Contents><Key>{key}</Key><Size>{size}</Size></Contents>" for key, size in keys)
 
     def _take(self) -> None:
         """Read the body away: plain, or in aws-chunked's frames, whose length is the transfer's."""

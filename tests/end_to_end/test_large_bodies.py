@@ -23,6 +23,7 @@ targets:
     bucket: {{name: big-bucket, s3Endpoint: "{endpoint}", s3ForcePathStyle: true,
               credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
     actions: {{PUT: {{enabled: true, config: {{allowOverride: true}}}}}}
+    listing: {{archive: {{enabled: true, maxSize: 8GiB}}}}
 """
 
 
@@ -137,3 +138,44 @@ def test_a_client_that_leaves_in_the_middle_leaves_nothing(proxy, s3):
         assert _wait(lambda: s3[1].parts > 0)
     assert _wait(lambda: s3[1].aborted == 1)
     assert s3[1].completed == 0
+
+
+def _archive(proxy, size: int, form: str) -> tuple[int, int, bytes, int]:
+    """Read the archive of a large and a small file; gives what was announced and came, the end, and the growth."""
+    before, most, taken, end = _memory(proxy), 0, 0, b""
+    with socket.create_connection(proxy.address) as client:
+        client.sendall(f"GET /of-{size}/?format={form} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = _receive_head(client)
+        announced = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        while body:
+            taken, end = taken + len(body), (end + body)[-1000:]
+            if taken % (1 << 24) < len(body):
+                most = max(most, _memory(proxy) - before)
+            body = client.recv(1 << 20)
+    return announced, taken, end, most
+
+
+def _receive_head(client: socket.socket) -> tuple[bytes, bytes, bytes]:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += client.recv(65536)
+    return received.partition(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_a_directory_passes_through(proxy, form):
+    """96 MiB as one file: what was announced came, and the server grew by less than the allowance."""
+    announced, taken, _, most = _archive(proxy, 96 << 20, form)
+    assert announced == taken > 96 << 20
+    assert most < ALLOWANCE
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("form", "ending"), [("zip", b"PK\x06\x06"), ("tar", bytes(512))])
+def test_a_directory_of_two_gibibytes_passes_through(proxy, form, ending):
+    """The same for 2 GiB, whose ZIP file ends as large ones do."""
+    announced, taken, end, most = _archive(proxy, 2 * GIB, form)
+    print(f"{taken >> 20} MiB came, the server grew by {most >> 20} MiB")
+    assert announced == taken > 2 * GIB
+    assert ending in end
+    assert most < ALLOWANCE
