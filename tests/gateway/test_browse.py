@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
 import pytest
 from serving import EVERYTHING, serve
+from tornado_proxy.storage.memory import MemoryStore
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, PutAction
@@ -14,6 +16,7 @@ from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.gateway import browse
 from tornado_proxy.pages.readme import LARGEST
 from tornado_proxy.templates.data import User
 
@@ -166,6 +169,22 @@ async def test_a_readme_that_cannot_be_shown_is_left_out(content):
         answer = await site.get("/", Accept="text/html")
     assert answer.status == 200
     assert 'class="readme"' not in answer.text
+
+
+async def test_a_listing_does_not_wait_for_a_slow_readme(monkeypatch):
+    """After a while it is sent without."""
+
+    class Slow(MemoryStore):
+        async def open(self, key, conditions, part=None):
+            await asyncio.sleep(30)
+            raise AssertionError("nobody waits so long")
+
+    monkeypatch.setattr(browse, "_PATIENCE", 0.05)
+    store = Slow()
+    store.add("README.md", b"text")
+    async with serve(store, listing=ListingOptions(readme=True)) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert (answer.status, 'class="readme"' in answer.text) == (200, False)
 
 
 async def test_a_readme_is_read_where_the_rules_say_and_by_whom_they_let():

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole
-from tornado_proxy.gateway.archive_formats import ArchiveFormat, ArchiveMember, TarArchive, ZipArchive
+from tornado_proxy.gateway.archive_formats import EARLIEST, ArchiveFormat, ArchiveMember, TarArchive, ZipArchive
 from tornado_proxy.gateway.errors import ArchiveTooLarge
-from tornado_proxy.pages.custom import NEVER
 from tornado_proxy.pages.links import link_to
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
@@ -163,7 +162,7 @@ class _DirectoryWalk:
         self._size += said.size or 0
         if self._size > self._limits.max_size:
             raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
-        member = ArchiveMember(_safe(name), said.size or 0, said.last_modified or NEVER)
+        member = ArchiveMember(_safe(name), said.size or 0, said.last_modified or EARLIEST)
         self._found.append(_Source(member, key, said.etag))
 
 

@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
 from typing import IO, Protocol
 
-_EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)  # that a ZIP file can say
+EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+"""The first moment that a ZIP file can say, which stands for one that is not known."""
+
 _LATEST = datetime(2107, 12, 31, tzinfo=UTC)
 
 
@@ -24,7 +26,7 @@ class ArchiveMember:
 
     path: str
     size: int
-    modified: datetime = _EARLIEST
+    modified: datetime = EARLIEST
 
 
 class ArchiveFormat(Protocol):
@@ -102,7 +104,7 @@ class ZipArchive:
 
     def begin(self, member: ArchiveMember) -> bytes:
         """The local header."""
-        moment = min(max(member.modified.astimezone(UTC), _EARLIEST), _LATEST)
+        moment = min(max(member.modified.astimezone(UTC), EARLIEST), _LATEST)
         info = zipfile.ZipInfo(member.path, moment.timetuple()[:6])
         info.external_attr = 0o644 << 16
         self._member = self._zip.open(info, "w", force_zip64=_needs_zip64(member))

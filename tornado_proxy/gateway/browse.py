@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tornado_proxy.gateway.perform import RequestContext
 
 
+_PATIENCE = 5.0  # seconds that a listing waits for its README
+
+
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     """Returns what lies in a directory, a page or an archive; None where nothing is and it is not the mount's root."""
     site, query = context.match.site, context.query
@@ -87,8 +90,9 @@ async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
         return None
     first = plan_beside(context.match, context.request, path, context.user)[0]
     if isinstance(first, Serve | Sign):
-        with suppress(StorageError, PageFailed):
-            return await asyncio.to_thread(render_readme, name, await read_text(context.store, first.key, LARGEST))
+        with suppress(StorageError, PageFailed, TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                return await asyncio.to_thread(render_readme, name, await read_text(context.store, first.key, LARGEST))
     return None
 
 
