@@ -11,8 +11,10 @@ import pytest
 from memory_store import MemoryStore
 from serving import generation
 
-from tornado_proxy.gateway.generation import Shared
-from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, GenerationHolder
+from tornado_proxy.gateway.generation import Parts, Shared
+from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, GenerationBuilder, GenerationHolder, Unbuildable
+from tornado_proxy.service.sources import compile_sources, read_sources
+from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
 
 
@@ -127,3 +129,81 @@ def test_clients_are_freed_sooner():
     lost = _lost()
     freezer.freeze(new_clients=1)
     assert lost() is None
+
+
+CONFIGURED = """
+authProviders:
+  basic: {staff: {realm: staff}}
+  oidc:
+    people: {issuerUrl: https://id.test, clientID: me, clientSecret: {value: a-long-client-secret}}
+targets:
+  site:
+    bucket: {name: my-bucket, region: eu-west-1}
+    resources: [{path: /**, provider: people, oidc: {}}]
+  other:
+    mount: {path: [/other/]}
+    bucket: {name: other-bucket, region: eu-west-1}
+"""
+
+
+class _Builder:
+    """Builds generations from the text of a configuration, each from the one before."""
+
+    def __init__(self, folder) -> None:
+        self._config = folder / "proxy.yaml"
+        self._builder: GenerationBuilder | None = None
+        self.parts: Parts | None = None
+
+    def build(self, text: str) -> Parts:
+        """The parts of the next generation."""
+        self._config.write_text(text)
+        loaded = compile_sources(read_sources(self._config, {}))
+        assert loaded.settings is not None, [each.message for each in loaded.diagnostics]
+        self._builder = self._builder or GenerationBuilder.create(loaded.settings, lambda _: None)
+        self.parts = self._builder.build(loaded, self.parts)
+        return self.parts
+
+
+@pytest.fixture
+def builder(tmp_path):
+    """A builder."""
+    return _Builder(tmp_path)
+
+
+def test_the_store_of_an_unchanged_bucket_is_taken_over(builder):
+    """With its connections; a bucket that changed gets a new store."""
+    first = builder.build(CONFIGURED)
+    second = builder.build(CONFIGURED.replace("other-bucket", "another-bucket"))
+    assert second.stores["site"] is first.stores["site"]
+    assert second.stores["other"] is not first.stores["other"]
+
+
+def test_a_provider_that_did_not_change_keeps_what_it_knows(builder):
+    """Of its issuer, for one; one that changed begins anew, even where others stay."""
+    first = builder.build(CONFIGURED)
+    second = builder.build(CONFIGURED.replace("/other/", "/elsewhere/"))
+    third = builder.build(CONFIGURED.replace("clientID: me", "clientID: you"))
+    assert second.authenticators["people"] is first.authenticators["people"]
+    assert third.authenticators["people"] is not first.authenticators["people"]
+    assert builder.build(CONFIGURED.replace("clientID: me", "clientID: you")).authenticators is third.authenticators
+
+
+def test_the_target_of_an_unchanged_configuration_keeps_its_access(builder):
+    """An edit of nothing makes nothing anew."""
+    first = builder.build(CONFIGURED)
+    assert builder.build(CONFIGURED).mounts.sites[0].access is first.mounts.sites[0].access
+
+
+def test_buckets_that_no_client_can_be_made_for_are_named(builder, monkeypatch):
+    """All of them at once."""
+
+    def refuse(*_):
+        raise StorageError("the profile is not known")
+
+    monkeypatch.setattr("tornado_proxy.service.generations.S3Store", refuse)
+    with pytest.raises(Unbuildable) as found:
+        builder.build(CONFIGURED)
+    assert [each.message for each in found.value.diagnostics] == [
+        "target `site`: the profile is not known",
+        "target `other`: the profile is not known",
+    ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ from serving import part, serve
 
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
+from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import SourceReader, compile_sources
 
 
@@ -61,3 +64,36 @@ def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
     loaded = compile_sources(SourceReader(tmp_path / "config.yaml", {})())
     with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
         SingleProcess(loaded)
+
+
+def _single(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
+    (folder / "config.yaml").write_text(text)
+    return SingleProcess(compile_sources(SourceReader(folder / "config.yaml", {})()), **options)
+
+
+async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
+    """Its clients read the end, and nobody can connect any more."""
+    serving = _single(tmp_path, "targets: {}\n")
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    address = listening.getsockname()
+    await serving.start(named([listening]))
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 404 ")
+    async with asyncio.timeout(10):
+        await serving.wind_down(1.0)
+        await reader.read()
+    writer.close()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*address)
+
+
+async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
+    """The number that it was started with, and the next one once that is in force."""
+    serving = _single(tmp_path, number=7)
+    sources = SourceReader(tmp_path / "config.yaml", {})()
+    assert serving.view() == {"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}
+    await serving.activate(8, compile_sources(sources), sources)
+    assert (serving.number, (await serving.activity()).generation) == (8, 8)
+    await serving.wind_down(0.0)
