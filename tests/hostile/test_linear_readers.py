@@ -23,6 +23,7 @@ import tornado_proxy.telemetry
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.tokens import Trust
 from tornado_proxy.gateway import form, upload
+from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
@@ -94,6 +95,7 @@ ARGUMENTS = {
     "ask": lambda _name: "",
     "expires": None,
     "rest": b"\x00" * 36,
+    "request": Request("GET", "files.example", "/"),
 }
 
 # Whose text is the configuration's, the product's own, or a key, which is short.
