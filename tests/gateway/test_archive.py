@@ -46,9 +46,9 @@ async def test_a_directory_can_be_had_as_one_file():
 async def test_it_is_off_unless_it_is_switched_on():
     """Without the option, the form is one that does not exist, and no link leads to it."""
     async with serve(FILES) as site:
-        answer = await site.get("/p/d/?format=zip", Accept="text/html")
-    assert answer.headers["content-type"].startswith("text/html")
-    assert "Download" not in answer.text
+        refused, page = await site.get("/p/d/?format=zip"), await site.get("/p/d/", Accept="text/html")
+    assert refused.status == 400
+    assert "Download" not in page.text
 
 
 async def test_the_page_leads_to_both_forms():

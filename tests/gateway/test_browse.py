@@ -7,8 +7,8 @@ import json
 import re
 
 import pytest
+from memory_store import MemoryStore
 from serving import EVERYTHING, serve
-from tornado_proxy.storage.memory import MemoryStore
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, PutAction
