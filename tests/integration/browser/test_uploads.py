@@ -1,0 +1,171 @@
+"""Uploads by hand where files may be replaced, drops of directories, and listings as long as they come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from running import Bucket, Proxy, start_proxy
+
+pytestmark = pytest.mark.integration
+
+SECONDS = 20
+CONFIGURATION = """
+server: {{port: 0}}
+internalServer: {{port: 0}}
+targets:
+  files:
+    mount: {{path: [/files]}}
+    bucket: {{name: {bucket.name}, s3Endpoint: "{bucket.endpoint}", s3ForcePathStyle: true,
+              credentials: {{accessKey: {{env: ACCESS}}, secretKey: {{env: SECRET}}}}}}
+    actions:
+      PUT: {{enabled: true, config: {{allowOverride: true, maxSize: 1MiB}}}}
+      DELETE: {{enabled: true}}
+    resources: [{{path: /files/**, methods: [GET, PUT, DELETE], whiteList: true}}]
+    pages: {{title: Ours, css: brand.css, templates: brand}}
+"""
+MARK = "<p class='note' id='ours'>A line of the theme</p>"
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[Bucket]:
+    """A bucket with names that no form can upload, and a directory of a thousand files."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - slow to import
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    made = Bucket.create("http://{}:{}".format(*server.get_host_and_port()), "by-hand")
+    with closing(made.client):
+        for key in ("odd/<script>alert(1)</script>", "odd/\u202egpj.exe", "odd/ok.txt", "new/old.txt"):
+            made.put(key, b"old")
+        for number in range(1000):
+            made.put(f"many/picture {number}.jpg", b"x")
+        yield made
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def proxy(bucket, tmp_path_factory) -> Iterator[Proxy]:
+    """A service on which everyone may change everything, in clothes of its own."""
+    folder = tmp_path_factory.mktemp("by-hand")
+    (folder / "brand.css").write_text(":root{--accent:#8a1c5b}#ours{letter-spacing:.1em}")
+    (folder / "brand").mkdir()
+    text = f'{{% extends "default/listing.html" %}}{{% block below %}}{MARK}{{% endblock %}}'
+    (folder / "brand" / "listing.html").write_text(text)
+    with start_proxy(folder, CONFIGURATION.format(bucket=bucket)) as found:
+        yield found
+
+
+@pytest.fixture
+def page(browser, proxy):
+    """The browser on a directory."""
+
+    def go(path):
+        browser.get_log("browser")
+        browser.get(f"{proxy.url}/files/{path}")
+        return browser
+
+    return go
+
+
+def _eventually(look):
+    end = time.monotonic() + SECONDS
+    while not (found := look()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def _texts(browser, selector):
+    return browser.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].filter(each => !each.closest('[hidden]'))"
+        ".map(each => each.textContent)",
+        selector,
+    )
+
+
+def _button(browser, text):
+    return next(each for each in browser.find_elements("css selector", "button") if each.text == text)
+
+
+def test_a_file_is_replaced_where_that_is_allowed(page, bucket, tmp_path):
+    """After a question, and not before."""
+    (tmp_path / "old.txt").write_text("new")
+    browser = page("new/")
+    browser.find_element("css selector", ".upload input.files").send_keys(str(tmp_path / "old.txt"))
+    _eventually(lambda: _texts(browser, "dialog h2"))
+    assert bucket.get("new/old.txt") == b"old"
+    assert _texts(browser, "dialog button") == ["Skip", "Skip all", "Replace", "Replace all"]
+    _button(browser, "Replace").click()
+    _eventually(lambda: _texts(browser, "#said") == ["1 uploaded"])
+    assert bucket.get("new/old.txt") == b"new"
+
+
+def test_what_is_too_large_is_not_sent(page, bucket, tmp_path):
+    """The page knows the limit; what is small enough goes through, and the page stays to say what did not."""
+    (tmp_path / "large.bin").write_bytes(bytes((1 << 20) + 1))
+    (tmp_path / "small.bin").write_bytes(b"x")
+    browser = page("new/")
+    chosen = f"{tmp_path / 'large.bin'}\n{tmp_path / 'small.bin'}"
+    browser.find_element("css selector", ".upload input.files").send_keys(chosen)
+    _eventually(lambda: _texts(browser, "#said") == ["1 uploaded, 1 failed"])
+    assert "larger than 1.0 MiB" in _texts(browser, ".transfers .failed")
+    assert bucket.get("new/small.bin") == b"x"
+    assert "new/large.bin" not in bucket.all_keys()
+
+
+def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
+    """Files of directories within it too, each under its own path."""
+    (tmp_path / "photos" / "märz").mkdir(parents=True)
+    (tmp_path / "photos" / "a.txt").write_text("a")
+    (tmp_path / "photos" / "märz" / "b c.txt").write_text("b")
+    browser = page("new/")
+    data = {"items": [], "files": [str(tmp_path / "photos")], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        browser.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+    _eventually(lambda: "2 uploaded" in _texts(browser, "#said"))
+    assert bucket.get("new/photos/a.txt") == b"a"
+    assert bucket.get("new/photos/märz/b c.txt") == b"b"
+
+
+def test_names_that_no_form_can_send_are_harmless_too(page):
+    """Slashes and marks for right-to-left are shown as text."""
+    browser = page("odd/")
+    assert "<script>alert(1)<" + "/" in _texts(browser, "tbody bdi")
+    assert "\u202egpj.exe" in _texts(browser, "tbody bdi")
+    # Of the two files, one is a text.
+    labels = browser.execute_script(
+        "return [...document.querySelectorAll('.eye')].map(each => each.getAttribute('aria-label'))"
+    )
+    assert labels == ["Preview ok.txt"]
+    assert browser.get_log("browser") == []
+
+
+def test_a_thousand_entries_stay_smooth(page):
+    """The page is ready soon, and a letter in the filter is answered within two frames of a slow screen."""
+    browser = page("many/")
+    assert len(_texts(browser, "tbody bdi")) == 1000
+    assert _texts(browser, "tbody bdi")[2] == "picture 2.jpg"
+    timing = browser.execute_script(
+        "const entry = performance.getEntriesByType('navigation')[0]; return entry.domComplete - entry.responseEnd"
+    )
+    filtering = browser.execute_script(
+        "const field = document.querySelector('.filter'); field.value = '99';"
+        "const start = performance.now(); field.dispatchEvent(new Event('input'));"
+        "document.body.offsetHeight; return performance.now() - start"
+    )
+    print(f"complete {timing:.0f} ms after the last byte, filtered in {filtering:.0f} ms")
+    assert len(_texts(browser, "tbody bdi")) == 19
+    assert timing < 2000
+    assert filtering < 200
+
+
+def test_a_theme_is_worn(page):
+    """Its title, its sheet and its template, within the policy."""
+    browser = page("new/")
+    assert browser.title == "new – Ours"
+    style = browser.execute_script("return getComputedStyle(document.querySelector('#ours')).letterSpacing")
+    assert style != "normal"
+    assert browser.get_log("browser") == []
