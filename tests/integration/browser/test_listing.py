@@ -335,5 +335,5 @@ def test_an_error_leads_up_and_home(browser, demo):
     browser.find_element("link text", "Up to the directory").click()
     assert urlsplit(browser.current_url).path == "/releases/2.1.0/"
     browser.get(f"{demo}releases/2.1.0/nothing.txt")
-    browser.find_element("link text", "Home").click()
+    browser.find_element("css selector", ".ways .home").click()
     assert urlsplit(browser.current_url).path == "/releases/"

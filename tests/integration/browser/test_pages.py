@@ -109,7 +109,7 @@ def test_a_page_fits_a_telephone(browser, demo):
 def test_a_refusal_tells_what_to_quote(browser, demo):
     """A file that is not there has a page that says so, with the number of the request."""
     browser.get(f"{demo}releases/nowhere.txt")
-    assert browser.title == "404 Not Found"
+    assert browser.title == "404 Not Found – Releases"
     assert len(browser.find_element("css selector", ".request code").text) >= 16
 
 
