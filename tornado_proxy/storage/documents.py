@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3
-from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import get_session
 
 from tornado_proxy.config.tls import Location, UrlConfig
 
@@ -77,16 +77,15 @@ def _joined(body: Any, deadline: float) -> bytes:
 
 def _client(location: Location, config: UrlConfig) -> Any:
     keys = config.aws_credentials
-    session = Session(
-        aws_access_key_id=keys.access_key.reveal() if keys else None,
-        aws_secret_access_key=keys.secret_key.reveal() if keys else None,
-        aws_session_token=keys.session_token.reveal() if keys and keys.session_token else None,
-    )
+    session = get_session()
+    if keys is not None:
+        token = keys.session_token.reveal() if keys.session_token else None
+        session.set_credentials(keys.access_key.reveal(), keys.secret_key.reveal(), token)
     endpoint = config.aws_endpoint
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
     # The names of services are those of the stubs' overloads; what is asked of each differs.
-    make: Any = session.client
+    make: Any = session.create_client
     return make(
         location.scheme,
         region_name=config.aws_region or location.region or None,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 
+import boto3
 import pytest
 
 from tornado_proxy.config.model import Bucket, Credentials
@@ -114,3 +115,22 @@ def test_a_configuration_that_makes_no_client_is_an_error_of_ours(settings):
     """What boto3 cannot use is told when the client is made, in a word of ours."""
     with pytest.raises(UpstreamError, match="a client of bucket `bucket`"):
         make_client(Bucket("bucket", credentials=PAIR, **settings), 8)
+
+
+def test_a_client_knows_only_the_operations_that_are_used():
+    """Of the hundred operations of S3 a client has those that this service calls, with all that they answer."""
+    client = make_client(Bucket("some-bucket"), 1)
+    assert len(client.meta.service_model.operation_names) < 15
+    for name in client.meta.service_model.operation_names:
+        operation = client.meta.service_model.operation_model(name)
+        for shape in (operation.input_shape, operation.output_shape):
+            assert shape is None or all(member.type_name for member in shape.members.values())
+    client.close()
+
+
+@pytest.mark.parametrize("region", ["eu-west-1", "cn-north-1", "us-gov-west-1"])
+def test_a_region_of_any_partition_is_known(region):
+    """The hosts of Amazon's regions in China and of its government regions are those that boto3 itself finds."""
+    own, whole = make_client(Bucket("some-bucket", region=region), 1), boto3.client("s3", region_name=region)
+    assert own.meta.endpoint_url == whole.meta.endpoint_url
+    own.close()

@@ -1,18 +1,20 @@
-"""boto3's client of a bucket, made without a word to the network."""
+"""boto3's client of a bucket, made without a word to the network.
+
+It is made by botocore, boto3's lower half: the upper one has nothing that is used here, and takes 3 MiB.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
-import botocore.session
-from boto3.session import Session
 from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import NoCredentialsError
 from botocore.loaders import Loader
+from botocore.session import Session, get_session
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.storage.errors import UpstreamError
@@ -28,8 +30,56 @@ T = TypeVar("T")
 Parameters = Mapping[str, Any]
 """Parameters of an operation, by the names of the S3 API."""
 
+_OPERATIONS = frozenset(
+    {
+        "GetObject", "HeadObject", "ListObjectsV2", "PutObject", "DeleteObject",
+        "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "AbortMultipartUpload",
+        "HeadBucket",  # by which botocore finds the region of a bucket
+        "CreateSession",  # with which botocore signs for directory buckets
+        "CreateBucket",  # by whose URL it signs forms
+    }
+)  # fmt: skip
+
+# S3, and what gives credentials for it.
+_SERVICES = frozenset({"s3", "sts", "oidc", "portal.sso", "signin"})
+
+
+class _SmallLoader(Loader):
+    """Reads what botocore knows of AWS, and keeps of it what a bucket needs: all of it would take 5 MiB more."""
+
+    def load_data_with_path(self, name: str) -> tuple[Any, str]:
+        """The data of a name, and the path of their file."""
+        data, path = super().load_data_with_path(name)
+        if name == "endpoints":
+            for partition in data["partitions"]:
+                partition["services"] = _only(partition["services"], _SERVICES)
+        elif name.startswith("s3/") and name.endswith("/service-2"):
+            data["operations"] = _only(data["operations"], _OPERATIONS)
+            data["shapes"] = _only(data["shapes"], _shapes_of(data["operations"], data["shapes"], set()))
+        return data, path
+
+
+def _only(described: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    return {name: description for name, description in described.items() if name in names}
+
+
+def _shapes_of(description: Any, shapes: Mapping[str, Any], known: set[str]) -> set[str]:
+    """Adds to the known shapes all to which a description leads, and drops its documentation."""
+    if isinstance(description, list):
+        for each in description:
+            _shapes_of(each, shapes, known)
+    elif isinstance(description, dict):
+        description.pop("documentation", None)
+        name = description.get("shape")
+        if isinstance(name, str) and name not in known:
+            known.add(name)
+            _shapes_of(shapes[name], shapes, known)
+        _shapes_of([*description.values()], shapes, known)
+    return known
+
+
 # What boto3 reads of the S3 API is the same for every client, and takes 60 ms to read.
-_LOADER = Loader()
+_LOADER = _SmallLoader()
 
 # A body that a client takes slowly holds its connection while no thread works on it: more connections than threads may
 # be in use, and this many of them are kept for the next request.
@@ -44,7 +94,7 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
     doing = f"a client of bucket `{bucket.name}`"
     try:
         with translated(doing):
-            client = (session or make_session(bucket)).client(
+            made = (session or make_session(bucket)).create_client(
                 "s3",
                 region_name=bucket.region,
                 endpoint_url=_endpoint(bucket),
@@ -53,6 +103,7 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
             )
     except ValueError as error:  # botocore's own for an endpoint that it cannot use
         raise UpstreamError(f"{doing}: {error}") from error
+    client = cast("S3Client", made)
     install(client)
     for operation in ("GetObject", "HeadObject"):
         client.meta.events.register(f"before-call.s3.{operation}", _ask_for_checksums)
@@ -72,7 +123,7 @@ def ask(method: Callable[..., T], **parameters: object) -> T:
 
 def make_session(bucket: Bucket) -> Session:
     """A session of its own: a new generation sees what has changed in the files that boto3 reads."""
-    session = botocore.session.get_session()
+    session = get_session()
     session.register_component("data_loader", _LOADER)
     pair = bucket.credentials
     if pair is None:
@@ -81,7 +132,7 @@ def make_session(bucket: Bucket) -> Session:
     else:
         token = pair.session_token.reveal() if pair.session_token else None
         session.set_credentials(pair.access_key.reveal(), pair.secret_key.reveal(), token)
-    return Session(botocore_session=session)
+    return session
 
 
 def _config(bucket: Bucket, threads: int) -> Config:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 
-from boto3.exceptions import Boto3Error
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -90,7 +89,7 @@ _BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...
     ),
     ((HTTPError, HTTPException, OSError), Unreachable),
     # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
-    ((BotoCoreError, Boto3Error, ResponseParserError), UpstreamError),
+    ((BotoCoreError, ResponseParserError), UpstreamError),
 )
 
 _FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY_EXCEPTION for kind in kinds))

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from boto3.session import Session
+from botocore.session import Session
 
 from tornado_proxy.config.model import Bucket, S3Pool
 from tornado_proxy.semantics.conditions import parse_date
