@@ -8,7 +8,7 @@ import socket
 import sys
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,16 @@ def free_port() -> int:
     """A port that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return listening.getsockname()[1]
+
+
+def free_admin_port() -> int:
+    """A free port that ends with 0, of which the next two are free as well: those of two instances."""
+    while True:
+        first = free_port() // 10 * 10
+        with ExitStack() as stack, suppress(OSError):
+            for port in range(first, first + 3):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ def s3() -> Iterator[str]:
 def site(program, s3) -> Iterator[Site]:
     """A machine that has just booted, with good files, in which the service does not run yet."""
     with boot(program) as machine:
-        made = Site(machine, s3, free_port(), free_port())
+        made = Site(machine, s3, free_port(), free_admin_port())
         made.configure()
         made.answer_with("first")
         yield made
@@ -152,7 +162,7 @@ def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
         )
         # A place to mount the program at, left by other tests.
         machine.run("rm", "--recursive", "--force", str(PROGRAM))
-        site = Site(machine, endpoint, free_port(), free_port())
+        site = Site(machine, endpoint, free_port(), free_admin_port())
         site.configure()
         site.answer_with("first")
         for socket_unit in ("tornado-proxy.socket", "tornado-proxy-instances.socket"):
