@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
@@ -32,13 +32,15 @@ def test_what_was_not_sealed_here_is_nothing(text):
     assert SEALER.unseal(text, NOW) is None
 
 
-@given(st.data())
-def test_a_changed_value_is_nothing(data):
+# One for all examples: each sealing has a nonce of its own.
+SEALED = SEALER.seal({"admin": False}, NOW + 10)
+
+
+@given(st.integers(0, len(SEALED) - 2), st.sampled_from("ABCabc012_-"))
+def test_a_changed_value_is_nothing(place, other):
     """One changed character is enough."""
-    text = SEALER.seal({"admin": False}, NOW + 10)
-    place = data.draw(st.integers(0, len(text) - 2))
-    other = data.draw(st.sampled_from("ABCabc012_-").filter(lambda each: each != text[place]))
-    assert SEALER.unseal(text[:place] + other + text[place + 1 :], NOW) is None
+    assume(other != SEALED[place])
+    assert SEALER.unseal(SEALED[:place] + other + SEALED[place + 1 :], NOW) is None
 
 
 @pytest.mark.parametrize("other", [Sealer(b"another secret..", "session"), Sealer(b"0123456789abcdef", "login")])
