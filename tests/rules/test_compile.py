@@ -113,6 +113,28 @@ def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, 
     assert diagnostic.span.first.line == 2
 
 
+@pytest.mark.parametrize(
+    ("template", "texts"),
+    [
+        ("go `/{{ nofunc }}{{ .Key }}/{{ .Key | alsonot }}`", ["nofunc", "alsonot"]),
+        ("jinja `/{{ usr }}{{ key|nofilter }}{{ groups.y }}`", ["usr", "nofilter", "groups.y"]),
+        # What others depend on is not left out, and neither is what is not an action that writes.
+        ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc"]),
+        ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc"]),
+        ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr"]),
+    ],
+)
+def test_one_run_finds_the_mistakes_of_all_actions(template, texts):
+    """An action with a mistake does not hide those that come after it."""
+    found = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics
+    assert [each.span.text for each in found] == texts
+
+
+def test_very_many_mistakes_of_a_template_are_not_all_looked_for():
+    """Each costs a compilation."""
+    assert len(_compiled("target site { rewrite `a` -> go `/" + "{{ nofunc }}" * 30 + "` }").diagnostics) == 10
+
+
 def test_a_rewrite_with_a_mistake_is_left_out_and_counted():
     """The numbers of the others are those that their author counts."""
     rules = _compiled('target a { rewrite `(` -> "/" rewrite `a` -> jinja "{{" rewrite `b` -> "/" }')

@@ -178,7 +178,9 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     opening = (_fetch(get, request, index, index=True),) if index else ()
     if get.disable_listing:
         return (*opening, _LISTING_DISABLED)
-    return (*opening, Browse(prefix, root=match.key == "/"), _NO_DIRECTORY)
+    if match.key == "/":
+        return (*opening, Browse(prefix, root=True))
+    return (*opening, Browse(prefix), _NO_DIRECTORY)
 
 
 def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:

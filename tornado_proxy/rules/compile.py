@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,13 @@ from tornado_proxy.rules.testing import compile_test
 from tornado_proxy.templates import plain
 from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.template import Template
+
+_MOST_MISTAKES = 10  # of one template
+
+# An action that writes a value, in both dialects that have actions: no other one refers to it.
+_WRITING = re.compile(
+    r"\{\{(?!-?\s*(?:if|else|end|range|with|define|block|template|break|continue)\b)(?![^{}]*:?=)[^{}]*\}\}"
+)
 
 _Making = tuple[str, Dialect, str, tuple[str, ...]]
 """All that pattern and template are made of: source, dialect, template, and the helpers of a Go template."""
@@ -104,23 +112,23 @@ class _Target:
         if statement.name is not None:
             yield from self._claim(statement.name)
         compiled = self._compiled(statement)
-        if isinstance(compiled, Diagnostic):
-            yield compiled
+        if isinstance(compiled[0], Diagnostic):
+            yield from compiled
             return
         name = statement.name.value if statement.name else None
         pattern, template = compiled
         self.rewrites.append(Rewrite(self.number, name, pattern, statement.dialect, template, statement))
 
-    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | Diagnostic:
+    def _compiled(self, statement: RewriteStatement) -> tuple[Pattern, Template] | tuple[Diagnostic, ...]:
         dialect, helpers = statement.dialect, self.helpers if statement.dialect is Dialect.GO else ()
         made = self.made.get((statement.source.value, dialect, statement.template.value, helpers))
         if made is not None:
             return made.pattern, made.template
         pattern = _compiled_source(statement.source)
         if isinstance(pattern, Diagnostic):
-            return pattern
+            return (pattern,)
         template = _compiled_template(statement, pattern, helpers)
-        return template if isinstance(template, Diagnostic) else (pattern, template)
+        return template if isinstance(template, tuple) else (pattern, template)
 
     def _claim(self, name: Literal) -> Iterator[Diagnostic]:
         first = self.names.setdefault(name.value, name)
@@ -150,13 +158,38 @@ def _compiled_source(source: Literal) -> Pattern | Diagnostic:
 
 def _compiled_template(
     statement: RewriteStatement, pattern: Pattern, helpers: tuple[str, ...]
-) -> Template | Diagnostic:
+) -> Template | tuple[Diagnostic, ...]:
+    """The template of a statement, or its mistakes.
+
+    What only writes is left out once its mistake is known, so that one run finds the mistakes of the rest.
+    """
     literal = statement.template
     compile_template = _go(helpers) if statement.dialect is Dialect.GO else _DIALECTS[statement.dialect]()
-    try:
-        return compile_template(literal.value, pattern.names, pattern.group_count)
-    except TemplateMistake as error:
-        return Diagnostic("bad-template", str(error), literal.at(error.offset, error.end), help=error.help)
+    text, found = literal.value, list[TemplateMistake]()
+    while True:
+        try:
+            template = compile_template(text, pattern.names, pattern.group_count)
+        except TemplateMistake as mistake:
+            found.append(mistake)
+            left = _without_action(text, mistake.offset)
+            if left is not None and len(found) < _MOST_MISTAKES:
+                text = left
+                continue
+        else:
+            if not found:
+                return template
+        found.sort(key=lambda each: each.offset)
+        return tuple(
+            Diagnostic("bad-template", str(each), literal.at(each.offset, each.end), help=each.help) for each in found
+        )
+
+
+def _without_action(text: str, offset: int) -> str | None:
+    """A template with spaces in place of the action at an offset; None where others may depend on that."""
+    for action in _WRITING.finditer(text):
+        if action.start() <= offset < action.end():
+            return f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
+    return None
 
 
 def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
