@@ -36,7 +36,7 @@ _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
 
 
 class Administration(Protocol):
-    """What the listener asks: a process that serves by itself, or one that keeps workers."""
+    """The interface to the process: one that serves by itself, or the supervisor of workers."""
 
     @property
     def ready(self) -> bool:
@@ -44,11 +44,11 @@ class Administration(Protocol):
         ...
 
     async def status(self) -> Mapping[str, object]:
-        """Everything that an operator may want to know, fit for JSON."""
+        """The state of the service, for JSON."""
         ...
 
     async def overview(self, asked: Mapping[str, str]) -> Overview:
-        """What the status page shows; `asked` are the fields of its form."""
+        """The data of the status page; `asked` are the fields of its form."""
         ...
 
     async def rewrites(self) -> Sequence[Mapping[str, object]]:
@@ -60,18 +60,18 @@ class Administration(Protocol):
         ...
 
     async def reload(self) -> tuple[bool, Mapping[str, object]]:
-        """Reload at once: whether what is on disk is in force now, and the report, fit for JSON."""
+        """Reloads at once; returns whether the files on disk are in force, and the report for JSON."""
         ...
 
     async def purge(self, target: str | None, prefix: str) -> int | None:
-        """Has caches forget the objects of a target, or of all, whose object keys begin with a prefix.
+        """Removes the objects of a target, or of all, whose object keys begin with a prefix from caches.
 
-        Returns their number, None where there is no such cache.
+        Returns their number, None if there is no such cache.
         """
         ...
 
     async def set_log_level(self, level: str) -> None:
-        """Logs what is at least as severe as a level, in all processes, until the service ends."""
+        """Sets the lowest level that is logged, in all processes, until the service ends."""
         ...
 
     async def metrics(self) -> bytes:
@@ -96,7 +96,7 @@ def admin_application(administration: Administration) -> Application:
 
 
 class _Handler(RequestHandler):
-    """What all pages of the listener share; by itself, the page that is not there."""
+    """The base of all pages of the listener; by itself, the answer 404."""
 
     def initialize(self, administration: Administration, pages: StatusPages) -> None:
         self.administration = administration
@@ -109,9 +109,9 @@ class _Handler(RequestHandler):
             )
 
     def _is_meant(self) -> bool:
-        """Whether it is asked by a name of its own.
+        """Whether the request's Host is a name of this listener.
 
-        A web page that this machine's browser shows may have its own name lead here (DNS rebinding), not ours.
+        A web page can make its own host name resolve to this address (DNS rebinding).
         """
         name = host_name(self.request.host)
         return not _is_loopback(self.request.remote_ip) or name in _LOCAL_NAMES or _is_address(name)
@@ -219,7 +219,7 @@ class _Ready(_Handler):
 
 
 class _Command(_Handler):
-    """A page that changes something, and so takes POST only, and not from a browser."""
+    """A page that changes something: it accepts POST only, and not from a browser."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -237,7 +237,7 @@ class _Command(_Handler):
 
 
 class _Purge(_Command):
-    """Have caches forget; answers when they have."""
+    """Purges caches; answers when that is done."""
 
     async def post(self) -> None:
         target, prefix = self.get_query_argument("target", None), self.get_query_argument("prefix", "", strip=False)
@@ -261,7 +261,7 @@ class _LogLevel(_Command):
 
 
 class _Reload(_Command):
-    """Reload, and answer when that is done: 200 where the files on disk are in force, 422 where they are refused."""
+    """Reloads; answers 200 if the files on disk are in force, 422 if they are refused."""
 
     async def post(self) -> None:
         in_force, report = await self.administration.reload()
@@ -270,7 +270,7 @@ class _Reload(_Command):
 
 
 class _Status(_Handler):
-    """What is in force, and what was refused last."""
+    """The generation in force, and the last refusal."""
 
     async def get(self) -> None:
         self.finish(dict(await self.administration.status()))

@@ -1,4 +1,4 @@
-"""What is sent to a client, as a value: pages, and objects with the headers made of what their store says of them."""
+"""Answers as values: pages, and objects with the headers that their store gives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """An answer whose body is at hand; the headers are complete, Content-Length included where there is to be one."""
+    """An answer with its body; the headers are complete."""
 
     status: int
     headers: Headers = ()
@@ -42,7 +42,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An answer whose body is an object's; the sender closes the object."""
+    """An answer with the body of an object; the sender closes the object."""
 
     status: int
     headers: Headers
@@ -60,9 +60,9 @@ def page(status: int, rendering: Rendering, headers: Headers = ()) -> Whole:
 
 
 def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None = None) -> Headers:
-    """Returns the headers of a 200, or of a 206 that carries a part (RFC 9110 15.3.7); nothing else of S3 shows.
+    """Returns the headers of a 200, or of a 206 that carries a part (RFC 9110 15.3.7).
 
-    What `actions` allow to be uploaded is not trusted to run in a browser.
+    No other header of S3 is passed on. If `actions` allow uploads, files must not run in a browser.
     """
     return _sendable(
         (
@@ -86,7 +86,7 @@ def file_headers(info: ObjectInfo, actions: Actions, part: ContentRange | None =
 
 
 def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
-    """Returns the object's own disposition, or `attachment` where a browser might run what was uploaded."""
+    """Returns the object's own disposition, or `attachment` if a browser could run the file."""
     own, choice = info.content_disposition, actions.get.active_content
     saved = choice == "attachment" or (choice == "auto" and actions.put.enabled)
     if not saved or not is_active(info.content_type or DEFAULT_TYPE) or (own or "").lower().startswith("attachment"):
@@ -95,13 +95,13 @@ def _disposition(info: ObjectInfo, actions: Actions) -> str | None:
 
 
 def is_active(content_type: str) -> bool:
-    """Whether a browser may run scripts in a document of a type; a type that is ill-formed may be taken for any."""
+    """Whether a browser may run scripts in a document of a type; an invalid type may be treated as any."""
     essence = content_type.partition(";")[0].strip().lower()
     return essence in _ACTIVE or essence.endswith("+xml") or not _MEDIA_TYPE.fullmatch(essence)
 
 
 def unchanged_headers(info: ObjectInfo | None) -> Headers:
-    """Returns the headers of a 304: those by which a client keeps its copy fresh (RFC 9110 15.4.5)."""
+    """Returns the headers of a 304, which keep the client's copy fresh (RFC 9110 15.4.5)."""
     return _sendable(_validators(info)) if info else ()
 
 
@@ -117,7 +117,7 @@ def _validators(info: ObjectInfo) -> tuple[tuple[str, str | None], ...]:
 
 
 def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
-    """Returns the headers that HTTP can carry: S3 keeps what it was given, and some stores keep more than that."""
+    """Returns the headers that are valid in HTTP; some stores keep invalid ones."""
     present = tuple([(name, value) for name, value in headers if value])
     values = "".join([value for _, value in present])
     if values.isascii() and values.isprintable():
@@ -130,11 +130,11 @@ def _sendable(headers: Iterable[tuple[str, str | None]]) -> Headers:
 
 
 def with_headers(headers: Headers, others: Headers) -> Headers:
-    """Headers with others in the place of those of the same name; an empty value takes one out."""
+    """Returns headers with some replaced; an empty value removes a header."""
     named = {name.lower() for name, _ in others}
     return (*without(headers, named), *((name, value) for name, value in others if value))
 
 
 def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
-    """Headers but for those of some names, which are in lower case."""
+    """Returns headers without those of some names, which are in lower case."""
     return tuple((name, value) for name, value in headers if name.lower() not in names)

@@ -1,4 +1,4 @@
-"""What a server asks to answer its requests: each goes to the generation in force, and stays with it."""
+"""Begins exchanges: each request gets the generation in force, and keeps it to its end."""
 
 from __future__ import annotations
 

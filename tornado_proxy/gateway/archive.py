@@ -1,4 +1,4 @@
-"""A directory as one file: what its viewer may get of it, listed first, then streamed member by member."""
+"""A directory as an archive: lists all files that its viewer may read, then streams them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TURN = 100  # entries after which others get a turn
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A member, and the object that it is."""
+    """A member of the archive and its object."""
 
     member: ArchiveMember
     key: ObjectKey
@@ -45,7 +45,7 @@ class _Source:
 
 
 async def archive(context: RequestContext, name: str) -> Answer:
-    """Returns the archive of the directory that is asked for; raises `ArchiveTooLarge` before anything is sent."""
+    """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent."""
     content_type, make = FORMATS[name]
     sources = await _DirectoryWalk(context).sources()
     members = [each.member for each in sources]
@@ -69,12 +69,12 @@ def _directory_name(context: RequestContext) -> str:
 
 
 def _safe(path: str) -> str:
-    """A path that unpacks to what it says: a backslash parts directories on Windows, and a colon a drive."""
+    """Returns a path that is safe to unpack: a backslash separates directories on Windows, a colon names a drive."""
     return path.replace("\\", "_").replace(":", "_")
 
 
 def _disposition(file_name: str) -> str:
-    """Has a browser save what it is sent under a name (RFC 6266, RFC 8187)."""
+    """Returns the Content-Disposition that saves a file under a name (RFC 6266, RFC 8187)."""
     ascii_only = "".join(
         each if each.isascii() and each.isprintable() and each not in '"\\%' else "_" for each in file_name
     )
@@ -82,7 +82,7 @@ def _disposition(file_name: str) -> str:
 
 
 class _DirectoryWalk:
-    """The search for what a viewer may get below a directory: path by path, as if each file were asked for."""
+    """Finds all files below a directory that a viewer may read; decides about each path as about a request."""
 
     def __init__(self, context: RequestContext) -> None:
         self._context = context
@@ -91,7 +91,7 @@ class _DirectoryWalk:
         self._seen = self._size = 0
 
     async def sources(self) -> Sequence[_Source]:
-        """All files, directory after directory."""
+        """Yields all files, directory after directory."""
         top = self._context.request.path
         waiting, name = [top], _directory_name(self._context)
         while waiting:
@@ -183,7 +183,7 @@ class OpenedArchive:
         return self._running
 
     async def close(self) -> None:
-        """Let go of the object that is being read."""
+        """Closes the object that is being read."""
         if self._running is not None:
             await self._running.aclose()
 

@@ -1,4 +1,4 @@
-"""A directory as an answer: a page of its listing, with what its viewer may do there."""
+"""Answers with a directory: a page of its listing, with the actions that its viewer may take."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE = 5.0  # seconds that a listing waits for its README
 
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
-    """Returns what lies in a directory, a page or an archive; None where nothing is and it is not the mount's root."""
+    """Returns a listing or an archive of a directory; None if it is empty and not the mount's root."""
     site, query = context.match.site, context.query
     limit = _limit(query.get("limit", ""), site.target.bucket.list_max_keys)
     found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
@@ -59,7 +59,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
 
 
 def may(context: RequestContext, method: str, path: str, *, assume_policy: bool = False) -> bool:
-    """Whether the viewer of a directory may use another path of the target, as far as that is known without asking."""
+    """Whether the viewer of a directory may use another path of the target, as far as known without a question."""
     site = context.match.site
     guard = site.access.guard(RequestPath(path), method)
     return method in site.methods and lets_pass(guard, context.guard, context.user, assume_policy=assume_policy)
@@ -83,7 +83,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 
 
 async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
-    """Returns what the directory's README says, if the viewer may read it; one that cannot be read is not shown."""
+    """Returns the directory's README if the viewer may read it, else None."""
     name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST)
     path = RequestPath(f"{listing.path}{name}")
     if not context.match.site.target.listing.readme or not listing.first or not name or not may(context, "GET", path):

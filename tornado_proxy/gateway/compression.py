@@ -44,7 +44,7 @@ class Compressor:
         self._running = 0
 
     async def applied(self, answer: Answer, head: RequestHead) -> Answer:
-        """The answer as it is sent, compressed if its type is one of those and the client accepts it."""
+        """Returns the answer, compressed if its type is configured and the client accepts it."""
         named = {name.lower(): value for name, value in answer.headers}
         if answer.status == 304:
             return _unchanged(answer, named, head)
@@ -71,7 +71,7 @@ class Compressor:
         return essence in self._types or f"{essence.partition('/')[0]}/*" in self._types
 
     def _may_be(self, named: Mapping[str, str]) -> bool:
-        """Whether an answer has a body that is worth it, and that nobody has compressed or wants as it is."""
+        """Whether an answer has a large enough body that is neither encoded nor marked `no-transform`."""
         is_as_it_is = "content-encoding" in named or "no-transform" in named.get("cache-control", "").lower()
         return not is_as_it_is and int(named.get("content-length", "0")) >= self._min_size
 
@@ -98,7 +98,7 @@ class CompressedObject:
 
     @property
     def info(self) -> ObjectInfo:
-        """What S3 says of the object as it is stored."""
+        """The info of the stored object."""
         return self._opened.info
 
     def chunks(self) -> AsyncIterator[bytes]:

@@ -98,16 +98,16 @@ class Connection(asyncio.BufferedProtocol):
     # What the server asks.
 
     def wind_down(self) -> None:
-        """Serve one request more at most: the one under way, or one that is on its way."""
+        """Serves at most one more request: the current one, or one that is arriving."""
         self._last = True
 
     def close_if_idle(self) -> None:
-        """Close at once, unless a request is under way."""
+        """Closes at once, unless a request is running."""
         if self._request is None:
             self.close()
 
     def close(self) -> None:
-        """Close at once, whatever is under way."""
+        """Closes at once."""
         if self._transport is not None:
             self._transport.abort()
         self._keep_alive = False
@@ -146,13 +146,13 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def pause_writing(self) -> None:
-        """Have who writes wait, as long as the client takes something."""
+        """Makes writers wait, as long as the client reads something."""
         self._writable = self._loop.create_future()
         self._unsent = self._unsent_bytes()
         self._set_deadline(self._limits.send_timeout)
 
     def resume_writing(self) -> None:
-        """Let who writes go on."""
+        """Lets writers continue."""
         waiting, self._writable = self._writable, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
@@ -160,7 +160,7 @@ class Connection(asyncio.BufferedProtocol):
             self._deadline = _NEVER
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Tell all who wait for the client."""
+        """Wakes all waiters."""
         self._transport = None
         if self._timer is not None:
             self._timer.cancel()
@@ -173,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
     # Requests.
 
     def _advance(self) -> None:
-        """Go as far as what was received allows."""
+        """Processes the received bytes as far as possible."""
         try:
             while self._taking is None and self._transport is not None and self._step():
                 pass
@@ -182,7 +182,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def _step(self) -> bool:
-        """Make one step; whether there may be another."""
+        """Makes one step; returns whether another may follow."""
         if self._parser is not None:
             return self._read_body(self._parser)
         if self._request is None:
@@ -233,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
             self._await(body.until_wanted())
 
     def _read_body(self, parser: RequestParser) -> bool:
-        """Hand on what was received of the body, and say when that was all."""
+        """Passes on the received part of the body, and its end."""
         assert self._request is not None
         if parser.complete:
             self._parser = None
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _await(self, taken: Awaitable[object] | None) -> None:
-        """Read no more until it was taken."""
+        """Pauses reading until the chunk was consumed."""
         if taken is not None:
             self._taking = asyncio.ensure_future(taken)
             self._taking.add_done_callback(self._go_on)
@@ -272,7 +272,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def _look_for_departure(self) -> None:
-        """Close where a client that has ended its side is gone, which TCP shows once something was sent."""
+        """Closes the connection of a half-closed client that is gone, which TCP shows once something was sent."""
         if self._transport is None or self._request is None:
             return
         poll = select.poll()
@@ -339,7 +339,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def _end(self) -> None:
-        """Close when the answer is sent and the client has closed, or has had the time to."""
+        """Closes when the answer is sent and the client has closed, or after a time."""
         transport, unread = self._transport, self._parser is not None or self._received or self.mistake
         self._parser = None
         self._received.clear()

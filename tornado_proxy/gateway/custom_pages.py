@@ -1,4 +1,4 @@
-"""Pages of one's own put in the place of the service's: templates read from buckets, rendered, made into answers."""
+"""Custom pages: reads templates from buckets, renders them, and makes answers of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OF_BODY = frozenset({"content-type", "content-security-policy", "content-length
 
 @dataclass(slots=True)
 class _Read:
-    """A page whose templates lie in a bucket: what it was last, why it cannot be made, and when that was found."""
+    """A page with templates in a bucket: its last state, its error, and the time of both."""
 
     page: CustomPage | None = None
     failure: str = ""
@@ -51,14 +51,14 @@ class _Read:
 
 
 class BucketPages:
-    """The compiled pages of templates in buckets; requests that wait for one share its reading."""
+    """The compiled pages with templates in buckets; concurrent requests share one read."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._read: dict[tuple[str, str], _Read] = {}
 
     async def page(self, target: str, recipe: Recipe, store: Store) -> CustomPage:
-        """The page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
+        """Returns the page, at most `FRESH` seconds old unless the bucket fails; raises `PageFailed`."""
         # There are no more of them than the configuration names.
         read = self._read.setdefault((target, recipe.kind), _Read())
         if self._clock() >= read.until:
@@ -112,7 +112,7 @@ class PageRenderer:
     async def render(
         self, kind: str, target: str | None, store: Store | None, data: Callable[[], PageData]
     ) -> CustomRendering | None:
-        """What a page writes, None where the service's own stands; raises `PageFailed`."""
+        """Renders a page; returns None if the service's own page applies. Raises `PageFailed`."""
         page = self.pages.find(target, kind)
         if isinstance(page, Recipe):
             assert target is not None
@@ -132,7 +132,7 @@ class PageRenderer:
 
 
 def customized(own: Whole, custom: CustomRendering | None) -> Whole:
-    """The service's own answer with what a page of one's own puts in its place."""
+    """Returns an answer with the body, status and headers of a custom page."""
     if custom is None:
         return own
     body, status = own.body if custom.body is None else custom.body, custom.status or own.status

@@ -1,4 +1,4 @@
-"""What can be wrong with a request as HTTP carries it; `routing.errors` has the statuses, and the errors of paths.
+"""The errors of requests as HTTP messages; `routing.errors` has the statuses, and the errors of paths.
 
 RequestError (routing.errors)
 ├── MalformedMessage   the head breaks HTTP's grammar: request line, header, Host, framing
@@ -74,4 +74,4 @@ class ClientDisconnected(RequestError):
 
 
 class PageFailed(Exception):
-    """A page of one's own that cannot be made; the text is for the log."""
+    """A custom page that cannot be made; the text is for the log."""

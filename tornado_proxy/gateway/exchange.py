@@ -1,4 +1,4 @@
-"""One request and its answer: it is read, decided, performed and sent, and one event says what became of it."""
+"""One request and its answer: reads, decides, performs and sends, then emits one event."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
 
 
 class Exchange:
-    """A request being answered; what is known of it grows with each step."""
+    """A request that is being answered."""
 
     def __init__(self, incoming: Incoming, reply: Reply, generation: Generation, emit: Callable[[Event], None]) -> None:
         self._incoming = incoming
@@ -57,7 +57,7 @@ class Exchange:
         self._reception = Reception(generation.parts.authenticators, generation.parts.fetch, emit)
 
     async def run(self) -> None:
-        """Answer the request and emit what became of it; raises nothing."""
+        """Answers the request and emits one event; never raises."""
         outcome: Outcome | None = None
         failed: Exception | None
         try:
@@ -116,7 +116,7 @@ class Exchange:
         return outcome
 
     async def _outside(self, decision: Decision) -> Outcome:
-        """The outcome of a request that leads to no target."""
+        """Returns the outcome of a request without a target."""
         (only,) = decision.plan
         if isinstance(only, VisitProvider):
             return await self._reception.visit(only, decision.request)
@@ -126,7 +126,7 @@ class Exchange:
         return refusal_of(only)
 
     def _asset(self) -> Answer | None:
-        """A file that pages refer to, which everyone may have, wherever they ask for it."""
+        """Returns an asset of pages, which is public and available below every path."""
         head, parts = self._incoming.head, self._generation.parts
         name = read_address(head.target).path.rpartition(ASSETS_AT)[2]
         all_pages = (parts.pages, *parts.renderer.pages.themed.values())
@@ -146,7 +146,7 @@ class Exchange:
         return customized(page(200, parts.pages.targets(found, form, request.path)), custom)
 
     async def _decide(self) -> Decision:
-        """Drive the decision: its questions are answered by the sign-in and by the form of an upload."""
+        """Drives the decision: sign-in and the form of an upload answer its questions."""
         head, peer, trusted = self._incoming.head, self._incoming.peer, self._generation.parts.trusted_proxies
         self._origin = origin = origin_behind(peer, head.fields, trusted)
         host = head.headers.get("Host", "")
@@ -171,16 +171,16 @@ class Exchange:
             answer = await self._answer(question)
 
     def _check_origin(self, authority: str) -> None:
-        """Raise `CrossOrigin` where a page of another origin would change something that the configuration lets it not.
+        """Raises `CrossOrigin` if a page of another origin would change something without permission.
 
-        Its browser adds the passwords and sessions that it has for this one.
+        A browser adds its passwords and sessions to such requests.
         """
         head, policy = self._incoming.head, self._generation.parts.policy_headers
         if is_cross_origin(lambda name: head.headers.get(name, ""), authority) and not (policy and policy.lets(head)):
             raise CrossOrigin("a page of another origin asked for it, and `server.cors` does not allow that")
 
     async def _answer(self, question: Question) -> User | Refuse | bool | str:
-        """Answer a question of the decision; raises `AuthBusy`, and what is wrong with a form."""
+        """Answers a question of the decision; raises `AuthBusy` and the errors of forms."""
         match question:
             case Authenticate():
                 return await self._reception.authenticate(question)
@@ -195,7 +195,7 @@ class Exchange:
                 assert_never(question)
 
     async def _send(self, outcome: Outcome) -> Exception | None:
-        """Send an outcome; what kept it from arriving whole is returned."""
+        """Sends an outcome; returns the error that interrupted it."""
         try:
             if isinstance(outcome, Refusal) and outcome.status == _CLIENT_CLOSED:
                 self._reply.cut()

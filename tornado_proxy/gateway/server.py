@@ -33,7 +33,7 @@ _MOST_OPENING = 1000
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a connection begins with: a PROXY header of certain peers, a TLS handshake, both, or nothing."""
+    """The start of a connection: a PROXY header from certain peers, a TLS handshake, both, or neither."""
 
     tls: ssl.SSLContext | None = None
     proxied: TrustedProxies = field(default_factory=TrustedProxies)
@@ -78,7 +78,7 @@ class HttpServer:
             self._resume(each)
 
     async def shut_down(self, grace: float, *, leave_queue: bool = False) -> None:
-        """Accept no more, finish what runs within `grace` seconds, cut what does not.
+        """Stops accepting, waits up to `grace` seconds for running requests, and closes the rest.
 
         Connections that the kernel has taken and nobody has accepted yet are served too, unless `leave_queue`: then
         another process holds the sockets, and will accept them.
@@ -117,7 +117,7 @@ class HttpServer:
             self._serve(connection, address)
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Leave connections to the kernel for a while: a queue that cannot be emptied would keep the loop spinning."""
+        """Stops accepting for a while: a queue that cannot be emptied would keep the loop busy."""
         _LOG.error("connections cannot be accepted: %s", error.strerror)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)

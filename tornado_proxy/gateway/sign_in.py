@@ -1,4 +1,4 @@
-"""Who makes a request and whether they may: the questions of a decision, answered by providers and policy servers."""
+"""Answers the questions of a decision about its user, with providers and policy servers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reception:
         self._emit = emit
 
     async def authenticate(self, question: Authenticate) -> User | Refuse:
-        """Returns who makes the request, or how it is turned away; raises `AuthBusy`."""
+        """Returns the user of the request, or a refusal; raises `AuthBusy`."""
         guard = question.guard
         found = await self._authenticators[guard.provider].authenticate(question.so_far.request, guard)
         self._tell(guard.provider, "request", 200 if isinstance(found, SignIn) else max(found.status, 400))
@@ -52,7 +52,7 @@ class Reception:
                 return Refuse(status, reason, challenge=header or None, location=location or None)
 
     async def authorize(self, question: Authorize) -> bool | Refuse:
-        """Returns whether a policy server permits the request, or a refusal where it does not say."""
+        """Returns whether a policy server permits the request, or a refusal if it gives no answer."""
         try:
             return await is_permitted(question.server, question.user, question.so_far.request, self._fetch)
         except PolicyUnavailable as error:

@@ -48,7 +48,7 @@ def make_context(settings: Ssl) -> ssl.SSLContext:
 
 
 class _Chooser:
-    """Puts the context in force that has the name which a client asks for; the first one stays where none has."""
+    """Chooses the context with the host name that a client requests, else the first."""
 
     def __init__(self, by_name: Mapping[str, ssl.SSLContext]) -> None:
         self._by_name = by_name
@@ -90,7 +90,7 @@ def _context(settings: Ssl, certificate: Certificate) -> ssl.SSLContext:
 
 
 def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
-    """Have clients show a certificate; raises `CertificateUnusable`."""
+    """Requests certificates of clients; raises `CertificateUnusable`."""
     if settings.client_auth == "none":
         return
     try:
@@ -101,7 +101,7 @@ def ask_clients(context: ssl.SSLContext, settings: Ssl) -> None:
 
 
 def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | None:
-    """Returns the certificate that the client of a connection has shown, which its handshake has verified."""
+    """Returns the client's certificate of a connection, verified by the handshake."""
     connection = transport.get_extra_info("ssl_object")
     shown = connection.getpeercert() if connection else None
     if not shown:
@@ -116,7 +116,7 @@ def shown_certificate(transport: asyncio.BaseTransport) -> ClientCertificate | N
 
 
 def _refuse() -> bytes:
-    """No passphrase, where OpenSSL would ask for one on the terminal."""
+    """Gives no passphrase; OpenSSL would ask for one on the terminal."""
     return b""
 
 

@@ -1,4 +1,4 @@
-"""An upload: its head is checked before a byte is read, its form or its path names it, it is stored as it arrives."""
+"""Uploads: checks the head before the body, takes the name from the form or the path, and streams the content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPRESSED = {"gzip": "application/gzip", "bzip2": "application/x-bzip2", "xz":
 
 
 class FileHead:
-    """What is known of a file before its content; `announced` is its size in bytes as far as it is known."""
+    """The data of a file before its content; `announced` is its size in bytes, if known."""
 
     def __init__(self, file_name: str, sent_type: str | None, announced: int | None) -> None:
         self.file_name = file_name
@@ -34,7 +34,7 @@ class FileHead:
 
 
 class IncomingFile(FileHead):
-    """A file whose content is still to come: of a form, or the body itself; `size` in bytes is what has arrived."""
+    """A file that is arriving, in a form or as the body itself; `size` is the number of bytes received."""
 
     def __init__(
         self, file_name: str, sent_type: str | None, announced: int | None, chunks: AsyncGenerator[bytes, None]

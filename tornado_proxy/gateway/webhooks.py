@@ -1,4 +1,4 @@
-"""What webhooks receive of a request: the body of s3-proxy's webhooks, field by field."""
+"""The body of webhooks, with the fields of s3-proxy's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tornado_proxy.telemetry.events import ObjectUsed
 
 
 def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
-    """Returns the event of an attempt that succeeded; None where no webhook of its method listens to it."""
+    """Returns the event of a successful attempt; None without a webhook for its method."""
     site, method = context.match.site, context.request.method
     webhooks = _webhooks(site.target.actions, method)
     if not webhooks or not isinstance(attempt, Serve | Browse | Receive | Remove):
@@ -67,5 +67,5 @@ def _conditions(context: RequestContext) -> dict[str, str]:
 
 
 def _moment(moment: datetime | None) -> str:
-    """A moment in RFC 3339; empty where there is none."""
+    """Formats a time as RFC 3339; empty for None."""
     return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

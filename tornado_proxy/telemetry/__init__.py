@@ -1,4 +1,4 @@
-"""What happens is emitted once, as an event; the access log, the service log and the metrics listen.
+"""Events: each is emitted once; the access log, the service log, metrics, traces and webhooks listen.
 
 No event holds a secret: neither credentials nor a query.
 """

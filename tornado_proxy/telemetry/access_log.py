@@ -1,4 +1,4 @@
-"""Log lines: one a request, as `key=value` pairs or as JSON; whatever a client sends, it stays one line."""
+"""The access log: one line for each request, as `key=value` pairs or JSON, escaped."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def moment(seconds: float) -> str:
 
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
-    """All but the fraction, which is the same for all lines of a second."""
+    """The time without its fraction, cached for all lines of a second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def harmless(text: str) -> str:
-    """The text with every character escaped that could end the line or control a terminal; scripts stay readable."""
+    """Escapes every character that could end the line or control a terminal; letters of all scripts stay readable."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
@@ -129,7 +129,7 @@ def _reason(event: Served | Refused) -> str | None:
 
 
 def _quoted(request: RequestRecord) -> RequestRecord:
-    """The record with its texts in quotes where they need them."""
+    """Returns the record with texts quoted if necessary."""
     return request._replace(
         client=_safe(request.client),
         method=_safe(request.method),

@@ -1,4 +1,4 @@
-"""What a process did, for the status page: added up over processes, and sampled for its charts."""
+"""The activity of processes for the status page: summed over processes, and sampled for its charts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tally:
         return Tally(tuple(classes), tuple(buckets), join(self.sent, other.sent), join(self.received, other.received))
 
     def quantile(self, part: float) -> float | None:
-        """Returns the duration in seconds that a part of the requests kept to, by its bucket; None without requests."""
+        """Returns a quantile of the durations in seconds, by its bucket; None without requests."""
         wanted, before = part * sum(self.buckets), 0
         if not wanted:
             return None
@@ -98,7 +98,7 @@ class Activity:
 
 
 class RewriteHits:
-    """Counts how often each rewrite took a key; an unchanged rewrite keeps its count when a generation follows another.
+    """Counts the hits of each rewrite; an unchanged rewrite keeps its count in the next generation.
 
     Each count is a list of one number, which the generations share: a request may end long after an edit.
     """
@@ -148,7 +148,7 @@ class RewriteHits:
 
 
 def _identities(rewrites: Iterable[Rewrite]) -> Iterator[tuple[str, str, int]]:
-    """Yields what stays the same while a rewrite is unchanged: its texts, and how often they stood before it."""
+    """Yields the identity of each rewrite: its texts, and how many rewrites before it have the same."""
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     for each in rewrites:
         texts = each.pattern.text, each.template.text
@@ -157,7 +157,7 @@ def _identities(rewrites: Iterable[Rewrite]) -> Iterator[tuple[str, str, int]]:
 
 
 class ActivityRecorder:
-    """Keeps what the process did, with the hits of its rewrites."""
+    """Records the activity of the process, with the hits of its rewrites."""
 
     def __init__(self, metrics: RequestMetrics, hits: RewriteHits) -> None:
         self._metrics = metrics
@@ -171,7 +171,7 @@ class ActivityRecorder:
         bus.add(lambda event: self._refused[event.status >= 500].append(event), Refused)
 
     def activity(self) -> Activity:
-        """Returns what the process did so far."""
+        """Returns the activity of the process."""
         refused = _latest(RefusedRequest.of(each) for kind in self._refused.values() for each in kind)
         tallies = {
             target: Tally(tuple(classes), tuple(buckets), sent, received)
@@ -187,21 +187,21 @@ class ActivityRecorder:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
-    """Everything that a process has counted: the series of its metrics, and its activity. Can be pickled."""
+    """The counts of a process: the series of its metrics, and its activity. Can be pickled."""
 
     counts: Counts = ()
     activity: Activity = Activity(0)
 
 
 class Activities:
-    """Adds up the activity of processes; what those did that have ended stays, but for what they were doing."""
+    """Sums the activity of processes; the counts of ended processes stay."""
 
     def __init__(self, hits: RewriteHits) -> None:
         self._hits = hits  # of processes that have ended
         self._ended = Activity(hits.generation)
 
     def end(self, activity: Activity) -> None:
-        """Keeps what a process did that has ended."""
+        """Keeps the activity of an ended process."""
         self._hits.add(activity.generation, activity.hits)
         self._ended = _added((self._ended, Activity(0, activity.targets, {}, activity.refused)))
 
@@ -235,7 +235,7 @@ def _latest(refused: Iterable[RefusedRequest]) -> tuple[RefusedRequest, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What happened between two samples; `end` is the Unix time in seconds of the later one."""
+    """The activity between two samples; `end` is the Unix time in seconds of the later one."""
 
     end: float
     seconds: float
@@ -256,6 +256,6 @@ class ActivityHistory:
         self._samples.append((at, activity.total, activity.in_flight))
 
     def intervals(self) -> Iterator[Interval]:
-        """Yields what happened between the samples, the oldest first."""
+        """Yields the intervals between the samples, the oldest first."""
         for (began, before, _), (ended, after, in_flight) in pairwise(self._samples):
             yield Interval(ended, ended - began, after - before, in_flight)

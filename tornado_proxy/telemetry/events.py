@@ -1,6 +1,6 @@
-"""What can happen, each an event that is emitted once, and the bus that hands it to every listener.
+"""The events, each emitted once, and the bus that passes them to their listeners.
 
-What is made for each request is a named tuple, which takes a quarter of the time of a frozen dataclass.
+Events of requests are named tuples, which take a quarter of the time of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tornado_proxy.storage.probe import ProbeResult
 
 
 class RequestRecord(NamedTuple):
-    """What is known of a request when it ends; None for what was not reached.
+    """The data of a request at its end; None for steps that were not reached.
 
     `at` is the Unix time in seconds. `path` is the decoded request path, or the raw one if it cannot be decoded, and
     never holds the query, in which signatures and tokens travel. `key` is the rewritten one, without the prefix.
@@ -88,7 +88,7 @@ class Reloaded:
 
 @dataclass(frozen=True, slots=True)
 class ReloadRefused:
-    """An edit was bad: the generation stays in force."""
+    """An edit was refused: the generation stays in force."""
 
     generation: int
     diagnostics: tuple[Diagnostic, ...]
@@ -138,7 +138,7 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class ObjectWritten:
-    """A write to a bucket or a removal ended, whatever came of it; `key` is the object key."""
+    """A write to a bucket or a deletion ended, successful or not; `key` is the object key."""
 
     target: str
     key: str
@@ -146,7 +146,7 @@ class ObjectWritten:
 
 @dataclass(frozen=True, slots=True)
 class SignInTried:
-    """A provider was asked who makes a request, or took a step of a login.
+    """A provider authenticated a request, or made a step of a login.
 
     `step` is `request`, `login`, `callback` or `logout`. `outcome` is `ok`, `refused` (the client's part: credentials
     that are missing or wrong) or `failed` (the provider could not be asked).
@@ -159,7 +159,7 @@ class SignInTried:
 
 @dataclass(frozen=True, slots=True)
 class ObjectUsed:
-    """A request of an action that has webhooks succeeded; `body` is what they receive, fit for JSON."""
+    """A request of an action with webhooks succeeded; `body` is their body for JSON."""
 
     webhooks: tuple[Webhook, ...]
     target: str

@@ -58,7 +58,7 @@ Key = TypeVar("Key", bound=tuple[str, ...])
 
 
 class _Sums:
-    """One histogram series, or one pair of byte counters: plain numbers, read when somebody scrapes."""
+    """One histogram series, or one pair of byte counters: plain numbers, read at a scrape."""
 
     __slots__ = ("buckets", "received", "sent", "sum")
 
@@ -225,7 +225,7 @@ Result = TypeVar("Result")
 
 
 class MeasuredStore:
-    """Passes every call on to a store, and emits how it went."""
+    """Passes every call on to a store, and emits its outcome."""
 
     def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
         self.measured = store

@@ -1,4 +1,4 @@
-"""Calls webhooks in the background: a bounded queue, repetitions with growing waits, a bounded end."""
+"""Calls webhooks in the background: a bounded queue, retries with back-off, a bounded shutdown."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WebhookCaller:
                 self._emit(WebhookCalled(event.target, event.method, "dropped"))
 
     async def close(self, within: float) -> None:
-        """Gives what is queued a time in seconds, then drops it."""
+        """Waits for the queue for some seconds, then drops the rest."""
         try:
             async with asyncio.timeout(within):
                 await self._queue.join()
@@ -80,7 +80,7 @@ class WebhookCaller:
                 self._queue.task_done()
 
     async def _call(self, webhook: Webhook, event: ObjectUsed) -> None:
-        """Calls a webhook until it succeeds, as often as it may be; emits what became of it."""
+        """Calls a webhook until it succeeds or the retries are used up; emits the outcome."""
         request, wait = _request(webhook, event), webhook.default_wait_time
         failure = await self._attempt(request)
         for _ in range(webhook.retry_count):
