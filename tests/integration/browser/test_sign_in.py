@@ -129,7 +129,18 @@ def _log_in(browser, name="ann"):
     browser.find_element("name", "login").send_keys(name)
     browser.find_element("name", "password").send_keys("any")
     for _ in range(2):
-        browser.find_element("css selector", "button[type=submit]").click()
+        button = browser.find_element("css selector", "button[type=submit]")
+        button.click()
+        # Its page stays for a moment, and the next one has such a button too.
+        _eventually(lambda: not _is_there(button))  # noqa: B023 - asked before the next one is found
+
+
+def _is_there(element):
+    selenium = pytest.importorskip("selenium.common.exceptions")
+    try:
+        return element.is_enabled()
+    except selenium.StaleElementReferenceException:
+        return False
 
 
 def _open(browser, address):
