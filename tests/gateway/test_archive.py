@@ -16,6 +16,7 @@ from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.pages import ArchiveOptions, ListingOptions
+from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.templates.data import User
 
@@ -192,3 +193,24 @@ async def test_a_file_that_changes_meanwhile_breaks_the_archive_off(change):
     assert not answer.complete
     assert not event.complete
     assert store.open_objects == 0
+
+
+async def test_isolated_users_get_what_is_theirs():
+    """The archive of the root is that of the user's own directory."""
+    files = {"ann/a": b"hers", "ben/b": b"his"}
+    staff = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+    parts = {"resources": [staff], "authenticators": {"staff": _Staff()}}
+    async with serve(files, get=GetAction(user_isolation=True), listing=ON, **parts) as site:
+        assert _zip(await site.get("/?format=zip", Authorization="ann")) == {"site/a": b"hers"}
+        assert (await site.get("/?format=zip")).status == 401
+
+
+async def test_where_a_policy_server_decides_nothing_is_taken_for_granted():
+    """It is asked about one request at a time, so a file that only it could permit is not in there."""
+    guarded = Resource(
+        "/d/secret", provider="staff", users=(BasicUser("ann", Secret("test", "x")),), opa=OpaServer("x")
+    )
+    rest = Resource("/**", provider="staff", users=(BasicUser("ann", Secret("test", "x")),))
+    parts = {"resources": [guarded, rest], "authenticators": {"staff": _Staff()}}
+    async with serve({"d/secret": b"no", "d/plain": b"yes"}, listing=ON, **parts) as site:
+        assert _zip(await site.get("/d/?format=zip", Authorization="ann")) == {"d/plain": b"yes"}
