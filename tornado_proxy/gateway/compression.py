@@ -20,7 +20,7 @@ from tornado_proxy.storage.store import ObjectInfo, Opened
 _WINDOWS = {"gzip": 31, "deflate": 15}
 _CODINGS = tuple(_WINDOWS)
 
-_PIECE = 64 * 1024  # bytes that are compressed before anything else has its turn
+_PIECE = 16 * 1024  # bytes that are compressed before anything else has its turn
 _MOST = 256  # objects that are compressed at once in a process; zlib takes 256 KiB for each
 
 # Objects have few types.
