@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.model import Mount
-from tornado_proxy.pages.links import link, link_to, target_links, visible
+from tornado_proxy.pages.links import human_size, link, link_to, target_links, visible
 from tornado_proxy.rules.keys import path_objection
 
 NAMES = st.text(min_size=1, max_size=20)
@@ -64,3 +64,25 @@ def test_links_of_a_target_lead_to_each_of_its_mounts():
     )
     assert target_links(Mount("www.example", ("/",)), "http", "x") == ("http://www.example/",)
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (0, "0 B"),
+        (1, "1 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (1024**2 - 1, "1.0 MiB"),
+        (1024**2 - 52, "1023.9 KiB"),
+        (1024**2, "1.0 MiB"),
+        (5 * 1024**3, "5.0 GiB"),
+        (5 * 1024**4, "5.0 TiB"),
+        (2**63 - 1, "8.0 EiB"),
+        (2**80, "1048576.0 EiB"),
+    ],
+)
+def test_a_size_is_shown_in_the_unit_that_suits_it(size, expected):
+    """A size has one decimal and the largest unit that leaves something before the point."""
+    assert human_size(size) == expected

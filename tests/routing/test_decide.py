@@ -11,7 +11,7 @@ from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, R
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.testing import METHODS
 from tornado_proxy.templates.data import User
-from tornado_proxy.templates.errors import LimitError, MissingUserError, RenderError
+from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError
 
 ANN = BasicUser("ann", Secret("value", "x"))
 STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))

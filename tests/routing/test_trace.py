@@ -6,7 +6,7 @@ from tornado_proxy.config.model import Bucket, Resource
 from tornado_proxy.routing.access import Anyone
 from tornado_proxy.routing.plan import Serve
 from tornado_proxy.routing.trace import RequestTrace, RuleFailure, RuleOutcome, trace
-from tornado_proxy.templates.errors import MissingUserError, RenderError
+from tornado_proxy.templates.template import MissingUserError, RenderError
 
 OPEN = Resource("/open/**", white_list=True)
 REST = Resource("/**", provider="staff")

@@ -24,7 +24,7 @@ from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store
-from tornado_proxy.templates.errors import RenderError
+from tornado_proxy.templates.template import RenderError
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -12,11 +12,10 @@ from datetime import UTC, datetime
 
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.templates.data import ObjectMetadata, RequestData, TargetData, User
-from tornado_proxy.templates.errors import RenderError, TemplateMistake
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
 from tornado_proxy.templates.golang.template import built_in, calls_helpers
-from tornado_proxy.templates.template import trimmed
+from tornado_proxy.templates.template import RenderError, TemplateMistake, trimmed
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The type of a page that does not give its own."""

@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 from markupsafe import Markup, escape
 
-from tornado_proxy.pages.links import link, visible
+from tornado_proxy.pages.links import human_size, link, visible
 from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, timestamp
-from tornado_proxy.semantics.sizes import human_size
 
 _DEAD = '<span class="dead" title="No request can name this entry">'
 

@@ -10,9 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.charts import Chart
-from tornado_proxy.pages.links import visible
+from tornado_proxy.pages.links import human_size, visible
 from tornado_proxy.pages.theme import Asset, asset
-from tornado_proxy.semantics.sizes import human_size
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that the form of the page offers to explain."""

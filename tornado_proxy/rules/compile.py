@@ -15,8 +15,7 @@ from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement
 from tornado_proxy.rules.model import Compiled, Rewrite, RuleSet, RuleTest
 from tornado_proxy.rules.testing import compile_test
 from tornado_proxy.templates import plain
-from tornado_proxy.templates.errors import TemplateMistake
-from tornado_proxy.templates.template import Template
+from tornado_proxy.templates.template import Template, TemplateMistake
 
 _MOST_MISTAKES = 10  # of one template
 

@@ -17,8 +17,7 @@ from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.rules.keys import Key, objection
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.errors import MissingUserError, RenderError
-from tornado_proxy.templates.template import Template
+from tornado_proxy.templates.template import MissingUserError, RenderError, Template
 
 
 class RewriteError(Exception):

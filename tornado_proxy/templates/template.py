@@ -1,4 +1,11 @@
-"""What every dialect shares: the protocol of a template, references to groups, and what is trimmed off a key."""
+"""What every dialect shares: the protocol of a template, its errors, references to groups, and how keys are trimmed.
+
+TemplateError
+├── TemplateMistake       found at load: the text is not a template of its dialect, or names something unknown
+└── RenderError           found at rendering
+    ├── MissingUserError  it reads from the user, but nobody is signed in
+    └── LimitError        it takes more work or makes more text than is allowed
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,32 @@ from typing import Protocol
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
+
+
+class TemplateError(Exception):
+    """Something wrong with a template; the text is the fact, without a full stop."""
+
+
+class TemplateMistake(TemplateError):
+    """A template that cannot be compiled; `offset` and `end` are code points in its text."""
+
+    def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.end = end
+        self.help = help
+
+
+class RenderError(TemplateError):
+    """A template that failed for one request."""
+
+
+class MissingUserError(RenderError):
+    """A template read from the user where nobody is signed in."""
+
+
+class LimitError(RenderError):
+    """A template took more steps, or made more text, than is allowed."""
 
 
 class Template(Protocol):

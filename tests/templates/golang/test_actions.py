@@ -1,6 +1,5 @@
 import pytest
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import (
     DEEPEST,
     KEYWORDS,
@@ -24,6 +23,7 @@ from tornado_proxy.templates.golang.nodes import (
     StringLiteral,
     Variable,
 )
+from tornado_proxy.templates.template import TemplateMistake
 
 
 def _shown(text):

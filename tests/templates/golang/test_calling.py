@@ -1,7 +1,6 @@
 import pytest
 from go_programs import budget
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import (
     ANY,
     BOOL,
@@ -25,6 +24,7 @@ from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
 from tornado_proxy.templates.golang.sprig.semver import VERSION
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Int64, Map, Nil, Struct, StructType, Type
+from tornado_proxy.templates.template import TemplateMistake
 
 TEXT = StringLiteral(0, 0, b"a")
 ONE = NumberLiteral(0, 0, number("1"))

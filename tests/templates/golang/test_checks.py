@@ -1,9 +1,9 @@
 import pytest
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.checks import check
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.template import vocabulary
+from tornado_proxy.templates.template import TemplateMistake
 
 GROUPS = ["one", "two", "0", "1", "2"]
 

@@ -7,10 +7,10 @@ from go_programs import HELM, budget, json_value
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
-from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.template import compile_template, vocabulary
+from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake
 
 BOUND = 0.4
 """Seconds of one rendering: four times what the documentation says, since the machine may be slow and busy."""

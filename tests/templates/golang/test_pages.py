@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tornado_proxy.templates.data import HeaderFields, RequestData, TargetData, User
-from tornado_proxy.templates.errors import LimitError, RenderError
+from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, compile_page
+from tornado_proxy.templates.template import LimitError, RenderError
 
 HELPERS = (
     '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',
@@ -58,6 +58,7 @@ def _written(text, data=None, helpers=()):
         ('{{ tpl "{{ .Flag }}{{ 1 | add 2 }}" . }}', "true3"),
         ('{{ now | date "2006" | len }}', "4"),
         ("{{ toYaml .Flag }}", "true"),
+        ('{{ index .Metadata "M1-Key" }}', "v1"),
     ],
 )
 def test_pages_show_python_data(text, result):
@@ -72,6 +73,7 @@ def test_pages_show_python_data(text, result):
         "Ratio": 0.5,
         "Nothing": None,
         "Raw": "é".encode(),
+        "Metadata": ObjectMetadata((("m1-key", "v1"),)),
     }
     assert _written(text, data) == result
 

@@ -1,10 +1,10 @@
 import pytest
 from go_programs import GO
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import DEEPEST
 from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
 from tornado_proxy.templates.golang.parser import parse
+from tornado_proxy.templates.template import TemplateMistake
 
 
 def _shape(body):

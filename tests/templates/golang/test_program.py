@@ -1,9 +1,9 @@
 import pytest
 from go_programs import GO, HELM, budget, failure, written
 
-from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Map
+from tornado_proxy.templates.template import LimitError
 
 DATA = {
     "L": [10, 20, 30],

@@ -2,9 +2,9 @@ import pytest
 from jinja2 import nodes
 from jinja_texts import rendered
 
-from tornado_proxy.templates.errors import LimitError, RenderError
 from tornado_proxy.templates.jinja.environment import HIDDEN_FILTERS, KeyEnvironment, instrument
 from tornado_proxy.templates.jinja.source import parse
+from tornado_proxy.templates.template import LimitError, RenderError
 
 
 def _hidden(text):

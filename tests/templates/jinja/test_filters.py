@@ -2,8 +2,8 @@ import pytest
 from jinja2 import filters, tests
 from jinja_texts import rendered
 
-from tornado_proxy.templates.errors import LimitError, RenderError
 from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
+from tornado_proxy.templates.template import LimitError, RenderError
 
 
 @pytest.mark.parametrize(

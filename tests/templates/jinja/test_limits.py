@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 from jinja2 import StrictUndefined, UndefinedError
 from jinja_texts import rendered
 
-from tornado_proxy.templates.errors import LimitError, RenderError
 from tornado_proxy.templates.jinja import limits
 from tornado_proxy.templates.jinja.limits import (
     CHARACTERS,
@@ -17,6 +16,7 @@ from tornado_proxy.templates.jinja.limits import (
     written,
 )
 from tornado_proxy.templates.jinja.views import GroupsView, UserView
+from tornado_proxy.templates.template import LimitError, RenderError
 
 
 def test_steps_run_out():

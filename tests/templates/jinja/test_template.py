@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 from jinja_texts import rendered
 
-from tornado_proxy.templates.errors import LimitError, RenderError, TemplateMistake
 from tornado_proxy.templates.jinja import JinjaTemplate, compile_template
 from tornado_proxy.templates.jinja.environment import GLOBALS
 from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
 from tornado_proxy.templates.jinja.limits import TEXT_METHODS
 from tornado_proxy.templates.jinja.views import NAMES as VARIABLES
 from tornado_proxy.templates.jinja.views import RECORDS
+from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake
 
 NAMES = {"rest": 1, "items": 2}
 

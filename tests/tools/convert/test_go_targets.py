@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.templates.errors import TemplateMistake
+from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.rewrites import helper_bodies
 from tornado_proxy.tools.convert.sources import Here, NotConvertible

@@ -12,10 +12,10 @@ from typing import TypeAlias
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.literals import NumberError, QuotingError, character, number, unquote, unquote_char
 from tornado_proxy.templates.golang.text import is_digit, is_letter
+from tornado_proxy.templates.template import TemplateMistake
 
 DEEPEST = 100
 """How deep parentheses and control actions may nest; Go allows more of the former than any one writes."""

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import KEYWORDS
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
@@ -21,6 +20,7 @@ from tornado_proxy.templates.golang.values import (
     type_name,
     type_of,
 )
+from tornado_proxy.templates.template import TemplateMistake
 
 
 @dataclass(frozen=True, slots=True, eq=False)

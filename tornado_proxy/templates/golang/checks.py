@@ -10,13 +10,13 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.parser import ParsedTemplate
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
 from tornado_proxy.templates.golang.values import StructType, Type
 from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+from tornado_proxy.templates.template import TemplateMistake
 
 # What of a struct's fields is a struct again, so that a path of fields can be followed.
 _INNER: Mapping[tuple[StructType, str], StructType] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tornado_proxy.templates.errors import LimitError, RenderError
+from tornado_proxy.templates.template import LimitError, RenderError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import (
     Function,
@@ -19,6 +18,7 @@ from tornado_proxy.templates.golang.calling import (
 )
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.values import INVALID, Value
+from tornado_proxy.templates.template import LimitError
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it

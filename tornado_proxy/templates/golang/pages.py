@@ -23,7 +23,6 @@ from operator import attrgetter
 from typing import Any
 
 from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, RequestData, TargetData, User
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import (
     ANY,
     INT,
@@ -45,12 +44,13 @@ from tornado_proxy.templates.golang.parser import ROOT
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.encoding import write_yaml
-from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
 from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Map, Slice, Struct, StructType, Value
 from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
+from tornado_proxy.templates.template import TemplateMistake
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""

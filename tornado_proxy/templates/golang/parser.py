@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.actions import DEEPEST, Inside, Plain, parse_action, scan
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.nodes import (
@@ -30,6 +29,7 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.text import go_string, trim_space
+from tornado_proxy.templates.template import TemplateMistake
 
 ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""

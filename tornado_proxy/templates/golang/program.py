@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
@@ -26,6 +25,7 @@ from tornado_proxy.templates.golang.nodes import (
 from tornado_proxy.templates.golang.operands import CertainFailure, Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
 from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Value, is_true, type_name
+from tornado_proxy.templates.template import TemplateMistake
 
 
 class Statements:

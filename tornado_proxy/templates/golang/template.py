@@ -10,15 +10,49 @@ from types import MappingProxyType
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.errors import RenderError, TemplateMistake
-from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.calling import Function, Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
 from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig.functions import REFUSED, functions
-from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
+from tornado_proxy.templates.golang.standard import INCLUDE, STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
-from tornado_proxy.templates.template import trimmed
+from tornado_proxy.templates.template import RenderError, TemplateMistake, trimmed
+
+_TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
+
+
+def functions() -> Mapping[str, Function]:
+    """The functions by name; `include` among them, which Helm adds."""
+    table: dict[str, Function] = {"include": INCLUDE}
+    for topic in _TOPICS:
+        table.update(topic.FUNCTIONS)
+    return table
+
+
+_CERTIFICATES = ("CA", "CAWithKey", "PrivateKey", "SelfSignedCert", "SelfSignedCertWithKey", "SignedCert")
+_RANDOM = ("Alpha", "AlphaNum", "Ascii", "Bytes", "Int", "Numeric")
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(
+        (
+            *("encryptAES", "genSignedCertWithKey", "shuffle", "uuidv4"),
+            *(f"gen{each}" for each in _CERTIFICATES),
+            *(f"rand{each}" for each in _RANDOM),
+        ),
+        "its result is random, and a key must be found again",
+    )
+    | dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again")
+    | dict.fromkeys(("env", "expandenv"), "it reads the environment of the service")
+    | dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose")
+    | dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers")
+    | {
+        "getHostByName": "it asks the network",
+        "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
+    }
+)
+"""The functions of sprig that no template can call, each with the reason."""
+
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {

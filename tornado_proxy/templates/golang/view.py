@@ -10,7 +10,6 @@ from typing import Generic, NoReturn, TypeVar
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.errors import MissingUserError
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
@@ -29,6 +28,7 @@ from tornado_proxy.templates.golang.values import (
     Value,
     string_slice,
 )
+from tornado_proxy.templates.template import MissingUserError
 
 
 @dataclass(slots=True)

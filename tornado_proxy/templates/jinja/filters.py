@@ -12,9 +12,9 @@ from typing import Any, cast
 from jinja2 import filters, pass_context, tests
 from jinja2.runtime import Context
 
-from tornado_proxy.templates.errors import RenderError
 from tornado_proxy.templates.jinja.limits import Size, budget_of, formatted_with, joined, padded, replaced, written
 from tornado_proxy.templates.jinja.views import NobodyView
+from tornado_proxy.templates.template import RenderError
 
 Filter = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from jinja2 import Undefined
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
-from tornado_proxy.templates.errors import LimitError, RenderError
+from tornado_proxy.templates.template import LimitError, RenderError
 
 STEPS = 50_000
 """How many parts of a template are evaluated, each loop's as often as it runs; a usual template takes a few dozen."""

@@ -16,9 +16,9 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.jinja.limits import MOST_BITS, backticked
 from tornado_proxy.templates.jinja.views import NAMES
+from tornado_proxy.templates.template import TemplateMistake
 
 Said = tuple[str, str | None]
 """The message, and the help if there is one."""

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.errors import MissingUserError
-from tornado_proxy.templates.template import group_number
+from tornado_proxy.templates.template import MissingUserError, group_number
 
 Fields = Mapping[str, Callable[[Any], Any]]
 

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template, nodes
 from tornado_proxy.templates.golang.actions import Plain, scan
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.template import vocabulary
-from tornado_proxy.templates.template import GO_SPACES
+from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
 from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet
 from tornado_proxy.tools.convert.sources import Here, NotConvertible
 

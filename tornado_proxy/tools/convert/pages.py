@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.template import built_in
+from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting
 from tornado_proxy.tools.convert.report import OptionOutcome, Remarks

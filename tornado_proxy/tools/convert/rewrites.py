@@ -12,9 +12,9 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.templates.errors import TemplateMistake
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.templates.golang.template import BUILT_IN
+from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.plain_targets import plain_target_here

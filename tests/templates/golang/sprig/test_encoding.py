@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.templates.data import User
-from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.sprig.encoding import FUNCTIONS
+from tornado_proxy.templates.template import LimitError
 
 B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
 

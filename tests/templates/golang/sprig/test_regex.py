@@ -4,7 +4,6 @@ from dataclasses import dataclass
 import pytest
 from go_programs import budget, failure, written
 
-from tornado_proxy.templates.errors import LimitError
 from tornado_proxy.templates.golang.sprig.regex import (
     LARGEST_MEMORY,
     USUAL_MEMORY,
@@ -13,6 +12,7 @@ from tornado_proxy.templates.golang.sprig.regex import (
     keeping,
     matches,
 )
+from tornado_proxy.templates.template import LimitError
 
 
 def _found(pattern, text, most=-1):
