@@ -2,12 +2,12 @@
 
 The server under test, stock Tornado with boto3, and whatever is given beside them serve the same objects of an S3 that
 is started here: nginx where it is installed, else a small server of asyncio, which also stands in for a slow S3 and
-takes the uploads. Every load is run against one server after the other, in alternating order, round after round; a
+takes the uploads. Where nginx is installed, its `proxy_pass` is measured too, which signs and decides nothing. Every load is run against one server after the other, in alternating order, round after round; a
 figure is the median of the rounds. CPU time is that of all processes of a server, from `/proc`.
 
-A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, through
-1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the slow S3's at `/slow/`. Loads that it does not answer
-with the right status have no figure.
+A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, from a cache
+in memory, if it has one, at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the slow S3's
+with uploads at `/slow/`. Loads that it does not answer with the right status have no figure.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ targets:
       s3Endpoint: {fast}
       s3ForcePathStyle: true
       credentials: {{accessKey: {{env: BENCHMARK_KEY}}, secretKey: {{env: BENCHMARK_KEY}}}}
+  hot:
+    mount: {{path: [/hot/]}}
+    bucket: *bucket
+    cache: {{maxAge: 10s}}
   rewritten:
     mount: {{path: [/rw/]}}
     bucket: *bucket
@@ -75,6 +79,25 @@ http {{
 }}
 """
 
+PROXY_PASS = """\
+daemon off; worker_processes 1; pid {folder}/proxy.pid; error_log {folder}/proxy.log;
+events {{ worker_connections 8192; }}
+http {{
+  access_log {folder}/access.log; keepalive_requests 1000000000; default_type text/plain;
+  client_body_temp_path {folder}/pb; proxy_temp_path {folder}/pp; fastcgi_temp_path {folder}/pf;
+  uwsgi_temp_path {folder}/pu; scgi_temp_path {folder}/ps;
+  upstream s3 {{ server {fast}; keepalive 64; keepalive_requests 1000000000; }}
+  server {{
+    listen 127.0.0.1:{port} backlog=4096;
+    location / {{
+      proxy_pass http://s3/bucket/; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_max_temp_file_size 0;
+    }}
+  }}
+}}
+"""
+# What a proxy that only passes on can answer.
+PASSED_ON = ("GET 1 KiB", "HEAD", "304", "100 MiB")
+
 
 @dataclass(frozen=True)
 class Load:
@@ -85,7 +108,7 @@ class Load:
     requests: int
     method: str = "GET"
     clients: int = 16
-    status: int = 200
+    statuses: tuple[int, ...] = (200,)
     headers: dict[str, str] = field(default_factory=dict)
     upload: int = 0
     unit: str = "µs"
@@ -94,12 +117,13 @@ class Load:
 LOADS = (
     Load("GET 1 KiB", "/a/file.txt", 4000),
     Load("HEAD", "/a/file.txt", 4000, method="HEAD"),
-    Load("304", "/a/file.txt", 4000, status=304),
+    Load("304", "/a/file.txt", 4000, statuses=(304,)),
+    Load("GET from the cache", "/hot/file.txt", 4000),
     Load("GET through 1,000 rewrites", "/rw/moved/999/file.txt", 4000),
     Load("100 MiB, one client", "/big", 8, clients=1, unit="s/GB"),
     Load("1,000 clients, S3 answers after 100 ms", "/slow/file.txt", 8000, clients=1000, unit="requests/s, p99"),
     Load("listing of 1,000 entries", "/list/", 60, clients=2, unit="ms"),
-    Load("form upload of 256 MiB", "/slow/up/", 1, "PUT", 1, 201, upload=256 * _MIB, unit="s/GB"),
+    Load("form upload of 256 MiB", "/slow/up/", 1, "PUT", 1, (200, 201, 204), upload=256 * _MIB, unit="s/GB"),
 )
 
 
@@ -111,6 +135,7 @@ class Server:
     command: list[str]
     port: int
     environment: dict[str, str]
+    loads: tuple[str, ...] = ("",)  # the beginnings of the names of those that it can answer
     process: subprocess.Popen[bytes] | None = None
     figures: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
@@ -167,6 +192,11 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def _nginx() -> str | None:
+    """Where nginx is, if it is installed."""
+    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
 @contextmanager
 def running(*command: str, port: int) -> Iterator[str]:
     """The endpoint of a server that is started for a while."""
@@ -182,7 +212,7 @@ def running(*command: str, port: int) -> Iterator[str]:
 @contextmanager
 def fast_s3(folder: Path) -> Iterator[str]:
     """An S3 that answers at once."""
-    port, nginx = free_port(), shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    port, nginx = free_port(), _nginx()
     if nginx is None:
         with running(sys.executable, str(_HERE / "serving_s3.py"), str(port), port=port) as url:
             yield url
@@ -200,7 +230,7 @@ def fast_s3(folder: Path) -> Iterator[str]:
 
 def measure(server: Server, load: Load, scale: float) -> None:
     """Run a load once, and keep what it cost; nothing where it is not answered as it should be."""
-    if server.figures.get(load.name) == []:
+    if server.figures.get(load.name) == [] or not load.name.startswith(server.loads):
         return
     figures = server.figures.setdefault(load.name, [])
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -209,7 +239,7 @@ def measure(server: Server, load: Load, scale: float) -> None:
         answer = connection.getresponse()
         answer.read()
     connection.close()
-    headers = {"If-None-Match": answer.headers["ETag"] or "*"} if load.status == 304 else {}
+    headers = {"If-None-Match": answer.headers["ETag"] or "*"} if 304 in load.statuses else {}
     requests = max(1, int(load.requests * scale))
     told = {**vars(load), "headers": headers, "requests": requests}
     before = server.cpu()
@@ -252,6 +282,8 @@ def main() -> None:
         started = {}
         for server in servers:
             stack.callback(server.stop)
+            server.start()  # the first start of a Python program compiles its modules
+            server.stop()
             started[server.name] = (server.start(), server.memory())
         for number in range(asked.rounds):
             for load in loads:
@@ -269,7 +301,8 @@ def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[
     """The servers, none of them running."""
     rewrites = "".join(f'  rewrite `^/moved/{number}/(.*)$` -> "/new/{number}/$1"\n' for number in range(1000))
     (folder / "site.rules").write_text(f"target rewritten {{\n{rewrites}}}\n")
-    environment = {**os.environ, "BENCHMARK_KEY": "benchmark"}
+    environment = {**os.environ, "BENCHMARK_KEY": "benchmark", "PYTHONPYCACHEPREFIX": str(folder / "pyc")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     port = free_port()
     text = CONFIGURATION.format(port=port, admin=free_port(), folder=folder, fast=fast, slow=slow)
     (folder / "proxy.yaml").write_text(text)
@@ -278,6 +311,11 @@ def _servers(folder: Path, fast: str, slow: str, beside: list[str]) -> Iterator[
     port = free_port()
     stock = [sys.executable, str(_HERE / "serving_stock.py"), str(port), fast, slow]
     yield Server("stock Tornado + boto3", stock, port, environment)
+    if (nginx := _nginx()) is not None:
+        port = free_port()
+        where = {"folder": folder, "port": port, "fast": fast.removeprefix("http://")}
+        (folder / "proxy.conf").write_text(PROXY_PASS.format(**where))
+        yield Server("nginx proxy_pass", [nginx, "-c", str(folder / "proxy.conf")], port, environment, PASSED_ON)
     for each in beside:
         name, _, command = each.partition("=")
         port = free_port()
