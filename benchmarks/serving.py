@@ -2,12 +2,13 @@
 
 The server under test, stock Tornado with boto3, and whatever is given beside them serve the same objects of an S3 that
 is started here: nginx where it is installed, else a small server of asyncio, which also stands in for a slow S3 and
-takes the uploads. Where nginx is installed, its `proxy_pass` is measured too, which signs and decides nothing. Every load is run against one server after the other, in alternating order, round after round; a
-figure is the median of the rounds. CPU time is that of all processes of a server, from `/proc`.
+takes the uploads. Where nginx is installed, its `proxy_pass` is measured too, which signs and decides nothing. Every
+load is run against one server after the other, in alternating order, round after round; a figure is the median of the
+rounds. CPU time is that of all processes of a server, from `/proc`.
 
-A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, from a cache
-in memory, if it has one, at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the slow S3's
-with uploads at `/slow/`. Loads that it does not answer with the right status have no figure.
+A COMMAND beside has `{port}`, and the endpoints `{fast}` and `{slow}`; it serves the bucket `bucket` at `/`, from a
+cache in memory, if it has one, at `/hot/`, through 1,000 rewrites (`^moved/N/(.*)$` to `new/N/$1`) at `/rw/`, and the
+slow S3's with uploads at `/slow/`. Loads that it does not answer with the right status have no figure.
 """
 
 from __future__ import annotations

@@ -110,8 +110,11 @@ def _bucket_names(context: ValidationContext) -> Iterator[Diagnostic]:
             yield context.warning(Finding("bucket-name", message, node, objection))
 
 
-def _schemes(context: ValidationContext) -> Iterator[Diagnostic]:
+def _without_effect(context: ValidationContext) -> Iterator[Diagnostic]:
     for bucket in (each.bucket for each in context.settings.targets):
+        if bucket.anonymous and bucket.credentials is not None:
+            message = "`credentials` have no effect: `anonymous` sends requests without them"
+            yield context.warning(Finding("no-effect", message, context.key(bucket, "credentials")))
         if bucket.disable_ssl and (bucket.s3_endpoint or "").startswith("https:"):
             message = "`disableSSL` has no effect: the scheme of `s3Endpoint` is `https`"
             yield context.warning(Finding("no-effect", message, context.key(bucket, "disableSSL")))
@@ -175,7 +178,7 @@ _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
     _same_listener,
     _duplicate_places,
     _bucket_names,
-    _schemes,
+    _without_effect,
     _upload_sizes,
     _direct_uploads,
     _open_secrets,

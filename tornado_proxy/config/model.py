@@ -99,6 +99,7 @@ class Bucket:
         "The key pair. Without one, boto3 looks for credentials (environment, profile, web identity, instance).",
         default=None,
     )
+    anonymous: bool = option("Whether requests to S3 are sent without credentials, for a public bucket.", default=False)
     list_max_keys: Annotated[int, Bounds(1, 1000)] = option(
         "The entries on a page of a listing; S3 returns at most 1000 at once.", default=1000, name="s3ListMaxKeys"
     )

@@ -37,6 +37,18 @@ async def test_a_request_is_signed_and_says_who_asks():
     assert (s3.header(0, "accept-encoding"), s3.header(0, "user-agent")) == ("identity", "tornado-proxy")
 
 
+@pytest.mark.parametrize("reads", ["loop", "executor"])
+async def test_a_public_bucket_is_read_without_credentials(reads):
+    """With `anonymous`, no request is signed, even where there is a key pair."""
+    answers = [an_object(b"x"), LISTING]
+    async with hostile_s3(*answers) as s3, store_at(s3.url, reads, anonymous=True) as store:
+        await body_of(store, "a")
+        await store.list("a/")
+        url = await store.sign("a", 60)
+    assert [s3.header(number, "authorization") for number in range(2)] == [None, None]
+    assert "X-Amz-Signature" not in url
+
+
 async def test_a_listing_asks_for_encoded_names():
     """Keys may hold what XML cannot: S3 is asked to encode them."""
     async with hostile_s3(LISTING) as s3, store_at(s3.url) as store:

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
+from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.exceptions import NoCredentialsError
@@ -142,7 +143,7 @@ def _config(bucket: Bucket, threads: int) -> Config:
     trailers that carry them. Instead each request is signed over its payload's SHA-256, which every S3 verifies.
     """
     return Config(
-        signature_version="s3v4",
+        signature_version=UNSIGNED if bucket.anonymous else "s3v4",
         user_agent_extra="tornado-proxy",
         connect_timeout=bucket.connect_timeout,
         read_timeout=bucket.read_timeout,

@@ -65,7 +65,7 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
     finally:
         events.unregister("choose-signer.s3", leave_unsigned)
     place = urlsplit(object_url)
-    if found["version"] not in ("s3v4", "v4") or get_environ_proxies(object_url).get(place.scheme):
+    if found["version"] not in ("s3v4", "v4", "none") or get_environ_proxies(object_url).get(place.scheme):
         return None
     default = _PORTS[place.scheme]
     port = place.port or default

@@ -189,20 +189,17 @@ class LoopReads:
             attempts += 1
 
     async def _send_once(self, request: _ReadRequest) -> S3Response:
-        pair = self._keys.at_hand() or await self._keys.ask()
+        pair = None if self._bucket.anonymous else self._keys.at_hand() or await self._keys.ask()
         return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
 
-    def _signed(self, request: _ReadRequest, pair: KeyPair) -> bytes:
-        """The request as it is sent."""
+    def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
+        """The request as it is sent; unsigned without a pair."""
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
-        headers = sign(
-            (request.method, path, request.query),
-            (("host", endpoint.authority), *request.headers),
-            endpoint.scope,
-            pair,
-            time.time() + self._skew,
-        )
+        headers = (("host", endpoint.authority), *request.headers)
+        if pair is not None:
+            asked = request.method, path, request.query
+            headers = sign(asked, headers, endpoint.scope, pair, time.time() + self._skew)
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
         target = f"{path}?{request.query}" if request.query else path
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
