@@ -12,7 +12,14 @@ from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.generation import Parts, Shared
-from tornado_proxy.service.generations import CLIENT_WEIGHT, GcFreezer, GenerationBuilder, GenerationHolder, Unbuildable
+from tornado_proxy.service.generations import (
+    CLIENT_WEIGHT,
+    GcFreezer,
+    GenerationBuilder,
+    GenerationHolder,
+    Unbuildable,
+    bare_stores,
+)
 from tornado_proxy.service.sources import compile_sources, read_sources
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
@@ -207,3 +214,12 @@ def test_buckets_that_no_client_can_be_made_for_are_named(builder, monkeypatch):
         "target `site`: the profile is not known",
         "target `other`: the profile is not known",
     ]
+
+
+def test_probes_go_past_caches_and_measures(builder):
+    """To the bucket itself, whether objects are kept or not."""
+    parts = builder.build(CONFIGURED.replace("  other:\n", "  other:\n    cache: {maxAge: 10s}\n"))
+    assert {target.name: type(store).__name__ for target, store in bare_stores(parts)} == {
+        "site": "S3Store",
+        "other": "S3Store",
+    }

@@ -170,11 +170,13 @@ def test_a_path_is_explained_by_what_is_in_force(now):
 
     def explain(mounts, fields):
         asked.append((mounts.sites[0].target.name, fields))
-        return Explanation("GET /h", ())
+        rows = [("✓", f"{now.loaded.settings.directory}/rules/site.rules:2:1")]
+        return Explanation("GET /h", (("rewrites", rows),))
 
     overviews = Overviews(explain)
     assert _overview(overviews, now).explanation is None
-    assert _overview(overviews, now, path="/h", user="ann").explanation == Explanation("GET /h", ())
+    found = _overview(overviews, now, path="/h", user="ann").explanation
+    assert found == Explanation("GET /h", (("rewrites", [["✓", "rules/site.rules:2:1"]]),))
     assert asked == [("site", {"path": "/h", "user": "ann"})]
 
 
@@ -238,3 +240,12 @@ def test_an_explanation_that_fails_leaves_the_rest_of_the_page(now, caplog):
     found = _overview(Overviews(explain), now, path="/h").explanation
     assert found.sections == (("error", (("`RuntimeError` was raised; the log has the traceback",),)),)
     assert "no idea" in caplog.text
+
+
+@pytest.mark.parametrize(("samples", "minutes"), [(0, 1), (2, 1), (25, 2), (500, 15)])
+def test_the_charts_show_what_there_is(now, monkeypatch, samples, minutes):
+    """A minute after the start they are not empty but for their last bit; they never show more than 15."""
+    overviews, at = Overviews(None), time.time()
+    for number in range(samples):
+        overviews.history.add(at - 5.0 * (samples - number), Activity(3))
+    assert _overview(overviews, now).minutes in (minutes, minutes + 1)

@@ -97,3 +97,27 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     await serving.activate(8, compile_sources(sources), sources)
     assert (serving.number, (await serving.activity()).generation) == (8, 8)
     await serving.wind_down(0.0)
+
+
+class _Tracer:
+    """A tracer that notes its end."""
+
+    closed = False
+
+    def __init__(self, _tracing) -> None:
+        pass
+
+    def listen(self, _bus) -> None:
+        """Listen to nothing."""
+
+    def close(self) -> None:
+        """Note it."""
+        _Tracer.closed = True
+
+
+async def test_a_process_that_winds_down_sends_its_last_traces(tmp_path, monkeypatch):
+    """The tracer is closed, which sends what waits."""
+    monkeypatch.setattr("tornado_proxy.service.serving.RequestTracer", _Tracer)
+    serving = _single(tmp_path, "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {}\n")
+    await serving.wind_down(0.0)
+    assert _Tracer.closed

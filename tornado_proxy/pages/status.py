@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import ceil
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -105,6 +106,11 @@ class Overview:
     refused: tuple[RefusedRow, ...]  # the newest first
     asked: Mapping[str, str] = field(default_factory=dict)
     explanation: Explanation | None = None
+
+    @property
+    def minutes(self) -> int:
+        """The minutes that the charts show, rounded up."""
+        return max((ceil((chart.end - chart.start) / 60) for chart in self.charts), default=0)
 
 
 class StatusPages:

@@ -31,6 +31,7 @@ Explain = Callable[[Mounts, Mapping[str, str]], Explanation]
 """Explains a request that is given by the fields of the page's form, on a thread."""
 
 _KEPT = 20  # reloads
+_SHORTEST = 60.0  # seconds that the charts show at least
 _SHOWN = 5  # diagnostics of a reload
 _MOST_ROWS = 50  # rewrites of a kind: a page with thousands of them would be slow to make and to read
 _PACKAGES = ("tornado-proxy", "tornado", "boto3", "google-re2")
@@ -43,7 +44,7 @@ class Overviews:
         self._started = time.time()
         # Reads files, for which there may be no descriptor later.
         self.versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
-        self._history = ActivityHistory()
+        self.history = ActivityHistory()
         self._reloads: deque[ReloadRow] = deque([ReloadRow("started", 1, self._started)], _KEPT)
         self._last: ReloadReport | None = None
         self._explain = explain
@@ -53,7 +54,7 @@ class Overviews:
         """Takes samples for the charts until cancelled; a defect costs a sample."""
         while True:
             try:
-                self._history.add(time.time(), await serving.activity())
+                self.history.add(time.time(), await serving.activity())
             except Exception:  # noqa: BLE001 - a page must not end the service
                 _LOG.exception("a sample for the status page failed")
             await asyncio.sleep(SAMPLE_EVERY)
@@ -80,7 +81,7 @@ class Overviews:
             at,
             self._started,
             self.versions,
-            tuple(_charts(at, [*self._history.intervals()])),
+            tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
             *_tables(now, activity),
             tuple(self._reloads),
@@ -98,11 +99,17 @@ class Overviews:
             found = sites(settings.targets, now.loaded.rule_sets)
             mounts = Mounts(found, settings.oidc_providers, settings.list_targets)
             try:
-                return await asyncio.to_thread(self._explain, mounts, asked)
+                explained = await asyncio.to_thread(self._explain, mounts, asked)
             except Exception as error:  # noqa: BLE001 - the rest of the page can still be shown
                 _LOG.exception("a path could not be explained")
                 reason = f"`{type(error).__name__}` was raised; the log has the traceback"
                 return Explanation(asked["path"], (("error", ((reason,),)),))
+        # Places are shown as the other tables show them: from the configuration's folder.
+        folder = f"{settings.directory}/"
+        sections = (
+            (title, [[cell.removeprefix(folder) for cell in row] for row in rows]) for title, rows in explained.sections
+        )
+        return Explanation(explained.heading, tuple(sections))
 
 
 def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
@@ -185,7 +192,9 @@ def _charts(now: float, intervals: list[Interval]) -> Iterator[Chart]:
     def line(name: str, style: str, value: Callable[[Interval], float | None]) -> ChartLine:
         return ChartLine(name, style, [(each.end, value(each)) for each in intervals])
 
-    span = now - SAMPLED, now
+    first = intervals[0].end - intervals[0].seconds if intervals else now
+    # All that there is of a process that began a moment ago, but never less than a minute.
+    span = min(max(now - SAMPLED, first), now - _SHORTEST), now
     yield Chart(
         "Requests",
         (
