@@ -1,4 +1,4 @@
-"""Small charts of the last minutes, drawn as SVG; the numbers and their names stand beside them as text."""
+"""Small charts of the last minutes as SVG; their numbers and names are shown as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Points = Sequence[tuple[float, float | None]]
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line of a chart; `style` is its class in the stylesheet, which also fills what lies below an `area`."""
+    """A line of a chart; `style` is its class in the stylesheet, which also fills the area below an `area`."""
 
     name: str
     style: str
@@ -59,7 +59,7 @@ class Chart:
 
     @property
     def svg(self) -> Markup:
-        """The drawing, stretched to the place that it gets; its label says what it shows."""
+        """The drawing, which scales to its container, with a label for screen readers."""
         now = ", ".join(f"{name} {value}" for name, _, value in self.legend)
         label = f"{self.title}: {now}" + (f"; at most {self.peak}" if self.peak else "")
         paths = Markup("").join(path for line in self.lines for path in self._paths(line))

@@ -1,6 +1,6 @@
-"""Pages of one's own: Go templates of a body, of headers and of a status, compiled before they are needed.
+"""Custom pages: Go templates of a body, of headers and of a status, compiled before they are needed.
 
-What cannot be compiled before a request, since a part of it lies in a bucket, is a `Recipe` until its texts are there.
+A page with templates in a bucket is a `Recipe` until they have been read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ERROR_PAGES: Mapping[int, str] = {status: kind for kind, statuses in _ERRORS.ite
 
 @dataclass(frozen=True, slots=True)
 class BucketKey:
-    """Where a template or a helper lies in the bucket of its target."""
+    """The key of a template or a helper in the bucket of its target."""
 
     key: str
 
@@ -58,7 +58,7 @@ class CustomPageMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CustomRendering:
-    """What a page has written: None where the service's own body or status stays."""
+    """The result of a page; None keeps the service's own body or status."""
 
     body: bytes | None
     headers: tuple[tuple[str, str], ...]
@@ -75,7 +75,7 @@ class CustomPage:
     status: PageTemplate | None
 
     def render(self, data: PageData) -> CustomRendering:
-        """What the page writes for the data of its kind; raises `RenderError`."""
+        """Renders the page; raises `RenderError`."""
         headers = [(name, _header(name, template.render(data, _SMALL))) for name, template in self.headers]
         body = None if self.body is None else self.body.render(data).lstrip("\n").encode("utf-8", "replace")
         status = None if self.status is None else _status(self.status.render(data, _SMALL))
@@ -108,7 +108,7 @@ class Recipe:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What has to be read from the bucket first."""
+        """The keys that must be read from the bucket first."""
         return tuple(each.key for each in (*self.helpers, self.body) if isinstance(each, BucketKey))
 
     def compiled(self, texts: Mapping[str, str] | None = None) -> CustomPage:
@@ -153,7 +153,7 @@ NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class PageError(Exception):
-    """What `.Error` is: the sentence that a client reads of an error."""
+    """The value of `.Error`: the message of an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class StreamFile:
 
 @dataclass(frozen=True, slots=True)
 class PageData:
-    """What every page reads: who asks for what."""
+    """The data of every page: the request and the user."""
 
     request: RequestData
     user: User | None
@@ -216,14 +216,14 @@ class PageData:
 
 @dataclass(frozen=True, slots=True)
 class ErrorData(PageData):
-    """What the page of an error reads."""
+    """The data of an error page."""
 
     error: PageError
 
 
 @dataclass(frozen=True, slots=True)
 class FolderListData(PageData):
-    """What the page of a directory reads; `next` is the link to the next page, or empty."""
+    """The data of a listing; `next` is the link to the next page, or empty."""
 
     entries: tuple[FolderEntry, ...]
     bucket_name: str
@@ -233,27 +233,27 @@ class FolderListData(PageData):
 
 @dataclass(frozen=True, slots=True)
 class TargetListData(PageData):
-    """What the page of all targets reads."""
+    """The data of the page of all targets."""
 
     targets: Mapping[str, TargetData]
 
 
 @dataclass(frozen=True, slots=True)
 class PutPageData(PageData):
-    """What the answer to an upload reads."""
+    """The data of the answer to an upload."""
 
     put_data: StoredUpload
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePageData(PageData):
-    """What the answer to a removal reads."""
+    """The data of the answer to a deletion."""
 
     delete_data: DeleteData
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFileData(PageData):
-    """What the headers of a file read."""
+    """The data of the headers of a file."""
 
     stream_file: StreamFile

@@ -1,4 +1,4 @@
-"""How an answer is written, and how a client chooses."""
+"""The forms of an answer, and how a client chooses one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tornado_proxy.semantics.fields import negotiate
 
 
 class Form(Enum):
-    """A way to write an answer; the value is what `?format=` calls it."""
+    """A form of answers; the value is its name for `?format=`."""
 
     HTML = "html"
     JSON = "json"
@@ -31,9 +31,9 @@ _MEDIA_TYPES = {Form.HTML: "text/html", Form.JSON: "application/json", Form.TEXT
 
 
 def choose(offers: Sequence[Form], accept: str | None, override: str | None = None, *, is_strict: bool = False) -> Form:
-    """The form that a client likes best, the first offer where it likes several; `override` is `?format=`.
+    """Returns the form that a client prefers, of equals the first; `override` is `?format=`.
 
-    Raises `UnknownFormat` for an override that is not offered, if that `is_strict`.
+    Raises `UnknownFormat` for an unknown override if `is_strict`.
     """
     named = next((form for form in offers if form.value == override), None)
     if is_strict and override and named is None:

@@ -1,4 +1,4 @@
-"""Links made from request paths, and names and sizes made fit to be shown."""
+"""Links made from request paths, and names and sizes for display."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def link(path: str, query: Sequence[tuple[str, str]] = ()) -> str:
 
 
 def link_to(directory: str, name: str) -> str | None:
-    """The reference to an entry of a directory; None where no request can name it."""
+    """Returns the reference to an entry of a directory; None if no request can name it."""
     path = directory + name
     return None if path_objection(path) else link(path)
 
 
 def target_links(mount: Mount, scheme: str, here: str) -> tuple[str, ...]:
-    """The URLs of a mount; `here` is the authority that was asked, for a mount that any host leads to."""
+    """The URLs of a mount; `here` is the authority of the request, for a mount of any host."""
     host = here if not mount.host or "*" in mount.host else mount.host
     return tuple(f"{scheme}://{host}{path_reference(path)}" for path in mount.paths)
 
 
 def visible(name: str) -> str:
-    """A name in which each control character of ASCII is shown by its picture, any other by a replacement."""
+    """Returns a name with visible symbols in place of control characters."""
     return name if name.isprintable() else "".join(_picture(character) for character in name)
 
 

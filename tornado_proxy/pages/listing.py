@@ -1,4 +1,4 @@
-"""A page of a directory as values, in the order that a client wants, and as JSON and text."""
+"""A page of a directory: values, sorting, JSON and text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A file or a directory in a listing; a directory's name ends in `/`, and it has nothing else."""
+    """A file or a directory in a listing; a directory has only a name, which ends in `/`."""
 
     name: str
     size: int | None = None  # bytes
@@ -40,7 +40,7 @@ class Line:
 
     @property
     def kind(self) -> str:
-        """What it is, in a word that programs may compare."""
+        """`file` or `directory`."""
         return "directory" if self.is_directory else "file"
 
 
@@ -82,10 +82,10 @@ class Crumb:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What lies directly below a directory: one page of it, its lines in S3's order.
+    """A page of the direct entries of a directory, in S3's order.
 
     `path` is the directory's request path, `root` the mount's; both end in `/`. `query` is the request's: `after` is
-    where the page begins, `via` the tokens of the pages before it, `sort` and `order` what the client wants first.
+    the token of the page, `via` the tokens of the pages before it, `sort` and `order` the requested order.
     """
 
     path: str
@@ -184,12 +184,12 @@ class Listing:
 
 
 def timestamp(moment: datetime | None) -> str | None:
-    """A moment in the form of RFC 3339, in UTC."""
+    """Formats a time as RFC 3339, in UTC."""
     return f"{moment.astimezone(UTC).isoformat()[:19]}Z" if moment else None
 
 
 def as_json(listing: Listing) -> dict[str, object]:
-    """The listing as programs read it; docs/http.md describes it."""
+    """Returns the listing as JSON; docs/http.md describes it."""
     entries = [
         {
             "name": line.name,

@@ -1,4 +1,4 @@
-"""A listing as HTML shows it: rows with icons, exact sizes and moments, and what its viewer may do with it."""
+"""The view of a listing in HTML: rows with icons, exact sizes and times, and the actions of its viewer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What a viewer may do with a directory, and what stands below its list.
+    """The actions of a viewer in a directory, and the content below the list.
 
     `removable` has the names of files. `readme` is HTML that was made harmless.
     """
@@ -57,7 +57,7 @@ class Column:
 
 
 def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
-    """What the template of a listing reads."""
+    """Returns the variables of the template of a listing."""
     *parents, here = listing.crumbs
     order = listing.order or Order(directories_first=listing.directories_first)
     lines = order.applied(listing.lines)

@@ -1,4 +1,4 @@
-"""Template files: which a configuration names, what they say, and the pages that are compiled from them."""
+"""Reads the template files of a configuration and compiles its pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LoadedPages:
-    """The pages of a configuration, what rules may call, and everything to be said about the template files."""
+    """The pages of a configuration, the helpers for rules, and the diagnostics of the template files."""
 
     pages: CustomPages
     helpers: HelperTexts
@@ -33,7 +33,7 @@ class LoadedPages:
 
 
 def template_places(settings: Settings) -> Mapping[Path, Span | None]:
-    """The template files that a configuration names, each with the place that names it first."""
+    """Returns the template files of a configuration, each with the place that names it first."""
     named: dict[Path, Span | None] = {}
     for path, span in _named(settings):
         named.setdefault(settings.directory / path, span)
@@ -95,7 +95,7 @@ def _theme_files(settings: Settings, directory: Path) -> Sequence[Path]:
 
 
 def compile_pages(settings: Settings, read: Read) -> LoadedPages:
-    """The pages of a configuration; never raises for what a file says. A page with a mistake is left out."""
+    """Compiles the pages of a configuration; mistakes become diagnostics, and their pages are left out."""
     loader = _Loader(settings, read)
     for (target, kind), (recipe, page) in loader.recipes():
         loader.add(target, kind, recipe, page)
@@ -126,12 +126,12 @@ class _Loader:
         self._targets = {each.name: each for each in settings.targets}
 
     def helpers(self, target: str) -> tuple[str, ...]:
-        """The texts that rules of a target may call: those in files, for a bucket is not read when rules are."""
+        """Returns the helpers for the rules of a target: those in files, since buckets are not read at load."""
         named = self._targets.get(target)
         return tuple(each for each in self._helpers(named) if isinstance(each, str))
 
     def recipes(self) -> Iterator[tuple[tuple[str | None, str], tuple[Recipe, PageOptions | Target]]]:
-        """What is configured, with the place of it; a page for all targets is one of each that has helpers too."""
+        """Yields the configured pages with their places; a page for all targets counts for each with helpers too."""
         general = self._settings.templates
         for kind in PAGES:
             page: PageOptions | None = getattr(general, kind)
@@ -148,7 +148,7 @@ class _Loader:
                 yield (target.name, FILE_HEADERS), (recipe, target)
 
     def _recipe(self, kind: str, page: PageOptions, target: Target | None) -> Recipe | None:
-        """The recipe of a page; None where its file could not be read, of which a diagnostic tells."""
+        """Returns the recipe of a page; None if its file could not be read, which a diagnostic reports."""
         base: PageOptions | None = getattr(self._settings.templates, kind)
         status = page.status or (base.status if base else "")
         body = None if page.path is None else self._part(page)
@@ -174,7 +174,7 @@ class _Loader:
         return tuple(each.text for each in sources if each is not None)
 
     def add(self, target: str | None, kind: str, recipe: Recipe, place: PageOptions | Target) -> None:
-        """Compile a page, if all of it is here; a mistake becomes a diagnostic."""
+        """Compiles a page unless a part is in a bucket; a mistake becomes a diagnostic."""
         try:
             if not recipe.keys:
                 self.pages[target, kind] = recipe.compiled()
@@ -187,7 +187,7 @@ class _Loader:
             self.diagnostics.append(self._diagnostic(error, recipe, place))
 
     def themed(self, options: ThemeOptions) -> Pages | None:
-        """The service's pages in the clothes of a theme; None after a mistake, which became a diagnostic."""
+        """Returns the service's pages with a theme; None after a mistake, which becomes a diagnostic."""
         known, before = {name: file.data for name, file in self._files.items()}, len(self.diagnostics)
         places = [self._asset(each, known) for each in (options.logo, options.css)]
         templates = dict(self._templates(options))

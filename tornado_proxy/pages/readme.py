@@ -1,4 +1,4 @@
-"""What a README says, as HTML that can do no harm: Markdown rendered, and all but a few plain elements taken out."""
+"""READMEs as safe HTML: renders Markdown and removes all but a few plain elements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ATTRIBUTES = {
 
 
 def find_readme(names: Iterable[str]) -> str | None:
-    """The name of a directory's README, in any case; Markdown is preferred to plain text."""
+    """Returns the name of a directory's README, ignoring case; Markdown is preferred to plain text."""
     found = {name.lower(): name for name in names}
     return next((found[name] for name in _NAMES if name in found), None)
 

@@ -24,9 +24,9 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a client learns of an error; the message is a sentence without its full stop.
+    """The public part of an error; the message is a sentence without its full stop.
 
-    `root` is the mount's path, `path` the request's, where the request was read as far as that.
+    `root` is the mount's path and `path` the request's, if known.
     """
 
     status: int
@@ -42,7 +42,7 @@ class Failure:
 
     @property
     def values(self) -> dict[str, object]:
-        """What the template reads; `up` is None where it would be the same as `home`."""
+        """Returns the variables of the template; `up` is None if it equals `home`."""
         up = self.path.rstrip("/").rpartition("/")[0] + "/"
         is_below = up.startswith(self.root) and up != self.root
         return {
@@ -58,7 +58,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """What a client learns of a stored upload; `location` is the file's link."""
+    """The public result of an upload; `location` is the file's link."""
 
     location: str
     size: int
@@ -91,7 +91,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class Pages:
-    """Every page that the service makes, in the clothes of a theme; nothing inline, and nothing from other hosts."""
+    """All pages of the service with a theme; nothing is inline or from other hosts."""
 
     def __init__(self, theme: Theme | None = None) -> None:
         self._theme = theme or Theme()

@@ -34,7 +34,7 @@ class ReloadRow:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """A target with what its requests came to since the start; `probe` is what the last look at its bucket found."""
+    """A target with the counts of its requests since the start; `probe` is the last probe of its bucket."""
 
     name: str
     addresses: tuple[str, ...]
@@ -50,7 +50,7 @@ class TargetRow:
 
 @dataclass(frozen=True, slots=True)
 class RewriteRow:
-    """A rewrite and how often it took a key since the start, or since it was changed."""
+    """A rewrite and its hits since the start, or since its last change."""
 
     target: str
     number: int
@@ -84,7 +84,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The way of a request to its plan: each section has a title, and rows of cells."""
+    """The explanation of a request: each section has a title, and rows of cells."""
 
     heading: str
     sections: tuple[tuple[str, Sequence[Sequence[str]]], ...]
@@ -114,7 +114,7 @@ class Overview:
 
 
 class StatusPages:
-    """The status page, compiled once: later there may be no descriptor for its files."""
+    """The status page, compiled once, since later there may be no descriptor for its files."""
 
     def __init__(self) -> None:
         environment = Environment(
@@ -156,7 +156,7 @@ _POLICY = (
 
 
 def _text(message: str) -> Markup:
-    """A message whose names in backticks become code."""
+    """Returns a message as HTML with its names in backticks as code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 

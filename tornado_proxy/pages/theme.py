@@ -1,4 +1,4 @@
-"""The clothes of the pages: compiled templates, and files whose addresses name their content."""
+"""Themes: the compiled templates of pages, and assets whose names have a digest of their content."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _named(name: str, body: bytes) -> Asset:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a theme changes; logo and style sheet are URLs, or names and contents of files."""
+    """The options of a theme; logo and style sheet are URLs, or names and contents of files."""
 
     title: str = ""
     logo: str | tuple[str, bytes] = ""
@@ -112,7 +112,7 @@ class Theme:
         return self._templates[name]
 
     def _reference(self, stem: str, place: str | tuple[str, bytes]) -> tuple[str, str]:
-        """How pages refer to a file or a URL, and the source that their policy must allow for it."""
+        """Returns the reference to a file or a URL, and the source that the policy of pages must allow."""
         if isinstance(place, str):
             parts = urlsplit(place)
             return place, f" {parts.scheme}://{parts.netloc}" if place else ""

@@ -1,6 +1,6 @@
 """Buckets behind one protocol.
 
-Nouns: a *store* is a bucket that can be asked; an *object's info* is what its headers say; an *opened* object has a
-body to be read in chunks and closed; a *page* is a stretch of a listing. Errors are one small tree, and no exception
-of a library crosses this package's border.
+A *store* is a bucket; an *object's info* are its headers; an *opened* object has a body to be read in chunks and
+closed; a *page* is a part of a listing. Errors are one small tree, and exceptions of libraries do not leave this
+package.
 """

@@ -1,4 +1,4 @@
-"""A bucket whose small objects are kept in memory for a while, so that those that are asked for often cost no call."""
+"""A cache of small objects in memory, in front of a store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MISS: CacheResult = "miss"
 
 @dataclass(frozen=True, slots=True)
 class MemoryObject:
-    """An object opened: bytes that stay what they are, whatever happens to the store."""
+    """An opened object whose bytes are in memory."""
 
     info: ObjectInfo
     content_range: ContentRange | None
@@ -59,7 +59,7 @@ class MemoryObject:
 def open_in_memory(
     key: ObjectKey, info: ObjectInfo, body: bytes, conditions: Conditions, part: ByteRange | None
 ) -> MemoryObject:
-    """An object in memory, or the part of it that was asked for; raises what the conditions and the range say of it."""
+    """Opens an object in memory, or a part of it; raises the errors of conditions and range."""
     if conditions is not UNCONDITIONAL:
         check_conditions(key, info, conditions)
     found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
@@ -74,7 +74,7 @@ def open_in_memory(
 
 @dataclass(slots=True)
 class CacheCounts:
-    """What the caches of a target have done in this process, and what they hold."""
+    """The counts and the size of the caches of a target in this process."""
 
     hit: int = 0
     miss: int = 0
@@ -88,9 +88,9 @@ class CacheCounts:
 
 
 class _CachedObject:
-    """What is known of an object: its body only if that is kept, and no `info` if nothing of it may be kept.
+    """An entry of the cache: its body if that is kept; without `info` if the object must not be cached.
 
-    S3 said so at `since`, and is believed up to `until`. `is_shared` is false for what is the answer to one request.
+    It is valid from `since` to `until`. `is_shared` is false for an answer to one request only.
     """
 
     __slots__ = ("body", "info", "is_shared", "since", "until", "weight")
@@ -109,12 +109,12 @@ _Call = asyncio.Future[_CachedObject | None]
 
 
 class CachingStore:
-    """Passes calls on to a store, and keeps what it answers to GET and HEAD by the object's key.
+    """Passes calls on to a store, and caches its answers to GET and HEAD by object key.
 
-    Conditions and ranges are decided here of what is kept. An object is believed for `maxAge`, or for less if its own
-    headers say so; after that a HEAD shows whether its ETag is the same. S3's own 304 would leave out most headers,
-    which can change without the ETag. Those who ask for one object at the same time wait for one call. Nothing is kept
-    of a missing object, nor beyond `maxSize` bytes: what was not used for the longest time goes first.
+    Conditions and ranges of cached objects are decided here. An object is fresh for `maxAge`, or less if its headers
+    say so; then a HEAD shows whether its ETag is still the same. S3's own 304 would omit most headers, which can change
+    without the ETag. Concurrent requests for one object share one call. Missing objects are not cached. Beyond
+    `maxSize` bytes, the least recently used object is dropped first.
     """
 
     def __init__(
@@ -167,14 +167,14 @@ class CachingStore:
         return await self.behind.list(prefix, token, limit)
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Store the chunks as an object, and forget what it was, whatever came of it."""
+        """Stores the chunks as an object and drops its entry, also after an error."""
         try:
             return await self.behind.put(key, chunks, write)
         finally:
             self.forget(key)
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Remove an object for which the conditions hold, and forget it, whatever came of it."""
+        """Removes an object if the conditions hold and drops its entry, also after an error."""
         try:
             await self.behind.remove(key, conditions)
         finally:
@@ -189,18 +189,18 @@ class CachingStore:
         return await self.behind.sign_upload(key, write, expires)
 
     async def close(self) -> None:
-        """Forget everything, and let go of what the store holds."""
+        """Drops all entries and closes the store."""
         self.purge("")
         await self.behind.close()
 
     def forget(self, key: str) -> None:
-        """Forget an object; what is being read of it is not kept."""
+        """Drops an entry; a running read of the object is not cached."""
         self._drop(key)
         self._heads.pop(key, None)
         self._gets.pop(key, None)
 
     def purge(self, prefix: str) -> int:
-        """Forget the objects whose keys begin with a prefix; returns their number."""
+        """Drops the entries whose keys begin with a prefix; returns their number."""
         found = [key for key in self._entries if key.startswith(prefix)]
         for key in [*found, *self._heads, *self._gets]:
             if key.startswith(prefix):
@@ -212,7 +212,7 @@ class CachingStore:
     async def _joined(
         self, calls: dict[str, _Call], key: ObjectKey, ask: Callable[[ObjectKey, _Call], Awaitable[T]]
     ) -> tuple[T | _CachedObject | None, CacheResult]:
-        """What `ask` returns; if another asks already, what that got, None where it may not be shared."""
+        """Returns the result of `ask`, or of a call that is running already; None if that must not be shared."""
         while (call := calls.get(key)) is not None:
             await asyncio.wait((call,))
             if not call.cancelled():
@@ -276,14 +276,14 @@ class CachingStore:
     # What is kept
 
     def _entry(self, info: ObjectInfo, body: bytes | None) -> _CachedObject:
-        """The entry of an object of which S3 speaks now."""
+        """Returns the entry of an answer of S3."""
         now = self._clock()
         seconds = freshness(info.cache_control, info.expires, time.time())
         until = now + min(self._limits.max_age, inf if seconds is None else seconds)
         return _CachedObject(info, body, (now, until), is_shared=seconds is not None)
 
     def _keep(self, key: str, entry: _CachedObject) -> None:
-        """Keep an entry, or that there is none to keep: those who ask for it next need not wait for each other."""
+        """Caches an entry, or the fact that the object must not be cached, so that later requests do not wait."""
         self._drop(key)
         kept = entry if entry.is_shared else _CachedObject(None, None, (entry.since, entry.until), is_shared=False)
         kept.weight = _weight(key, kept)
@@ -292,7 +292,7 @@ class CachingStore:
             self._use(kept.weight)
 
     def _fresh(self, key: str) -> _CachedObject | None:
-        """The entry of an object, if it is believed still."""
+        """Returns the entry of an object if it is fresh."""
         entry = self._entries.get(key)
         if entry is None or entry.until <= self._clock():
             return None
@@ -300,7 +300,7 @@ class CachingStore:
         return entry
 
     def _told(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
-        """The info that answers a request, with what became of it in the cache."""
+        """Returns the info for an answer, with the result of the cache."""
         assert entry.info is not None
         self._counts.count(result)
         age = int(self._clock() - entry.since)
@@ -312,7 +312,7 @@ class CachingStore:
         return info is not None and info.size <= self._limits.max_object_size
 
     def _make_room(self, size: int) -> bool:
-        """Whether there is room for a number of bytes, after what was used least recently has made way."""
+        """Drops the least recently used entries; returns whether there is room for a number of bytes."""
         most = self._limits.max_size - size
         while self._used > most >= 0 and self._entries:
             self._drop(next(iter(self._entries)))
@@ -342,12 +342,12 @@ class _Passed:
 
 
 def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:
-    """Whether conditions keep an object of which this is known from being sent."""
+    """Whether conditions prevent sending the object, as far as its info shows."""
     return info is not None and conditions.decide(info.etag, info.last_modified) is not ConditionResult.PROCEED
 
 
 def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
-    """Whether the bytes are those that were known: the ETag is strong and the same."""
+    """Whether the bytes are unchanged: the ETag is strong and the same."""
     return known is not None and known.size == info.size and strong_match(known.etag or "", info.etag or "")
 
 

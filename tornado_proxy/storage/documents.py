@@ -24,7 +24,7 @@ class DocumentUnavailable(Exception):
 
 
 def fetch_document(url: str, config: UrlConfig) -> bytes:
-    """Returns what stands at a URL or ARN, within `config.http_timeout`; blocks. Raises `DocumentUnavailable`."""
+    """Fetches a URL or ARN within `config.http_timeout`; blocks. Raises `DocumentUnavailable`."""
     location = Location.of(url)
     try:
         if location.scheme in ("http", "https"):
@@ -101,7 +101,7 @@ def _client(location: Location, config: UrlConfig) -> Any:
 
 
 def _is_address(endpoint: str) -> bool:
-    """Whether the endpoint's host is an IP address, which no bucket's name can stand in front of."""
+    """Whether the endpoint's host is an IP address, which allows path style only."""
     try:
         ip_address(urlsplit(endpoint).hostname or "")
     except ValueError:

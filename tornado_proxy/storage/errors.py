@@ -1,4 +1,4 @@
-"""What a store can fail with; `gateway.failures` turns each into an answer.
+"""The errors of a store; `gateway.failures` turns each into an answer.
 
 StorageError
 ├── ObjectMissing        no such key                                          → 404
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class StorageError(Exception):
-    """A store did not do what was asked; the text is for the log, never for a client.
+    """A failed call; the text is for the log, never for a client.
 
-    `code` is the error code of S3, or the name of the library's exception; empty where there is neither.
+    `code` is the error code of S3, or the name of the library's exception, or empty.
     """
 
     code = ""
@@ -37,11 +37,11 @@ class ObjectMissing(StorageError):
 
 
 class BucketMissing(StorageError):
-    """There is no bucket of that name: nothing that a client asked for, so never a 404."""
+    """There is no such bucket: a mistake of the configuration, so never a 404."""
 
 
 class AccessDenied(StorageError):
-    """The credentials do not allow it; S3 says so of a missing key too where listing is not allowed."""
+    """The credentials do not allow it. Without permission to list, S3 answers so for a missing key too."""
 
 
 class NotModified(StorageError):
@@ -85,4 +85,4 @@ class Unreachable(StorageError):
 
 
 class UpstreamError(StorageError):
-    """S3 answered with something that no client of ours can mend."""
+    """An unexpected answer of S3."""

@@ -1,4 +1,4 @@
-"""Probes: whether a bucket can be used as its target needs, and if not, what is wrong and what would mend it."""
+"""Probes: checks whether a bucket can be used as its target needs, and names the problem and its solution."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, 
 
 
 async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
-    """Whether a call is permitted; raises `StorageError` for any other failure, and where it is needed."""
+    """Whether a call is permitted; raises `StorageError` for any other failure, and for a refusal of a needed call."""
     try:
         await call()
     except ObjectMissing:
@@ -119,7 +119,7 @@ async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool)
 
 
 def _is_needed(action: str, target: Target) -> bool:
-    """Whether a target cannot do without a permission: one that lists nothing need not be allowed to."""
+    """Whether a target needs a permission: one that lists nothing need not be allowed to list."""
     get = target.actions.get
     return action != _LIST or (get.enabled and not get.disable_listing)
 

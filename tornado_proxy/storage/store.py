@@ -22,7 +22,7 @@ CacheResult = Literal["hit", "miss", "revalidated"]
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """What S3 says of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
+    """The headers of an object; `size` in bytes of the whole object, `last_modified` in UTC, whole seconds."""
 
     size: int
     etag: str | None = None  # as S3 writes it, quotes included
@@ -40,7 +40,7 @@ class ObjectInfo:
 
 
 def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
-    """Raise what the conditions of a GET or HEAD say of an object: `NotModified` or `PreconditionFailed`."""
+    """Raises `NotModified` or `PreconditionFailed` according to the conditions of a GET or HEAD."""
     match conditions.decide(info.etag, info.last_modified):
         case ConditionResult.NOT_MODIFIED:
             raise NotModified(f"`{key}` is what the client has", info)
@@ -51,24 +51,24 @@ def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -
 
 
 class Opened(Protocol):
-    """An object whose body can be read; close it, whatever happened."""
+    """An object whose body can be read; must be closed."""
 
     @property
     def info(self) -> ObjectInfo:
-        """What S3 says of the object."""
+        """The headers of the object."""
         ...
 
     @property
     def content_range(self) -> ContentRange | None:
-        """The part that the body is, if it is a part: the answer is then a 206."""
+        """The part of the object in the body, for a 206; else None."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece of at most 256 KiB; raises `StorageError` where it breaks off."""
+        """Yields the body in chunks of at most 256 KiB; raises `StorageError` if it is truncated."""
         ...
 
     async def close(self) -> None:
-        """Give the connection back, or drop it if the body was not read whole."""
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
         ...
 
 
@@ -89,7 +89,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A stretch of a listing in S3's order, and the token that continues it; None at the end.
+    """A part of a listing in S3's order, and the token of the next part; None at the end.
 
     `exists` is true for an empty directory whose marker object was found.
     """
@@ -101,7 +101,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What S3 said of a finished write."""
+    """The result of a write."""
 
     etag: str | None = None
     version: str | None = None
@@ -109,10 +109,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """How an upload is to be stored; the conditions are decided by S3, in the write itself.
+    """The options of an upload; S3 checks the conditions as part of the write.
 
-    `replace` is the target's rule, `conditions` are the client's: an object in the way of the first raises
-    `ObjectExists`, one of the second that does not hold raises `PreconditionFailed`.
+    `replace` is the target's rule, whose violation raises `ObjectExists`; `conditions` are the client's, whose
+    violation raises `PreconditionFailed`.
     """
 
     content_type: str | None = None
@@ -171,7 +171,7 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of what the store holds; an object that is still open may be read to its end."""
+        """Closes the store; open objects can be read to their end."""
         ...
 
 
@@ -200,5 +200,5 @@ def from_token(token: str | None) -> str:
 
 
 def start_after(prefix: str, name: str) -> str:
-    """The key after which S3 is to go on: a directory's name stands for everything in it."""
+    """Returns the key for `StartAfter`: after a directory, the last key that it could contain."""
     return prefix + name + (_LAST_CHARACTER if name.endswith("/") else "")

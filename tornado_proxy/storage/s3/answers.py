@@ -24,7 +24,7 @@ _DATES_KEPT = 1024
 
 
 def object_info(headers: Headers, size: int) -> ObjectInfo:
-    """What the answer to a GetObject or HeadObject says of an object of a size; raises ValueError for a bad date."""
+    """Returns the info in the headers of a GetObject or HeadObject; raises ValueError for an invalid date."""
     text = _text
     modified = headers.get(b"last-modified")
     return ObjectInfo(
@@ -49,7 +49,7 @@ def object_info(headers: Headers, size: int) -> ObjectInfo:
 
 
 def content_length(headers: Headers) -> int:
-    """How many bytes follow, or would if this was a GET; raises ValueError where S3 does not tell."""
+    """Returns the Content-Length; raises ValueError if it is missing."""
     told = headers.get(b"content-length")
     if told is None:
         raise ValueError("the answer does not tell its length")
@@ -57,7 +57,7 @@ def content_length(headers: Headers) -> int:
 
 
 def content_range(status: int, headers: Headers, asked: ByteRange | None) -> ContentRange | None:
-    """The part that an answer is, if it is a part; raises ValueError for one that is not what was asked for.
+    """Returns the Content-Range of a part, or None; raises ValueError for another part than requested.
 
     The length of the body has to be that of the part, or its end could not be told from a break.
     """

@@ -1,4 +1,4 @@
-"""boto3's connections: time-outs bound silence, never work, and a call that was given up is cut off.
+"""The connections of boto3, with time-outs for silence instead of for work, and with a way to interrupt a call.
 
 botocore has one time-out for connecting and for sending: the socket keeps `connect_timeout` while a body is sent, and
 `sendall` wants the whole body taken within it.
@@ -41,7 +41,7 @@ _NOT_SENT = (ConnectTimeoutError, EndpointConnectionError)
 
 
 def install(client: S3Client) -> None:
-    """Have a client use these connections, and try again only what is safe to be done twice."""
+    """Makes a client use these connections, and retry only idempotent calls."""
     session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
     session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - also what its proxies use
     # Parts are read like files; after `Expect: 100-continue` an S3 that does not know it costs a second for each.
@@ -154,10 +154,10 @@ class _TLSPool(AWSHTTPSConnectionPool):
 def _refuse_retry(
     response: tuple[Any, Any] | None, caught_exception: Exception | None, request_dict: dict[str, Any], **_: object
 ) -> Literal[False] | None:
-    """False for what must not be tried again.
+    """Returns False for a call that must not be repeated.
 
-    A conditional write whose answer is lost may have happened; a second attempt would find the object of the first, and
-    report it as somebody else's.
+    A conditional write without an answer may have succeeded; a second attempt would find the object of the first and
+    fail.
     """
     call = current_call()
     if call is not None and call.outcome.done():

@@ -27,14 +27,14 @@ CHUNK = 256 * 1024
 
 
 class Readable(Protocol):
-    """What boto3 gives for a body."""
+    """The body of an answer of boto3."""
 
     def read(self, amt: int) -> bytes:
         """So many bytes; fewer at the end, where none are left or the connection broke."""
         ...
 
     def close(self) -> None:
-        """Drop the connection, unless everything was read and it is in use again already."""
+        """Drops the connection, unless everything was read."""
         ...
 
 
@@ -59,7 +59,7 @@ class Boto3Body:
             return await self._reading.result(self._executor.timeout)
 
     def close(self) -> None:
-        """Close at once, or as soon as a thread that is reading has done: two may not have their hands on it."""
+        """Closes at once, or after a running read, since two threads must not use it."""
         if self._reading is None:
             self._raw.close()
         else:
@@ -75,7 +75,7 @@ class Boto3Body:
 
 @dataclass(frozen=True, slots=True)
 class S3Object:
-    """An object that S3 has begun to send; close it, whatever happened."""
+    """An object that S3 is sending; must be closed."""
 
     info: ObjectInfo
     content_range: ContentRange | None
@@ -92,7 +92,7 @@ class S3Object:
             yield chunk
 
     async def close(self) -> None:
-        """Give the connection back, or drop it if the body was not read whole."""
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
         self.drop()
 
     def drop(self) -> None:
@@ -127,7 +127,7 @@ def _first_chunk(raw: Readable, length: int) -> bytes:
 
 
 class Boto3Reads:
-    """The calls that reads are made of, made by boto3's client in threads."""
+    """The calls for reads, made by boto3's client in threads."""
 
     def __init__(self, bucket: Bucket, client: S3Client, executor: Executor) -> None:
         self._bucket = bucket
@@ -171,7 +171,7 @@ class Boto3Reads:
         return await self._run(f"ListObjectsV2 of `{prefix}`", lambda: list_answer(list_objects()))
 
     async def close(self) -> None:
-        """Make no new call; an object that is still open may be read to its end."""
+        """Makes no new calls; open objects can be read to their end."""
         self._executor.close()
 
     async def _run(self, doing: str, call: Callable[[], T], undo: Callable[[T], object] | None = None) -> T:

@@ -1,4 +1,4 @@
-"""boto3's client of a bucket, made without a word to the network.
+"""The client of boto3 for a bucket, made without network access.
 
 It is made by botocore, boto3's lower half: the upper one has nothing that is used here, and takes 3 MiB.
 """
@@ -90,7 +90,7 @@ _CONNECTIONS_PER_THREAD = 4
 def make_client(bucket: Bucket, threads: int, session: Session | None = None) -> S3Client:
     """A client for `threads` threads at once; raises `StorageError` where the configuration makes none.
 
-    Credentials of boto3's own chain are looked for when a request needs them, not here: some come over the network.
+    boto3's chain looks for credentials when a request needs them, not here, since some come over the network.
     """
     doing = f"a client of bucket `{bucket.name}`"
     try:
@@ -177,7 +177,7 @@ def _addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
 
 
 def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
-    """Have S3 tell an object's checksums.
+    """Requests the checksums of objects from S3.
 
     The parameter `ChecksumMode` would do the same and have boto3 hash every body that passes: the client has the
     digest to do that itself.
@@ -197,7 +197,7 @@ class _LateChain:
 
 
 class _LateCredentials(Credentials):
-    """What the chain finds, looked for by the first request that is signed; nothing found is looked for again."""
+    """The credentials of the chain, looked for by the first signed request, and again as long as none are found."""
 
     def __init__(self, chain: CredentialResolver) -> None:
         super().__init__("", "", method="late")

@@ -71,7 +71,7 @@ class _ReadRequest:
 
 
 class LoopObject:
-    """An object that S3 has begun to send; close it, whatever happened."""
+    """An object that S3 is sending; must be closed."""
 
     __slots__ = ("_answer", "content_range", "info")
 
