@@ -176,18 +176,30 @@ def test_what_nobody_knows_is_reported_with_its_place():
     ("option", "reason"),
     [
         ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
-        ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
             "the admin listener is for programs: nothing of it is cached or compressed",
         ),
-        ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
     ],
 )
 def test_what_has_no_equal_is_reported_with_the_reason(option, reason):
     """Each option without an equal says why."""
     done = made(f"{MINIMAL}{option}\n")
     assert done.messages(OptionOutcome.LEFT_OUT) == [reason]
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("metrics: {disableRouterPath: true}", "no metric is labelled with a path"),
+        ("log: {filePath: /var/log/s3}", "the log goes to standard error, where systemd or a container takes it"),
+    ],
+)
+def test_what_is_done_otherwise_is_reported_as_a_change(option, reason):
+    """Nothing is lost."""
+    done = made(f"{MINIMAL}{option}\n")
+    assert done.messages(OptionOutcome.LEFT_OUT) == []
+    assert reason in done.messages(OptionOutcome.CHANGED)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from conversions import made
 
 from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.report import OptionOutcome
-from tornado_proxy.tools.convert.servers import UNKNOWN, reason
+from tornado_proxy.tools.convert.servers import UNKNOWN, fate
 
 MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 PAIR = pair("a.test")
@@ -241,10 +241,10 @@ def test_a_time_out_without_an_equal_is_left_out():
 )
 def test_what_s3_proxy_has_is_known(path):
     """Each option says why it has no equal, however its name is spelt."""
-    assert reason(path) != UNKNOWN
+    assert fate(path)[1] != UNKNOWN
 
 
 @pytest.mark.parametrize("path", ["targets.site.buckett", "servers", "targets.site.actions.GET.config.x"])
 def test_what_it_has_not_is_unknown(path):
     """A mistake in the other configuration is not a feature that is missing here."""
-    assert reason(path) == UNKNOWN
+    assert fate(path) == (OptionOutcome.LEFT_OUT, UNKNOWN)

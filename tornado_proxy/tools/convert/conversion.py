@@ -37,7 +37,7 @@ from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configur
 from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
 from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome, Remark, Remarks
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
-from tornado_proxy.tools.convert.servers import limits, listener, log, reason
+from tornado_proxy.tools.convert.servers import fate, limits, listener, log
 from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, mount, target
 
 LARGEST = 8 * 1024 * 1024
@@ -180,7 +180,8 @@ def convert(
     if templates:
         settings["templates"] = templates
     for leftover in root.leftovers():
-        remarks.add(OptionOutcome.LEFT_OUT, leftover.path, leftover.place, reason(leftover.path))
+        outcome, message = fate(leftover.path)
+        remarks.add(outcome, leftover.path, leftover.place, message)
     report = ConversionReport(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
     return Converted({**_files(settings, targets, report), **files, **pages.files}, report)
 

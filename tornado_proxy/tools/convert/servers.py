@@ -252,26 +252,34 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
     return {"level": here, "format": "json" if form == "json" else "text"}
 
 
-_REASONS: tuple[tuple[str, str], ...] = (
-    (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
+# What an option asks for is done here in a way of its own.
+_OTHERWISE: tuple[tuple[str, str], ...] = (
     (r"metrics(\..*)?", "no metric is labelled with a path"),
     (r"log\.filePath", "the log goes to standard error, where systemd or a container takes it"),
-    (
-        r"internalServer\.(cors|cache|compress)(\..*)?",
-        "the admin listener is for programs: nothing of it is cached or compressed",
-    ),
     (r"internalServer\.timeouts\..*", "the admin listener has time-outs of its own"),
-    (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
     (r"targets\.[^.]+\.bucket\.s3UploadConcurrency", "the parts of an upload are sent one after another"),
     (r"targets\.[^.]+\.bucket\.s3MaxUploadParts", "S3's own limit holds: 10 000 parts"),
     (r"targets\.[^.]+\.bucket\.s3UploadLeavePartsOnError", "no parts are left behind by an upload that fails"),
     (r"targets\.[^.]+\.resources\.provider", "the resource asks nobody to sign in"),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS)
+_WITHOUT_EQUAL: tuple[tuple[str, str], ...] = (
+    (r"tracing(\..*)?", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
+    (
+        r"internalServer\.(cors|cache|compress)(\..*)?",
+        "the admin listener is for programs: nothing of it is cached or compressed",
+    ),
+    (r"targets\.[^.]+\.bucket\.requestConfig(\..*)?", "calls to S3 carry no headers of yours"),
+)
+_FATES = tuple(
+    (re.compile(pattern, re.IGNORECASE), outcome, message)
+    for outcome, table in ((OptionOutcome.CHANGED, _OTHERWISE), (OptionOutcome.LEFT_OUT, _WITHOUT_EQUAL))
+    for pattern, message in table
+)
 
 UNKNOWN = "this is not a known option of s3-proxy"
 
 
-def reason(path: str) -> str:
-    """Why an option has no equal."""
-    return next((text for pattern, text in _COMPILED if pattern.fullmatch(path)), UNKNOWN)
+def fate(path: str) -> tuple[OptionOutcome, str]:
+    """What becomes of an option that is not carried over, and why."""
+    found = ((outcome, message) for pattern, outcome, message in _FATES if pattern.fullmatch(path))
+    return next(found, (OptionOutcome.LEFT_OUT, UNKNOWN))
