@@ -7,10 +7,13 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tornado_proxy.service.overview import _PACKAGES
 
 ROOT = Path(__file__).parent.parent
 
@@ -97,3 +100,10 @@ def test_nothing_installs_the_project_from_an_index():
     asked = re.compile(r"install [\"']?tornado-proxy(\[\w+\])?[\"'`\s](?!@ )")
     asking = [path.name for path in _shown_files() if path.is_file() and asked.search(path.read_text(encoding="utf-8"))]
     assert asking == []
+
+
+def test_every_version_that_is_shown_is_that_of_a_dependency():
+    """The status page asks for the versions of what is always installed: elsewhere the service would not start."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = {re.match(r"[\w-]+", each)[0] for each in project["dependencies"]}
+    assert set(_PACKAGES) <= installed | {"tornado-proxy"}
