@@ -120,8 +120,10 @@ def _hops(lines: Iterable[str]) -> Iterator[_Hop]:
         if not _ELEMENT.fullmatch(element):
             return
         pairs = {name.lower(): quoted or token for name, quoted, token in _PAIRS.findall(element)}
-        said = {name: _ESCAPE.sub(r"\1", value) for name, value in pairs.items()}
-        yield _Hop(_address(said.get("for", "")), _scheme(said.get("proto", "")), _authority(said.get("host", "")))
+        fields = {name: _ESCAPE.sub(r"\1", value) for name, value in pairs.items()}
+        yield _Hop(
+            _address(fields.get("for", "")), _scheme(fields.get("proto", "")), _authority(fields.get("host", ""))
+        )
 
 
 def _address(text: str) -> str:

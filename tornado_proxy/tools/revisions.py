@@ -88,8 +88,8 @@ def _git(*words: str, given: str = "") -> bytes:
     except FileNotFoundError:
         raise _GitFailed("the command `git` is not installed") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or [
             f"git exited with status {done.returncode}"
         ]
-        raise _GitFailed(said[0].removeprefix("fatal: ").rstrip("."))
+        raise _GitFailed(lines[0].removeprefix("fatal: ").rstrip("."))
     return done.stdout

@@ -1,7 +1,7 @@
 r"""A result that another rewrite of the target matches, though it is not applied.
 
-A key is rewritten once: the first source that matches decides, and what its template makes is final. Who expects the
-next rewrite to go on from there, as in some other servers, is shown the key at which it does not. Nothing is said where
+A key is rewritten once: the first source that matches decides, and what its template makes is final. In some other
+servers the next rewrite goes on from there; the finding shows a key for which it does not. Nothing is reported where
 the other rewrite matches the key as it came, since there the order has already decided between the two.
 
 ### Avoid

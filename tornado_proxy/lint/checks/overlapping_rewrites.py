@@ -1,7 +1,7 @@
 r"""Two rewrites that match one key, so that their order decides.
 
 Nothing is wrong with order that is meant. Where it is not, a later edit, or a file that is sorted in between, silently
-changes what a key becomes; so the pair is shown with a key that both match. Nothing is said where the first is a
+changes what a key becomes; so the pair is shown with a key that both match. Nothing is reported where the first is a
 special case of the second, where the order is what anybody expects, nor where a test pins a key that both match; nor of
 a source that is not anchored where a key begins, which is a finding of its own.
 

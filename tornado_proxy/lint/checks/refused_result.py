@@ -1,7 +1,7 @@
 r"""A template whose result is always refused.
 
 No result may be empty, have `.` or `..` as a segment, or hold a control character: a request for such a key gets
-400. A template that cannot make another result serves nobody. Nothing is said where a test expects the error.
+400. A template that cannot make another result is of no use. Nothing is reported where a test expects the error.
 
 ### Avoid
 

@@ -2,7 +2,7 @@ r"""A rewrite that no key reaches: earlier ones, one or several together, take e
 
 The first source that matches decides, so a special case that stands below the general one never has its turn. It is
 proved on the expressions themselves, over all keys that there can be, in any number of rewrites; where a proof would
-take too long nothing is said.
+take too long nothing is reported.
 
 ### Avoid
 

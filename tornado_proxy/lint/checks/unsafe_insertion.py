@@ -5,7 +5,7 @@ of it: with a `/` in it the key lies in another directory than the template's au
 refused, so no key leaves the bucket's prefix; but `a/b` is a good key. A user's name cannot do that: one with a `/` is
 refused at sign-in, so `user.username` is always one segment.
 
-Nothing is said of a value that a condition compares with what is allowed, or of which one says that no `/` is in it;
+A value is not reported where a condition compares it with what is allowed, or makes sure that it holds no `/`;
 nor where its slashes are taken out: by `replace`, by taking a part from between them (`split("/")[0]`), by functions
 that make texts without any (`b32enc`), or by an expression that finds each of them (`regexReplaceAll "[^a-z]" … ""`).
 What else is made of a value is taken for one that may have slashes.

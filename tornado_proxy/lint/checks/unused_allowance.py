@@ -2,7 +2,7 @@ r"""An allowance that silences nothing, or that names no check.
 
 `# allow: a-check (reason)` above a statement or a block, or at its end, silences that check there, and
 `# allow-file: a-check` in the whole file. What it was written for goes away one day; the comment would stay, and hide
-the next finding. Nothing is said of checks that do not run. This finding cannot be allowed itself.
+the next finding. Allowances of checks that do not run are not reported. This finding cannot be allowed itself.
 
 ### Avoid
 

@@ -2,7 +2,7 @@ r"""A group that captures what the template never uses.
 
 Who names a part of a key means to use it. If the template does not, many keys become one: `/press/spring.html` and
 `/press/autumn.html` both lead to the same object. What only holds alternatives together, or repeats, may stand between
-plain parentheses; `(?:…)` captures nothing. Nothing is said where the template has a slip for a reference, such as
+plain parentheses; `(?:…)` captures nothing. Nothing is reported where the template has a slip for a reference, such as
 `${page`, which is a finding of its own, nor where it takes the whole match or the whole key.
 
 ### Avoid

@@ -186,8 +186,8 @@ def _settled(test: nodes.Node, *, holds: bool) -> AbstractSet[str]:
             return _settled(test.left, holds=False) | _settled(test.right, holds=False)
         case nodes.Compare(ops=[nodes.Operand(op=operator) as operand]):
             without_slash = operator in _CONTAINING and isinstance(test.expr, nodes.Const) and test.expr.value == "/"
-            said = operator in (("notin", "ne") if without_slash is holds else ("in", "eq"))
-            return {_dotted(operand.expr if without_slash else test.expr)} if said else frozenset()
+            limited = operator in (("notin", "ne") if without_slash is holds else ("in", "eq"))
+            return {_dotted(operand.expr if without_slash else test.expr)} if limited else frozenset()
         case nodes.Call(node=nodes.Getattr() as method) if holds and method.attr in _SETTLING_METHODS:
             return {_dotted(method.node)}
     return frozenset()

@@ -126,8 +126,8 @@ def described(value: object) -> str:
 
 def backticked(message: str) -> str:
     """A message of Jinja2 in the form of ours: names in backticks, no capital, no full stop."""
-    said = _QUOTED.sub(r"`\1`", message).rstrip(".")
-    return said[:1].lower() + said[1:]
+    text = _QUOTED.sub(r"`\1`", message).rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 Size = Callable[..., int]

@@ -66,12 +66,12 @@ _EXPECTED: Mapping[str, str] = {
 
 def reworded(message: str) -> Said:
     """A message of Jinja2 as a fact and a advice."""
-    said = _PLACE.sub("", message)
+    text = _PLACE.sub("", message)
     for expression, word in _WORDINGS:
-        found = expression.fullmatch(said)
+        found = expression.fullmatch(text)
         if found:
             return word(*found.groups())
-    return backticked(said), None
+    return backticked(text), None
 
 
 def _token(name: str) -> str:

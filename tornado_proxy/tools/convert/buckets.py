@@ -171,9 +171,9 @@ def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
         raise InvalidValue(f"has the method `{method}`", "one of POST, PATCH, PUT and DELETE")
     settings: dict[str, Setting] = {"method": method, "url": values.http_url(section.text("url"))}
     headers, secret = section.section("headers"), section.section("secretHeaders")
-    if headers and (told := headers.pairs()):
-        values.header_values(values.header_pairs(tuple(told.items())))
-        settings["headers"] = told
+    if headers and (pairs := headers.pairs()):
+        values.header_values(values.header_pairs(tuple(pairs.items())))
+        settings["headers"] = pairs
     if secret and (named := dict(_secrets(secret, remarks))):
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):

@@ -56,11 +56,11 @@ def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
     if allowed is not None:
         return allowed
     node = node_at(document, offset)
-    told = _describe(analysis, node) if node else None
+    described = _describe(analysis, node) if node else None
     findings = paragraphs(_findings(analysis, name, offset))
-    if told is None:
+    if described is None:
         return Hover(findings, Span(document.source, offset, offset)) if findings else None
-    return Hover("\n\n---\n\n".join(filter(None, (told.text, findings))), told.span)
+    return Hover("\n\n---\n\n".join(filter(None, (described.text, findings))), described.span)
 
 
 def _allowed_at(document: Document, offset: int) -> Hover | None:

@@ -240,8 +240,8 @@ def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None
     parsed = {source.name: _parsed(source, before) for source in sources.files}
     documents = tuple(each.document for each in parsed.values())
     compiled = compile_documents(documents)
-    said = (each for file in parsed.values() for each in file.diagnostics)
-    loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *said, *compiled.diagnostics))
+    syntax = (each for file in parsed.values() for each in file.diagnostics)
+    loaded = LoadedRules(documents, compiled.rule_sets, (*sources.mistakes, *syntax, *compiled.diagnostics))
     subject = subject_of(loaded, options.settings)
     return Analysis(sources, options, parsed, subject, lint(subject, CHECKS, options.selection).diagnostics)
 
