@@ -74,8 +74,9 @@ def test_a_large_zip_has_the_fields_of_zip64(monkeypatch, limit):
     assert length == len(data)
 
 
-def test_a_zip_of_many_files_has_the_fields_of_zip64(monkeypatch):
+@pytest.mark.parametrize("limit", [3, len(CONTENTS), len(CONTENTS) + 1])
+def test_a_zip_of_many_files_has_the_fields_of_zip64(monkeypatch, limit):
     """The old form counts to 65,535."""
-    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 3)
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", limit)
     length, data = _written(ZipArchive, CONTENTS)
     assert length == len(data)
