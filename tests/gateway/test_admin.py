@@ -264,10 +264,11 @@ async def test_a_path_is_explained_without_a_script():
     assert "<script>" not in page
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.parametrize(("mode", "status"), [("no-cors", 403), ("navigate", 200)])
-async def test_the_page_of_another_site_may_link_to_an_explanation_and_not_fetch_one(mode, status):
+async def test_the_page_of_another_site_may_link_to_an_explanation_and_not_fetch_one(site, mode, status):
     """An explanation takes processor time: a link is followed by a person, an image is not."""
-    fetched = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
+    fetched = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": "document"}
     async with _listener(Scripted()) as ask:
         assert (await ask("GET", "/-/?path=/a", **fetched)).code == status
 

@@ -32,6 +32,7 @@ _ASKED = ("method", "path", "host", "user", "file")
 _LONGEST = 2048  # characters of a field of the form
 
 _LOCAL_NAMES = {"localhost", gethostname().lower()}
+_ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the same site
 _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
 
 
@@ -161,7 +162,7 @@ class _Overview(_Handler):
         fields = {name: self.get_query_argument(name, "")[:_LONGEST] for name in _ASKED}
         asked = {name: text for name, text in fields.items() if text}
         # A link may lead here from anywhere; another site's page may not spend this process's time in the background.
-        if asked and self.request.headers.get("Sec-Fetch-Site") == "cross-site" and not self._is_visited():
+        if asked and self.request.headers.get("Sec-Fetch-Site") in _ELSEWHERE and not self._is_visited():
             self.say(403, "not for the page of another site")
             return
         body = self.pages.render(await self.administration.overview(asked))
