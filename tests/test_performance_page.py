@@ -29,7 +29,7 @@ def test_the_rows_of_the_page_are_loads():
 
 
 def test_the_benchmark_measures_a_load():
-    """A load is run against both servers, and each has a figure."""
+    """A load is run against all servers, and each has a figure."""
     words = ["--rounds", "1", "--scale", "0.01", "--load", "HEAD"]
     told = subprocess.run([sys.executable, str(BENCHMARK), *words], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"(?m)^\| HEAD, µs \| [0-9]+ \| [0-9]+ \|$", told)
+    assert re.search(r"(?m)^\| HEAD, µs( \| [0-9]+){2,} \|$", told)
