@@ -9,13 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from tornado_proxy.pages.render import Pages
 from tornado_proxy.templates.data import ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
 from tornado_proxy.templates.golang.template import built_in, calls_helpers
 from tornado_proxy.templates.template import RenderError, TemplateMistake, trimmed
+
+if TYPE_CHECKING:
+    from tornado_proxy.pages.render import Pages
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The type of a page that does not give its own."""

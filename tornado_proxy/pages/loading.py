@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from jinja2 import TemplateSyntaxError
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetPageOptions, ThemeOptions
@@ -14,10 +13,11 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.files import decode, read_file
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
-from tornado_proxy.pages.render import Pages
-from tornado_proxy.pages.theme import REPLACEABLE, Look, Theme
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile
+
+if TYPE_CHECKING:
+    from tornado_proxy.pages.render import Pages
 
 LARGEST = 1024 * 1024
 """The most bytes that a template may have."""
@@ -188,6 +188,12 @@ class _Loader:
 
     def themed(self, options: ThemeOptions) -> Pages | None:
         """Returns the service's pages with a theme; None after a mistake, which becomes a diagnostic."""
+        # Jinja2, which tools need for a theme only.
+        from jinja2 import TemplateSyntaxError  # noqa: PLC0415
+
+        from tornado_proxy.pages.render import Pages  # noqa: PLC0415
+        from tornado_proxy.pages.theme import Look, Theme  # noqa: PLC0415
+
         known, before = {name: file.data for name, file in self._files.items()}, len(self.diagnostics)
         places = [self._asset(each, known) for each in (options.logo, options.css)]
         templates = dict(self._templates(options))
@@ -222,6 +228,8 @@ class _Loader:
         """The templates of a theme by name; one that replaces nothing is a mistake."""
         if options.templates is None:
             return
+        from tornado_proxy.pages.theme import REPLACEABLE  # noqa: PLC0415 - as above
+
         folder = self._settings.directory / options.templates
         for path in (Path(name) for name in self._files if Path(name).parent == folder):
             if path.name not in REPLACEABLE and not path.name.startswith("_"):
