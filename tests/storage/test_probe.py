@@ -113,6 +113,14 @@ async def test_a_target_that_lists_nothing_need_not_be_allowed_to(get):
     assert "s3:ListBucket" not in result.granted
 
 
+async def test_a_bucket_that_may_be_read_but_not_listed_is_up():
+    """Without the permission to list, S3 denies a missing object too, so that its 403 says nothing (GetObject, API)."""
+    denied = _with_code(AccessDenied("x: 403"), "AccessDenied")
+    target = Target("site", bucket=Bucket("b"), actions=Actions(get=GetAction(disable_listing=True)))
+    result = await probe(target, Failing(list=denied, head=_with_code(AccessDenied("x: 403"), "403")))
+    assert (result.is_up, result.granted) == (True, ())
+
+
 async def test_bad_credentials_are_found_where_listing_is_not_needed():
     """A refused key is no missing permission."""
     denied = Failing(list=_with_code(AccessDenied("ListObjectsV2: 403"), "InvalidAccessKeyId"))

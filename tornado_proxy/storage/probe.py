@@ -83,7 +83,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
     try:
         async with asyncio.timeout(within):
             for action, call in _steps(target, store, write=write):
-                if await _is_granted(call, is_needed=_is_needed(action, target)):
+                if await _is_granted(call, is_needed=_is_needed(action, target, granted)):
                     granted.append(action)
     except TimeoutError:
         problem = BucketProblem("timed-out", f"S3 did not answer within {within:g} s", _NETWORK)
@@ -118,10 +118,16 @@ async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool)
     return True
 
 
-def _is_needed(action: str, target: Target) -> bool:
-    """Whether a target needs a permission: one that lists nothing need not be allowed to list."""
+def _is_needed(action: str, target: Target, granted: Sequence[str]) -> bool:
+    """Whether a denial shows that a target lacks a permission that it needs.
+
+    One that lists nothing need not be allowed to list. Without that permission S3 denies a missing object as well, so
+    that its 403 says nothing about objects that exist.
+    """
     get = target.actions.get
-    return action != _LIST or (get.enabled and not get.disable_listing)
+    if action == _LIST:
+        return get.enabled and not get.disable_listing
+    return action != _GET or _LIST in granted
 
 
 async def _nothing() -> AsyncIterator[bytes]:
