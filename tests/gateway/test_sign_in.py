@@ -57,7 +57,7 @@ def test_what_one_user_is_sent_stays_out_of_shared_caches(cookies, given, sent):
     reception = _reception(SignIn(ANN, cookies))
     asyncio.run(reception.authenticate(Authenticate(Decision(Request(), ()), SignedIn("id", None))))
     assert reception.is_private
-    assert reception.completed(given) == sent
+    assert reception.with_private_caching(given) == sent
 
 
 def test_a_challenge_becomes_a_refusal():

@@ -37,7 +37,7 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderAnswer:
     """The answer of a page that belongs to a provider: a redirect where there is a location, else an error."""
 
     status: int

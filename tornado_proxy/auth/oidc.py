@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
-from tornado_proxy.auth.authenticator import Answer, Challenge, SignIn
+from tornado_proxy.auth.authenticator import Challenge, ProviderAnswer, SignIn
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import GrantRefused, Provider, ProviderError, Tokens
 from tornado_proxy.auth.origins import header, is_same_origin, leads_back, only_reads, opens_page, origin
@@ -121,15 +121,15 @@ class OidcAuthenticator:
 
     # What belongs to the paths of the provider.
 
-    async def login(self, request: Request) -> Answer:
+    async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
         return_to = dict(reversed(request.query)).get("rd", "")
         if return_to and not leads_back(return_to, request):
-            return Answer(400, reason="the address to return to is not one of this site")
+            return ProviderAnswer(400, reason="the address to return to is not one of this site")
         try:
             metadata = await self._provider.metadata()
         except ProviderError as error:
-            return Answer(502, reason=f"the provider cannot be asked: {error}")
+            return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}")
         login = _Login(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), return_to)
         wanted = {
             "response_type": "code",
@@ -144,9 +144,9 @@ class OidcAuthenticator:
         separator = "&" if "?" in metadata.authorization_endpoint else "?"
         text = self._logins.seal(asdict(login), self._clock() + _LOGIN_SECONDS)
         kept = self._login_jar(login.state, request).write(text, _LOGIN_SECONDS, {})
-        return Answer(302, f"{metadata.authorization_endpoint}{separator}{urlencode(wanted)}", tuple(kept))
+        return ProviderAnswer(302, f"{metadata.authorization_endpoint}{separator}{urlencode(wanted)}", tuple(kept))
 
-    async def callback(self, request: Request) -> Answer:
+    async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
         query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
         state = query.get("state", "")
@@ -154,20 +154,20 @@ class OidcAuthenticator:
         found = self._logins.unseal(jar.read(cookies), self._clock()) if state else None
         login = _Login(**found) if found else None
         if login is None or not hmac.compare_digest(login.state.encode(), state.encode()):
-            return Answer(400, reason="the login was not begun in this browser, or took too long")
+            return ProviderAnswer(400, reason="the login was not begun in this browser, or took too long")
         # The cookie goes whatever follows, so that a state counts once.
         used = tuple(jar.remove(cookies))
         if "error" in query or not query.get("code"):
-            return Answer(401, reason="the provider refused the login", cookies=used)
+            return ProviderAnswer(401, reason="the provider refused the login", cookies=used)
         try:
             begun = await self._accept(query["code"], login, request)
         except NotVerified as error:
-            return Answer(403, reason=str(error), cookies=used)
+            return ProviderAnswer(403, reason=str(error), cookies=used)
         except (GrantRefused, TokenError) as error:
-            return Answer(401, reason=f"the login is not accepted: {error}", cookies=used)
+            return ProviderAnswer(401, reason=f"the login is not accepted: {error}", cookies=used)
         except ProviderError as error:
-            return Answer(502, reason=f"the provider cannot be asked: {error}", cookies=used)
-        return Answer(307, login.return_to or "/", (*used, *begun))
+            return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}", cookies=used)
+        return ProviderAnswer(307, login.return_to or "/", (*used, *begun))
 
     async def _accept(self, code: str, login: _Login, request: Request) -> list[str]:
         """Redeems a code and returns the cookies of the session; raises `ProviderError` and `TokenError`."""
@@ -180,10 +180,10 @@ class OidcAuthenticator:
             raise NotVerified("the user's email address is not verified")
         return self._begin(user, float(claims["exp"]), tokens, request)
 
-    async def logout(self, request: Request) -> Answer:
+    async def logout(self, request: Request) -> ProviderAnswer:
         """Ends the session here and at the provider (RP-Initiated Logout 2)."""
         if not is_same_origin(request):
-            return Answer(403, reason="a page of another origin made the request")
+            return ProviderAnswer(403, reason="a page of another origin made the request")
         cookies = read_cookies(request.headers)
         jar = self._jar(request)
         session = self._session(jar.read(cookies), request)
@@ -193,11 +193,11 @@ class OidcAuthenticator:
         except ProviderError:
             end = ""
         if not end:
-            return Answer(303, "/", gone)
+            return ProviderAnswer(303, "/", gone)
         wanted = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self._site(request)}/"}
         if session and session.id_token:
             wanted["id_token_hint"] = session.id_token
-        return Answer(303, f"{end}{'&' if '?' in end else '?'}{urlencode(wanted)}", gone)
+        return ProviderAnswer(303, f"{end}{'&' if '?' in end else '?'}{urlencode(wanted)}", gone)
 
     def _user(self, claims: Claims) -> User:
         return user_of(claims, self.settings.group_claim)

@@ -203,7 +203,7 @@ class Exchange:
                 answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
                 self._status = answer.status
                 if self._reception.is_private:
-                    answer = replace(answer, headers=self._reception.completed(answer.headers))
+                    answer = replace(answer, headers=self._reception.with_private_caching(answer.headers))
                 if (compressor := self._generation.parts.compressor) is not None:
                     answer = await compressor.applied(answer, self._incoming.head)
                 if (policy := self._generation.parts.policy_headers) is not None:

@@ -74,7 +74,7 @@ class Reception:
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         return Whole(answer.status, headers)
 
-    def completed(self, headers: Headers) -> Headers:
+    def with_private_caching(self, headers: Headers) -> Headers:
         """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise."""
         is_object = any(name == "ETag" for name, _ in headers)
         if (self.cookies or not is_object) and ("Cache-Control", "no-store") not in headers:

@@ -57,25 +57,25 @@ class Unknown:
     reason: str
 
 
-Answer = Example | NoKey | Unknown
+Proof = Example | NoKey | Unknown
 
 
-def shortest_key(of: Language, budget: Budget | None = None) -> Answer:
+def shortest_key(of: Language, budget: Budget | None = None) -> Proof:
     """The shortest key in which a source is found; a source with none is unmatchable."""
     return _answer(lambda: shortest([of.automaton], [], budget or Budget()))
 
 
-def overlap(one: Language, other: Language, budget: Budget | None = None) -> Answer:
+def overlap(one: Language, other: Language, budget: Budget | None = None) -> Proof:
     """The shortest key in which both of two sources are found."""
     return _answer(lambda: shortest([one.automaton, other.automaton], [], budget or Budget()))
 
 
-def difference(one: Language, other: Language, budget: Budget | None = None) -> Answer:
+def difference(one: Language, other: Language, budget: Budget | None = None) -> Proof:
     """The shortest key in which the one source is found and the other is not; none: the other finds them all."""
     return _answer(lambda: shortest([one.automaton], [other.automaton], budget or Budget()))
 
 
-def _answer(question: Callable[[], str | None]) -> Answer:
+def _answer(question: Callable[[], str | None]) -> Proof:
     try:
         key = question()
     except Unproved as error:
@@ -90,7 +90,7 @@ class Covered:
     by: tuple[int, ...]
 
 
-Reach = Covered | Answer
+Reach = Covered | Proof
 """A key that reaches a rewrite, the earlier ones that take all its keys, no key at all, or nothing proved."""
 
 

@@ -90,8 +90,8 @@ class NameFile:
 
 
 Question = Authenticate | Authorize | NameFile
-Answer = User | Refuse | bool | str | None
-Steps = Generator[Question, Answer, Decision]
+QuestionAnswer = User | Refuse | bool | str | None
+Steps = Generator[Question, QuestionAnswer, Decision]
 
 
 def decide(mounts: Mounts, request: Request) -> Steps:
@@ -227,7 +227,7 @@ def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str
         return decision
 
 
-def _simulated(question: Question, user: User | None, file_name: str | None) -> Answer:
+def _simulated(question: Question, user: User | None, file_name: str | None) -> QuestionAnswer:
     match question:
         case NameFile():
             return file_name

@@ -139,11 +139,11 @@ class CachingStore:
             entry, result = await self._look(key)
         if entry is not None and (entry.body is not None or _decides(conditions, entry.info)):
             # Without a body, what the conditions say is raised.
-            return open_in_memory(key, self._told(entry, result), entry.body or b"", conditions, part)
+            return open_in_memory(key, self._counted_info(entry, result), entry.body or b"", conditions, part)
         if part is None and (entry is None or self._is_small(entry.info)):
             found, result = await self._joined(self._gets, key, self._fetch)
             if isinstance(found, _CachedObject):
-                return open_in_memory(key, self._told(found, result), found.body or b"", conditions, part)
+                return open_in_memory(key, self._counted_info(found, result), found.body or b"", conditions, part)
             if found is not None and conditions == UNCONDITIONAL:
                 return self._passed(found)
             if found is not None:
@@ -158,7 +158,7 @@ class CachingStore:
         if entry is None or entry.info is None:
             self._counts.count(_MISS)
             return replace(await self.behind.head(key, conditions), cache=_MISS)
-        info = self._told(entry, result)
+        info = self._counted_info(entry, result)
         check_conditions(key, info, conditions)
         return info
 
@@ -299,7 +299,7 @@ class CachingStore:
         self._entries.move_to_end(key)
         return entry
 
-    def _told(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
+    def _counted_info(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
         """Returns the info for an answer, with the result of the cache."""
         assert entry.info is not None
         self._counts.count(result)

@@ -19,11 +19,11 @@ from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, Up
 from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
 from tornado_proxy.storage.s3.client import make_client
 from tornado_proxy.storage.s3.connection import S3Response
+from tornado_proxy.storage.s3.credentials import KeyPairs
 from tornado_proxy.storage.s3.documents import ErrorDocument, read_error, read_listing
 from tornado_proxy.storage.s3.endpoint import Endpoint, find_endpoint, tls_context
 from tornado_proxy.storage.s3.failures import from_answer
 from tornado_proxy.storage.s3.info import ListAnswer
-from tornado_proxy.storage.s3.keys import Keys
 from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage.s3.signature import KeyPair, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
@@ -98,7 +98,7 @@ class LoopReads:
     configuration says, after a random pause.
     """
 
-    def __init__(self, bucket: Bucket, keys: Keys, endpoint: Endpoint, limits: PoolLimits) -> None:
+    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, limits: PoolLimits) -> None:
         self._bucket = bucket
         self._keys = keys
         self._endpoint = endpoint
@@ -263,7 +263,7 @@ def loop_reads(bucket: Bucket, session: Session, client: S3Client, pool: S3Pool)
     if endpoint is None or credentials is None:
         return None
     limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
-    return LoopReads(bucket, Keys(credentials), endpoint, limits)
+    return LoopReads(bucket, KeyPairs(credentials), endpoint, limits)
 
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:

@@ -10,7 +10,7 @@ from botocore.exceptions import CredentialRetrievalError
 from hostile_s3 import until
 
 from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.keys import Keys
+from tornado_proxy.storage.s3.credentials import KeyPairs
 from tornado_proxy.storage.s3.signature import KeyPair
 
 
@@ -55,7 +55,7 @@ def clock():
 
 async def test_a_pair_is_asked_for_in_a_thread_and_kept(chain, clock):
     """The first request waits for boto3, in a thread; those of the next minute have the pair at hand."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     assert keys.at_hand() is None
     assert await keys.ask() == KeyPair("key-1", "secret", "token")
     clock.now += 59
@@ -65,7 +65,7 @@ async def test_a_pair_is_asked_for_in_a_thread_and_kept(chain, clock):
 
 async def test_a_pair_is_renewed_while_it_is_used(chain, clock):
     """After a minute boto3 is asked once, and no request waits for it."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     await keys.ask()
     clock.now += 61
     chain.gate.clear()
@@ -77,7 +77,7 @@ async def test_a_pair_is_renewed_while_it_is_used(chain, clock):
 
 async def test_a_pair_of_long_ago_is_not_used(chain, clock):
     """After a pause boto3 is asked before anything is signed."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     await keys.ask()
     clock.now += 301
     assert keys.at_hand() is None
@@ -86,7 +86,7 @@ async def test_a_pair_of_long_ago_is_not_used(chain, clock):
 
 async def test_all_wait_for_one_answer(chain, clock):
     """However many requests come first, boto3 is asked once; one that goes away takes nothing from the others."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     chain.gate.clear()
     tasks = [asyncio.ensure_future(keys.ask()) for _ in range(5)]
     await until(lambda: bool(chain.asked))
@@ -98,7 +98,7 @@ async def test_all_wait_for_one_answer(chain, clock):
 
 async def test_credentials_that_are_not_found_are_an_error(chain, clock):
     """Whoever waits is told; the next request asks again."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     chain.fails = True
     with pytest.raises(UpstreamError, match="credentials"):
         await keys.ask()
@@ -108,7 +108,7 @@ async def test_credentials_that_are_not_found_are_an_error(chain, clock):
 
 async def test_a_renewal_that_fails_leaves_the_pair(chain, clock, caplog):
     """Requests go on with the pair there is, the log says why, and boto3 is asked again a few seconds later."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     await keys.ask()
     clock.now += 61
     chain.fails = True
@@ -124,7 +124,7 @@ async def test_a_renewal_that_fails_leaves_the_pair(chain, clock, caplog):
 
 async def test_a_pair_that_has_expired_is_asked_for_again(chain, clock):
     """A pair that S3 calls expired is not used again unasked."""
-    keys = Keys(chain, clock)
+    keys = KeyPairs(chain, clock)
     await keys.ask()
     keys.distrust()
     assert keys.at_hand() is None
@@ -132,6 +132,6 @@ async def test_a_pair_that_has_expired_is_asked_for_again(chain, clock):
 
 async def test_keys_are_not_shown(chain):
     """The `repr` has no secret in it."""
-    keys = Keys(chain)
+    keys = KeyPairs(chain)
     await keys.ask()
-    assert repr(keys) == "<Keys>"
+    assert repr(keys) == "<KeyPairs>"

@@ -1,4 +1,4 @@
-"""The key pair that requests are signed with on the loop, asked of boto3 in a thread: its chain may use the network."""
+"""Fetches the key pair that signs requests on the loop; in a thread, because boto3's chain may use the network."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _GOOD_FOR = 300.0
 _AGAIN_AFTER_FAILURE = 5.0
 
 
-class Keys:
-    """The pair of boto3's credentials, kept for a while and renewed while it is still in use."""
+class KeyPairs:
+    """Fetches the access key pair of boto3's credentials, kept for a while and renewed while it is still in use."""
 
     def __init__(self, credentials: Credentials, clock: Callable[[], float] = time.monotonic) -> None:
         self._credentials = credentials
@@ -36,7 +36,7 @@ class Keys:
         self._asking: asyncio.Task[KeyPair] | None = None
 
     def __repr__(self) -> str:
-        return "<Keys>"
+        return "<KeyPairs>"
 
     def at_hand(self) -> KeyPair | None:
         """The pair to sign with now; None where `ask` has to be awaited."""
