@@ -35,6 +35,7 @@ MALFORMED = {
     "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",
     "an immense length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: {'9' * 5000}\r\n\r\n",
     "a length twice": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 5\r\n\r\n",
+    "a length twice in one line": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5, 5\r\n\r\n",
     "two lengths": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
     "a length and chunks": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
     "lines without a carriage return": "GET / HTTP/1.1\nHost: files.test\n\n",

@@ -1,4 +1,4 @@
-"""Pages of one's own: sections of the configuration that name templates, their headers and their statuses."""
+"""Custom pages: sections of the configuration that name templates, their headers and their statuses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _PUT, _DELETE = "The answer to an upload.", "The answer to a deletion."
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """Pages of one's own for all targets."""
+    """Custom pages for all targets."""
 
     helpers: tuple[TemplatePath, ...] = option(
         "Files of helper templates for pages and rules, relative to the configuration file.", default=()
@@ -87,7 +87,7 @@ class Templates:
 
 @dataclass(frozen=True, slots=True)
 class TargetTemplates:
-    """Pages of one's own for a target, in place of those for all."""
+    """Custom pages for a target, in place of those for all."""
 
     helpers: tuple[HelperOptions, ...] = option(
         "Files of helper templates, which replace those for all targets.", default=()

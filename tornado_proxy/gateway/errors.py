@@ -14,6 +14,8 @@ RequestError (routing.errors)
 ├── FormTooLarge       what a form holds besides its file is more than the limit
 ├── BodyTimeout        no byte of the body came for too long
 └── ClientDisconnected the client closed the connection, or takes nothing any more
+
+PageFailed           a custom page cannot be made
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import httptools
 
 from tornado_proxy.gateway.errors import HeadTooLarge, MalformedMessage
 
-# RFC 9112 3; which address is a good one, `routing.address` decides.
+# RFC 9112 3; which address is a good one, `routing.request.read_address` decides.
 _LINE = re.compile(
     rb"(?P<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n"
 )

@@ -114,8 +114,7 @@ async def _checked(body: AsyncIterator[bytes], check: ContentCheck) -> AsyncIter
 def announced_length(headers: Mapping[str, str]) -> int | None:
     """The length of a body in bytes; None where none is announced."""
     length = headers.get("Content-Length")
-    # Tornado joins repeated values that are equal.
-    return None if length is None or "Transfer-Encoding" in headers else int(length.partition(",")[0])
+    return None if length is None else int(length)
 
 
 async def _chunks(body: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:

@@ -4,6 +4,7 @@ RequestError
 ├── BadAddress     the request line has neither a path nor an absolute address
 ├── BadPath        the path is not percent-encoded UTF-8, or not a valid key
 ├── BadFileName    an upload's file has no name that could end a key
+├── UnknownFormat  a `?format=` that a listing does not have
 ├── KeyTooLong     prefix and key together are longer than S3 allows
 ├── LengthRequired an upload does not announce a size that is needed before its content
 ├── MetadataTooLarge  the metadata of an upload is longer than S3 allows
@@ -86,7 +87,7 @@ STATUSES: Mapping[str, int] = MappingProxyType(
         "StorageError": 502,
         "Busy": 503,
         "TimedOut": 504,
-        # Pages of one's own
+        # Custom pages
         "PageFailed": 500,
         # The sign-in
         "AuthBusy": 503,
