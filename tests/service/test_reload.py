@@ -165,6 +165,16 @@ def test_deleted_files_are_refused_and_restored_ones_are_as_before(scene):
     assert scene.edit(GOOD)[-1] is ReloadOutcome.UNCHANGED
 
 
+def test_a_file_deleted_beside_others_is_an_edit(scene):
+    """Its rewrites are gone; those of the other files stay."""
+    scene.files.write('rewrite other `^/o$` -> "/p"', "other")
+    assert scene.reload() is ReloadOutcome.LOADED
+    scene.files.path("other").unlink()
+    assert scene.reload() is ReloadOutcome.LOADED
+    (_, loaded) = scene.serving.activated[-1]
+    assert [rewrite.name for rewrite in loaded.rule_sets["site"].rewrites] == ["a"]
+
+
 def test_an_unreadable_place_is_refused(scene):
     """A rule file that cannot be read keeps what is in force."""
     scene.files.path("other").symlink_to("nowhere")

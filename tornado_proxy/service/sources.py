@@ -26,7 +26,9 @@ from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.service.certificates import FetchedDocuments, find_certificates, unusable_certificates
 
 SETTLED_AFTER = 0.02  # seconds between two readings that must agree
-HALFWAY_AFTER = 50  # readings that must agree after a file became empty, or vanished: it may be about to be written
+# Readings that must agree after a file became empty, or what the configuration names cannot be read any more: an edit
+# may be half done. A rule file that is deleted beside others is an edit like any other.
+HALFWAY_AFTER = 50
 MOST_READINGS = 75
 _OF_MISSING_FILES = ("unreadable-file", "no-rule-files", "missing-secret", "missing-certificate")
 
