@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
+import pkgutil
 import re
 import subprocess
 import sys
+import tokenize
 from collections import defaultdict
 from pathlib import Path
 
@@ -93,6 +96,48 @@ def test_no_two_classes_share_a_name():
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(_name(path))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def _prose(path: Path) -> str:
+    """The docstrings and comments of a module, or the whole text of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    docstrings = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return "\n".join([*docstrings, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
+
+
+def _resolves(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(f"{PACKAGE.name}.{name}")
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_every_module_that_the_prose_names_exists():
+    """A name in backticks that begins with a package of ours is a module, or something in one."""
+    packages = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+    named = re.compile(rf"`((?:{packages})(?:\.\w+)+)`")
+    pages = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
+    found = {(path.name, name) for path in [*MODULES, *pages] for name in named.findall(_prose(path))}
+    assert len(found) > 50
+    assert sorted((page, name) for page, name in found if not _resolves(name)) == []
+
+
+def test_the_trees_of_errors_are_complete():
+    """A module whose docstring draws a tree of errors names all its errors there."""
+    missing = []
+    for path in MODULES:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        drawn = ast.get_docstring(tree) or ""
+        named = {"Exception", *re.findall(r"\w+", drawn)}
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)] if "├──" in drawn else []
+        errors = [node.name for node in classes if named & {ast.unparse(base) for base in node.bases}]
+        missing += [f"{_name(path)}:{name}" for name in errors if name not in named]
+    assert missing == []
 
 
 def test_no_word_for_a_concept_without_a_name():

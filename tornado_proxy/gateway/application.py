@@ -1,4 +1,4 @@
-"""Begins exchanges: each request gets the generation in force, and keeps it to its end."""
+"""Begins exchanges: each gets the generation in force, and keeps it to its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _TAKING_BODIES = frozenset({"PUT", "DELETE"})
 class Gateway:
     """Starts an exchange for each request.
 
-    `current` returns the generation in force, once for each request.
+    `current` returns the generation in force. A request asks twice: when it arrives, for the timeout of its body, and
+    when its exchange begins, for the generation that it keeps.
     """
 
     def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:

@@ -35,7 +35,8 @@ from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import RequestData, User
 
-# What is done, whether or not its client takes the answer.
+# Methods that change a bucket: a page of another origin may not use them, and webhooks are called even if the client
+# does not take the answer.
 _CHANGING = frozenset({"PUT", "DELETE"})
 
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]

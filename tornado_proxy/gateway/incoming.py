@@ -137,7 +137,7 @@ class Incoming:
     def break_off(self, mistake: RequestError) -> None:
         """Say that no more of it will come, or that its client has left and nobody waits for the answer."""
         self.body.break_off(mistake)
-        # An upload is ended by its body, so that what it began is cleared away; all else may be dropped anywhere.
+        # A PUT is ended by its body, so that it clears away what it began; any other request is cancelled.
         if isinstance(mistake, ClientDisconnected) and self.head.method != "PUT" and self.task is not None:
             # In the next turn: a task that is cancelled before its first step would say nothing of the request.
             asyncio.get_running_loop().call_soon(self.task.cancel)

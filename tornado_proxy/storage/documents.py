@@ -24,7 +24,7 @@ class DocumentUnavailable(Exception):
 
 
 def fetch_document(url: str, config: UrlConfig) -> bytes:
-    """Fetches a URL or ARN within `config.http_timeout`; blocks. Raises `DocumentUnavailable`."""
+    """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
     location = Location.of(url)
     try:
         if location.scheme in ("http", "https"):

@@ -1,4 +1,8 @@
-"""What `explain` prints: the way of a request to its plan, for people and for programs."""
+"""What `explain` prints: the way of a request to its plan, for people and for programs.
+
+It decides as the server does, with three exceptions: no password is checked, the policy server is taken to permit the
+request, and trusted proxies and the origins of pages play no part.
+"""
 
 from __future__ import annotations
 
