@@ -24,17 +24,16 @@ targets:
 """
 
 
-def _closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def without_s3(tmp_path_factory):
     """A server whose S3 was never there."""
-    configuration = CONFIGURATION.format(name="some-bucket", endpoint=f"http://127.0.0.1:{_closed_port()}")
-    with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as running:
-        yield running
+    # Bound, so that no other process gets the port, and not listening, so that connections are refused.
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        configuration = CONFIGURATION.format(name="some-bucket", endpoint=endpoint)
+        with start_proxy(tmp_path_factory.mktemp("dead"), configuration) as running:
+            yield running
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/x"), ("HEAD", "/x"), ("GET", "/"), ("DELETE", "/x")])
