@@ -72,11 +72,11 @@ async def _listener(administration):
     server.add_sockets(sockets)
     client = AsyncHTTPClient(force_instance=True)
 
-    async def ask(method: str, path: str, *, follow: bool = True, **headers: str):
+    async def ask(method: str, path: str, *, follow: bool = True, body: str = "", **headers: str):
         url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{path}"
-        body = "" if method == "POST" else None
+        sent = body if method == "POST" else None
         return await client.fetch(
-            url, method=method, body=body, headers=headers, raise_error=False, follow_redirects=follow
+            url, method=method, body=sent, headers=headers, raise_error=False, follow_redirects=follow
         )
 
     try:
@@ -126,6 +126,24 @@ async def test_a_purge_has_caches_forget(query, asked):
     async with _listener(administration) as ask:
         answer = await ask("POST", f"/-/purge{query}")
     assert (answer.code, json.loads(answer.body), administration.purges) == (200, {"purged": 3}, [asked])
+
+
+@pytest.mark.parametrize("query", ["?foo=nope", "?Target=site", "?prefix=a&prefix=b", "?target=site&foo", "?foo="])
+async def test_a_mistyped_purge_purges_nothing(query):
+    """A parameter that is unknown or repeated is a mistake: without it, the purge would be a larger one."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("POST", f"/-/purge{query}")
+    assert (answer.code, administration.purges) == (400, [])
+    assert answer.body == b"a purge takes `target` and `prefix` in the query, each once, and nothing else\n"
+
+
+async def test_a_purge_whose_parameters_are_in_the_body_purges_nothing():
+    """`curl -d target=site` sends a form, which nobody reads."""
+    administration = Scripted()
+    async with _listener(administration) as ask:
+        answer = await ask("POST", "/-/purge", body="target=site")
+    assert (answer.code, administration.purges) == (400, [])
 
 
 async def test_the_log_level_can_be_set():

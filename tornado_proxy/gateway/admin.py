@@ -241,6 +241,11 @@ class _Purge(_Command):
     """Purges caches; answers when that is done."""
 
     async def post(self) -> None:
+        # A purge without a parameter is a larger one, so a mistyped one must not be ignored.
+        given = self.request.query_arguments
+        if self.request.body or any(name not in ("target", "prefix") or len(given[name]) > 1 for name in given):
+            self.say(400, "a purge takes `target` and `prefix` in the query, each once, and nothing else")
+            return
         target, prefix = self.get_query_argument("target", None), self.get_query_argument("prefix", "", strip=False)
         purged = await self.administration.purge(target, prefix)
         if purged is None:
