@@ -560,6 +560,25 @@ async def test_a_form_for_s3_is_refused_as_the_upload_would_be():
     assert store.signed == []
 
 
+@pytest.mark.parametrize("path", ["/a.css", "/d/"])
+@pytest.mark.parametrize("headers", [{}, {"Content-Length": "0"}])
+async def test_a_form_for_s3_is_refused_where_it_is_off(path, headers):
+    """The empty body of such a request is no file, even where raw uploads are on."""
+    store = _Signing()
+    async with serve(store, actions=_putting(raw_uploads=True)) as site:
+        answer = await site.request("PUT", f"{path}?upload=direct", headers)
+    assert (answer.status, store.keys()) == (403, ())
+    assert "Uploads straight to S3 are not enabled here" in answer.text
+
+
+async def test_a_form_for_s3_is_not_for_a_directory():
+    """The path of a file names the object; a directory does not."""
+    async with serve(_Signing(), actions=DIRECT) as site:
+        answer = await site.request("PUT", "/d/?upload=direct")
+    assert answer.status == 400
+    assert "An upload straight to S3 is asked for at the path of a file" in answer.text
+
+
 class _Signing(MemoryStore):
     """A store that notes the forms it signs."""
 

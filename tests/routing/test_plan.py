@@ -240,11 +240,33 @@ def test_a_form_for_s3_is_for_the_rewritten_key(planned, site):
 @pytest.mark.parametrize("actions", [DIRECT, Actions(put=PutAction(enabled=True))])
 @pytest.mark.parametrize("query", ["", "?upload=", "?upload=direct"])
 def test_a_form_for_s3_is_asked_for_by_name_where_it_is_on(planned, site, actions, query):
-    """All else is an upload to a path without its slash; a directory and the bare mount are not files."""
+    """Any other query leaves an upload as it is; a directory and the bare mount are not files."""
+    is_asked, is_on = query == "?upload=direct", actions is DIRECT
     plan = planned(site(actions=actions), f"PUT /a{query}")
-    assert isinstance(plan[0], Presign) is (actions is DIRECT and query == "?upload=direct")
-    assert planned(site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == 400
-    assert isinstance(planned(site(actions=actions), f"PUT /d/{query}")[0], ReadForm)
+    assert isinstance(plan[0], Presign) is (is_on and is_asked)
+    refused = 403 if is_asked and not is_on else 400
+    assert planned(site(mount="/m/", actions=actions), f"PUT /m{query}")[0].status == refused
+    directory = planned(site(actions=actions), f"PUT /d/{query}")[0]
+    assert directory.status == refused if is_asked else isinstance(directory, ReadForm)
+
+
+def test_a_form_for_s3_is_refused_where_only_raw_uploads_are_on(planned, site):
+    """Its empty body would be stored as a file."""
+    raw = Actions(put=PutAction(enabled=True, raw_uploads=True))
+    assert [planned(site(actions=raw), f"PUT {path}?upload=direct")[0].status for path in ("/a", "/d/")] == [403, 403]
+
+
+@pytest.mark.parametrize(
+    "path", ["/.tornado-proxy/a.css", "/.tornado-proxy/", "/d/.tornado-proxy/sub/a", "/%2Etornado-proxy/a"]
+)
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_nothing_is_changed_where_the_files_of_pages_are(planned, site, method, path):
+    """A file that is stored there could be hidden by one of the service; reading is decided as anywhere."""
+    actions = Actions(put=PutAction(enabled=True, raw_uploads=True), delete=DeleteAction(enabled=True))
+    (refused,) = planned(site(actions=actions), f"{method} {path}")
+    assert (refused.status, refused.reason) == (403, "`.tornado-proxy/` is for the service's own files")
+    assert isinstance(planned(site(actions=actions), "GET /.tornado-proxy/a.css")[0], Serve)
+    assert isinstance(planned(site(actions=actions), "PUT /x.tornado-proxy/a.css")[0], Receive)
 
 
 def test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses(planned, site):

@@ -24,10 +24,10 @@ from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, 
 from tornado_proxy.pages.forms import choose
 from tornado_proxy.pages.links import target_links
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
-from tornado_proxy.pages.theme import ASSETS_AT
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES
+from tornado_proxy.routing.keys import ASSETS_AT
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import Request, host_name, read_address, read_request, shown_path
 from tornado_proxy.semantics.cors import is_cross_origin

@@ -101,7 +101,7 @@ def refusal_of(attempt: Refuse) -> Refusal:
     # RFC 9110 11.6.1
     challenge = (("WWW-Authenticate", attempt.challenge),) if attempt.challenge else ()
     location = (("Location", attempt.location), ("Cache-Control", "no-store")) if attempt.location else ()
-    return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location))
+    return Refusal(attempt.status, attempt.reason, (*headers, *challenge, *location), client_message=attempt.message)
 
 
 def _reason(error: Exception) -> str:

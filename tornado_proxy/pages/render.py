@@ -16,7 +16,8 @@ from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.links import link
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text
 from tornado_proxy.pages.listing_view import Offers, listing_view
-from tornado_proxy.pages.theme import ASSETS_AT, Asset, Theme
+from tornado_proxy.pages.theme import Asset, Theme
+from tornado_proxy.routing.keys import ASSETS_AT
 
 LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
 UPLOAD_FORMS = (Form.JSON, Form.TEXT)

@@ -12,9 +12,6 @@ from urllib.parse import urlsplit
 from jinja2 import BaseLoader, ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
-ASSETS_AT = ".tornado-proxy/"
-"""Where assets are found, below any directory: no mount hides them, and a proxy in front that knows one knows all."""
-
 REPLACEABLE = ("page.html", "listing.html", "failure.html")
 """The templates that a theme may replace."""
 

@@ -16,6 +16,9 @@ RequestPath = NewType("RequestPath", str)
 ObjectKey = NewType("ObjectKey", str)
 """Bucket prefix and key: what S3 sees; only `object_key` makes one."""
 
+ASSETS_AT = ".tornado-proxy/"
+"""Where the assets of pages are found, below any directory: no mount hides them; a proxy that knows one knows all."""
+
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 

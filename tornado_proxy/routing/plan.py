@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tornado_proxy.config.actions import GetAction, PutAction
+from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.quantities import GIB
 from tornado_proxy.routing.errors import KeyTooLong
-from tornado_proxy.routing.keys import ObjectKey, RequestPath, object_key
+from tornado_proxy.routing.keys import ASSETS_AT, ObjectKey, RequestPath, object_key
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import Key
@@ -100,7 +100,7 @@ class Refuse:
     """Answer with an error; `reason` is for the log and explain, never for the client.
 
     `allow` holds the methods of a 405's Allow, `challenge` the WWW-Authenticate of a 401, `location` the page where a
-    browser can sign in.
+    browser can sign in, `message` what the client reads where the status says too little.
     """
 
     status: int
@@ -108,6 +108,7 @@ class Refuse:
     allow: tuple[str, ...] = ()
     challenge: str | None = None
     location: str | None = None
+    message: str | None = None
 
 
 Attempt = (
@@ -124,6 +125,16 @@ _NO_OBJECT = Refuse(404, "no object at this key")
 _NO_DIRECTORY = Refuse(404, "no objects below this key")
 _LISTING_DISABLED = Refuse(403, "listing is disabled")
 _NAMED_BY_S3 = Refuse(400, "S3 would replace `${filename}` in the key by the name of the file")
+_NO_SLASH = Refuse(400, "the path of an upload does not end in `/`")
+_OURS = Refuse(
+    403, f"`{ASSETS_AT}` is for the service's own files", message="This directory is for files of the service"
+)
+_NOT_DIRECT = Refuse(403, "`directUploads` is not enabled", message="Uploads straight to S3 are not enabled here")
+_DIRECT_DIRECTORY = Refuse(
+    400,
+    "`?upload=direct` needs the path of a file",
+    message="An upload straight to S3 is asked for at the path of a file",
+)
 _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
@@ -134,18 +145,24 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     """Plans requests that rules cannot change: slash redirects, refused directories, uploads without a name."""
     # The mount path without its closing slash is a directory too, but not spelt as one.
     is_bare_mount = match.key == "/" and not request.is_directory
+    if f"/{ASSETS_AT}" in request.path and request.method in ("PUT", "DELETE"):
+        return (_OURS,)
     match request.method:
         case "PUT":
-            if not request.is_directory:
-                put = match.site.target.actions.put
-                if (put.raw_uploads or _asks_for_form(put, request)) and not is_bare_mount:
-                    return ()
-                return (Refuse(400, "the path of an upload does not end in `/`"),)
-            return (ReadForm(match.site.target.actions.put.max_size),)
+            return _plan_early_upload(match, request, is_file=not request.is_directory and not is_bare_mount)
         case "DELETE":
             return (Refuse(403, "a directory cannot be deleted"),) if request.is_directory or is_bare_mount else ()
         case _:
             return (Redirect(_slashed(request)),) if is_bare_mount else ()
+
+
+def _plan_early_upload(match: RouteMatch, request: Request, *, is_file: bool) -> Plan:
+    put = match.site.target.actions.put
+    if _asks_for_form(request):
+        return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
+    if request.is_directory:
+        return (ReadForm(put.max_size),)
+    return () if put.raw_uploads and is_file else (_NO_SLASH,)
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
@@ -157,7 +174,7 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
         return (Refuse(403, _BECAME_A_DIRECTORY),)
     target = match.site.target
     found, put = object_key(target.bucket, key), target.actions.put
-    if method == "PUT" and not request.is_directory and _asks_for_form(put, request):
+    if method == "PUT" and _asks_for_form(request):
         most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
         presign = Presign(found, path_reference(path), most, put.direct_upload_expiration)
         return (_NAMED_BY_S3,) if "${filename}" in found else (presign,)
@@ -166,9 +183,9 @@ def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key
     return (Remove(found),)
 
 
-def _asks_for_form(put: PutAction, request: Request) -> bool:
+def _asks_for_form(request: Request) -> bool:
     """Whether an upload asks for a form for S3 instead of sending the file."""
-    return put.direct_uploads and ("upload", "direct") in request.query
+    return ("upload", "direct") in request.query
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:

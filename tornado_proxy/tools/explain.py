@@ -244,8 +244,8 @@ def to_json(found: RequestTrace) -> dict[str, Any]:
 
 def _attempt_json(attempt: Attempt) -> dict[str, Any]:
     fields = asdict(attempt)
-    for header in ("challenge", "location") if isinstance(attempt, Refuse) else ():
-        fields.pop(header)  # a header's text, which only a server knows
+    for name in ("challenge", "location", "message") if isinstance(attempt, Refuse) else ():
+        fields.pop(name)  # what only a client is sent
     return {"attempt": _name(attempt), **fields}
 
 
