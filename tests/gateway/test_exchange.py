@@ -11,7 +11,7 @@ from memory_store import MemoryStore
 from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
-from tornado_proxy.config.actions import PutAction
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.answers import Cors
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
 from tornado_proxy.config.secrets import Secret
@@ -19,6 +19,7 @@ from tornado_proxy.pages.render import Pages
 from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
+from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
 from tornado_proxy.templates.data import User
 
@@ -261,6 +262,25 @@ async def test_only_the_files_of_the_pages_are_served_so(name):
         put = await site.request("PUT", f"/.tornado-proxy/{next(iter(PAGES.assets))}")
     assert answer.status in (400, 401)
     assert put.status == 401
+
+
+async def test_an_isolated_user_s_file_is_kept_by_no_shared_cache():
+    """Another user gets another object at the same address, whatever the object says of caches."""
+    store = MemoryStore()
+    store.add("ann/a", b"hers", ObjectInfo(0, cache_control="public, max-age=600"))
+    async with serve(store, get=GetAction(user_isolation=True), **STAFF) as site:
+        answers = [await site.request(method, "/a", {"Authorization": "ann"}) for method in ("GET", "HEAD")]
+    assert [each.status for each in answers] == [200, 200]
+    assert {each.headers["cache-control"] for each in answers} == {"private, no-cache"}
+
+
+async def test_nothing_is_stored_beside_the_files_of_the_pages():
+    """It could never be read under the name of one of them; the client reads why."""
+    store, path = MemoryStore(), f"/d/.tornado-proxy/{next(iter(PAGES.assets))}"
+    async with serve(store, actions=Actions(put=PutAction(enabled=True, raw_uploads=True))) as site:
+        answer = await site.request("PUT", path, {"Content-Length": "0"})
+    assert (answer.status, store.keys()) == (403, ())
+    assert "This directory is for files of the service" in answer.text
 
 
 async def test_the_page_of_an_error_leads_home_and_up():

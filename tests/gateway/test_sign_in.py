@@ -60,6 +60,14 @@ def test_what_one_user_is_sent_stays_out_of_shared_caches(cookies, given, sent):
     assert reception.with_private_caching(given) == sent
 
 
+@pytest.mark.parametrize("name", ["Cache-Control", "cache-control"])
+def test_an_isolated_user_s_file_stays_out_of_shared_caches(name):
+    """The same URL is another object for another user, whatever the object says."""
+    given = ((name, "public, max-age=600"), ("ETag", "x"))
+    sent = _reception(SignIn(ANN)).with_private_caching(given, is_isolated=True)
+    assert sent == (("ETag", "x"), ("Cache-Control", "private, no-cache"))
+
+
 def test_a_challenge_becomes_a_refusal():
     """With the header for programs, or the page for browsers."""
     question = Authenticate(Decision(Request(), ()), SignedIn("id", None))

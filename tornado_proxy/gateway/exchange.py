@@ -204,7 +204,10 @@ class Exchange:
                 answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
                 self._status = answer.status
                 if self._reception.is_private:
-                    answer = replace(answer, headers=self._reception.with_private_caching(answer.headers))
+                    found = self._decision.match if self._decision else None
+                    is_isolated = found is not None and found.site.target.actions.get.user_isolation
+                    headers = self._reception.with_private_caching(answer.headers, is_isolated=is_isolated)
+                    answer = replace(answer, headers=headers)
                 if (compressor := self._generation.parts.compressor) is not None:
                     answer = await compressor.applied(answer, self._incoming.head)
                 if (policy := self._generation.parts.policy_headers) is not None:

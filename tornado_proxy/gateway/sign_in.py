@@ -74,13 +74,16 @@ class Reception:
         headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
         return Whole(answer.status, headers)
 
-    def with_private_caching(self, headers: Headers) -> Headers:
-        """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise."""
+    def with_private_caching(self, headers: Headers, *, is_isolated: bool = False) -> Headers:
+        """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise.
+
+        What an object says does not count where users are isolated: its URL is another object for another user.
+        """
         is_object = any(name == "ETag" for name, _ in headers)
-        if (self.cookies or not is_object) and ("Cache-Control", "no-store") not in headers:
+        if (self.cookies or is_isolated or not is_object) and ("Cache-Control", "no-store") not in headers:
             # A page of ours is one user's, and a cache that kept a session would give it to others, whatever the
             # object says.
-            headers = tuple(each for each in headers if each[0] != "Cache-Control")
+            headers = tuple(each for each in headers if each[0].lower() != "cache-control")
         if not any(name == "Cache-Control" for name, _ in headers):
             headers = (*headers, ("Cache-Control", "private, no-cache"))
         return (*headers, *self.cookies)
