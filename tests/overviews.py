@@ -28,7 +28,7 @@ FAILED = {
     "diagnostics": [
         {
             "severity": "error",
-            "message": "missing closing `)`",
+            "message": "unclosed group",
             "file": "/etc/rules/site.rules",
             "line": 2,
             "column": 13,

@@ -11,6 +11,8 @@ import yaml
 
 from tornado_proxy.cli.completion import options
 from tornado_proxy.cli.main import COMMANDS, load_command
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.syntax import PatternError
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -48,6 +50,13 @@ def test_one_table_tells_the_exit_statuses_of_every_command():
     table = PAGE.split("## Exit statuses")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert {word for row in rows for word in re.findall(r"`([a-z]+)", row)} == set(COMMANDS)
+
+
+def test_the_mistake_that_fleet_shows_is_one_of_the_program():
+    """The example's last words are the message of an expression without its parenthesis."""
+    with pytest.raises(PatternError) as caught:
+        parse("^/(")
+    assert f"rules/site.rules:2: {caught.value}\n" in _section("fleet")
 
 
 def _command_lines(text):

@@ -7,11 +7,14 @@ import re
 import socket
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from administering import RULES, service
 
 from tornado_proxy.cli.reload import admin_url
+
+PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +62,26 @@ def test_what_changed_is_printed(command):
 
 
 def test_nothing_new_is_no_failure(command, admin, rules):
-    """The files on disk are in force: status 0."""
+    """The files on disk are in force: status 0, and since when."""
     command("reload", "--admin", admin)
     done = command("reload", "--admin", admin)
     assert done.status == 0
-    assert done.out.endswith(" is in force already: nothing changed\n")
+    assert re.fullmatch(r"generation \d+ is in force, loaded at [\dT:.-]+Z\n", done.out)
+
+
+def test_what_the_service_found_before_is_shown_again(command, admin, rules, folder):
+    """The page's example: the watcher loaded the edit first, but its warning and what needs a restart are printed."""
+    configuration = folder / "proxy.yaml"
+    before = configuration.read_text()
+    configuration.write_text(before.replace("server: {port: 0}", "server: {port: 81}", 1))
+    rules.write_text('target site {\n    rewrite press `^/a$` -> "/b"\n    test "/a" -> "/c"\n}\n')
+    command("reload", "--admin", admin)
+    done = command("reload", "--admin", admin)
+    configuration.write_text(before)
+    printed = (done.err + done.out).replace(f"{folder}/", "/etc/tornado-proxy/")
+    (number,) = re.findall(r"generation (\d+)", printed)
+    shown = re.sub(r"loaded at \S+", "loaded at 2026-05-01T10:05:00.000Z", printed).replace(f"ion {number} ", "ion 4 ")
+    assert f"$ tornado-proxy reload --config /etc/tornado-proxy/proxy.yaml\n{shown}```\n" in PAGE
 
 
 def test_refused_rules_fail(command, admin, rules):

@@ -126,13 +126,17 @@ def _shape(value):
 
 
 def test_the_status_has_the_documented_shape(admin, folder):
-    """docs/operations.md shows every name, and none that is not there."""
-    (folder / "rules" / "site.rules").write_text("target site { rewrite `^/(` -> `/` }")
+    """docs/operations.md shows every name, none that is not there, and the diagnostic of its mistake."""
+    (folder / "rules" / "site.rules").write_text("target site {\n    rewrite `^/(` -> `/`\n}\n")
     admin.reload()
     admin.wait(lambda status: status["targets"]["site"]["probe"])
     text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
     (documented,) = re.findall(r"`/-/status`:\n\n```json\n(.*?)```", text, re.DOTALL)
-    assert _shape(admin.status()) == _shape(json.loads(documented))
+    status, shown = admin.status(), json.loads(documented)
+    assert _shape(status) == _shape(shown)
+    for attempt in ("lastAttempt", "lastFailedAttempt"):
+        (diagnostic,), (expected,) = (each[attempt]["diagnostics"] for each in (status, shown))
+        assert diagnostic == {**expected, "file": str(folder / "rules" / "site.rules")}
 
 
 def test_the_status_page_shows_edits_requests_and_rewrites(admin, running, folder):

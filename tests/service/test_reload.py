@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from files import CONFIGURATION, Files
@@ -145,6 +146,44 @@ def test_a_failing_rule_test_is_a_warning_of_the_edit(scene):
     (event,) = scene.events
     assert [each.code for each in event.diagnostics] == ["failing-test"]
     assert scene.reloader.last.diagnostics == event.diagnostics
+
+
+def test_a_reload_that_the_watcher_came_before_repeats_what_is_wrong(scene):
+    """A reload that finds the files in force reports their warnings, what waits for a restart, and since when."""
+    scene.files.configure(CONFIGURATION.replace("server: {port: 0}", "server: {port: 81}", 1))
+    scene.edit(FAILS)
+    report = asyncio.run(scene.reloader.reload())
+    assert report.outcome is ReloadOutcome.UNCHANGED
+    assert [each.code for each in report.diagnostics] == ["failing-test"]
+    assert (report.kept_back, report.since) == (("server",), scene.reloader.in_force.since)
+
+
+def test_a_refused_edit_repeats_no_warning_of_what_is_in_force(scene):
+    """Its report and its event have its mistakes alone."""
+    scene.files.configure(f"{CONFIGURATION}    actions: {{PUT: {{enabled: true}}}}\n")
+    scene.reload()
+    assert [each.code for each in scene.reloader.last.diagnostics] == ["open-writes"]
+    scene.edit(BAD)
+    assert [each.code for each in scene.reloader.failure.diagnostics] == ["bad-source"]
+    assert scene.events[-1].diagnostics == scene.reloader.failure.diagnostics
+
+
+def test_a_warning_that_has_become_a_mistake_is_shown(scene):
+    """A rule test that failed before is the reason of the refusal once `refuse` is configured."""
+    failing = CONFIGURATION.replace("rules: [rules]", "rules: [rules]\nreload: {tests: refuse}")
+    scene.edit(FAILS)
+    scene.files.configure(failing)
+    scene.edit(FAILS.replace("/b", "/d"))
+    assert [each.severity.value for each in scene.reloader.failure.diagnostics] == ["error"]
+
+
+def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(scene, monkeypatch):
+    """Who reads the status is not in the directory that the service was started in."""
+    monkeypatch.chdir(scene.files.folder)
+    relative = Files(Path())
+    reloader = Reloader((relative.read(), relative.load()), scene.serving, relative.read, scene.events.append)
+    view = reloader_view(reloader, lambda _: None)
+    assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
 
 def test_a_failing_rule_test_refuses_the_edit_where_that_is_configured(scene):

@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in report["restartNeededFor"]:
         print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
     if not arguments.quiet:
-        already = " already: nothing changed" if report["outcome"] == "unchanged" else ""
-        print("\n".join([f"generation {report['generation']} is in force{already}", *map(visible, report["changes"])]))
+        loaded = f", loaded at {report['loadedAt']}" if report["outcome"] == "unchanged" else ""
+        print("\n".join([f"generation {report['generation']} is in force{loaded}", *map(visible, report["changes"])]))
     return ExitStatus.CLEAN
 
 

@@ -55,6 +55,7 @@ class ReloadReport:
     diagnostics: tuple[Diagnostic, ...] = ()
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()  # settings that only a restart changes
+    since: float = 0.0  # Unix time, seconds, at which the generation was put in force
 
     @property
     def is_in_force(self) -> bool:
@@ -64,12 +65,13 @@ class ReloadReport:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is in force: its number, its files, and since when (Unix time, seconds)."""
+    """What is in force: its number, its files, since when (Unix time, seconds), and what waits for a restart."""
 
     number: int
     sources: Sources
     loaded: CompiledSet
     since: float
+    kept_back: tuple[str, ...] = ()
 
 
 class Reloader:
@@ -126,7 +128,10 @@ class Reloader:
         self._places = sources.places
         if sources.is_as(self.in_force.sources):
             self._restore()
-            return self._report(ReloadOutcome.UNCHANGED, sources.digest, began)
+            # The watcher may have been faster: who asks gets the warnings that it got.
+            now = self.in_force
+            report = self._report(ReloadOutcome.UNCHANGED, sources.digest, began)
+            return replace(report, diagnostics=now.loaded.diagnostics, kept_back=now.kept_back)
         if not sources.settled:
             return self._refuse_for(_UNSETTLED, began)
         if self.failure is not None and sources.is_as(self._refused_sources):
@@ -160,7 +165,7 @@ class Reloader:
         before, number = self.in_force.loaded, self.in_force.number + 1
         loaded, sources = replace(loaded, settings=settings), sources.with_settings(settings)
         await self._serving.activate(number, loaded, sources)
-        self.in_force = InForce(number, sources, loaded, time.time())
+        self.in_force = InForce(number, sources, loaded, time.time(), kept_back)
         self.failure = None
         lines = await asyncio.to_thread(in_background, tuple, changes(before, loaded))
         report = self._report(ReloadOutcome.LOADED, loaded.digest, began)
@@ -185,8 +190,8 @@ class Reloader:
     def _refuse(self, loaded: CompiledSet, sources: Sources | None, began: float) -> ReloadReport:
         report = self._report(ReloadOutcome.REFUSED, loaded.digest, began)
         self._refused_sources = sources
-        self.failure = replace(report, diagnostics=loaded.diagnostics)
-        self._emit(ReloadRefused(report.generation, loaded.diagnostics))
+        self.failure = replace(report, diagnostics=_news(self.in_force.loaded.diagnostics, loaded.diagnostics))
+        self._emit(ReloadRefused(report.generation, self.failure.diagnostics))
         return self.failure
 
     def _fail(self, error: Exception, began: float) -> ReloadReport:
@@ -200,13 +205,14 @@ class Reloader:
         return self.failure
 
     def _report(self, outcome: ReloadOutcome, digest: str, began: float) -> ReloadReport:
-        return ReloadReport(outcome, self.in_force.number, digest, time.time(), time.perf_counter() - began)
+        now = self.in_force
+        return ReloadReport(outcome, now.number, digest, time.time(), time.perf_counter() - began, since=now.since)
 
 
 def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics that were not reported before; an edit may have moved their places."""
-    known = {(each.code, each.message) for each in before}
-    return tuple(each for each in now if (each.code, each.message) not in known)
+    known = {(each.severity, each.code, each.message) for each in before}
+    return tuple(each for each in now if (each.severity, each.code, each.message) not in known)
 
 
 def rewrite_count(loaded: CompiledSet) -> int:
@@ -219,6 +225,7 @@ def report_view(report: ReloadReport) -> dict[str, object]:
     return {
         "outcome": report.outcome.value,
         "generation": report.generation,
+        "loadedAt": moment(report.since),
         "digest": report.digest,
         "at": moment(report.at),
         "seconds": round(report.seconds, 6),
@@ -235,7 +242,7 @@ def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict
         "generation": now.number,
         "digest": now.loaded.digest,
         "loadedAt": moment(now.since),
-        "files": [str(now.loaded.places[0]), *now.loaded.files] if now.loaded.places else [],
+        "files": [str(Path(each).absolute()) for each in map(str, (*now.loaded.places[:1], *now.loaded.files))],
         "targets": _targets_view(now.loaded, probe_of),
         "lastAttempt": report_view(reloader.last) if reloader.last else None,
         "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
