@@ -49,7 +49,17 @@ async def test_it_is_off_unless_it_is_switched_on():
     async with serve(FILES) as site:
         refused, page = await site.get("/p/d/?format=zip"), await site.get("/p/d/", Accept="text/html")
     assert refused.status == 400
+    assert "The format of a listing is “html”, “json” or “text”; archives are not enabled here" in refused.text
     assert "Download" not in page.text
+
+
+async def test_an_unknown_format_is_refused_with_those_of_archives():
+    """Where archives are on, their formats are among those that the client can ask for."""
+    async with serve(FILES, **PLACES) as site:
+        refused = await site.get("/m/d/?format=rar")
+    assert refused.status == 400
+    assert "The format of a listing is “html”, “json”, “text”, “zip” or “tar”" in refused.text
+    assert "not enabled" not in refused.text
 
 
 async def test_the_page_leads_to_both_forms():

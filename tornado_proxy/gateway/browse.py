@@ -39,8 +39,10 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
     if not found.entries and not found.exists and not attempt.root:
         return None
-    if query.get("format") in FORMATS and site.target.listing.archive.enabled:
-        return await archive(context, query["format"])
+    archives = tuple(FORMATS) if site.target.listing.archive.enabled else ()
+    named = query.get("format")
+    if named in archives:
+        return await archive(context, named)
     lines = tuple(
         Line(each.name, each.size, each.last_modified, each.etag)
         for each in found.entries
@@ -49,7 +51,8 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     first = site.target.listing.directories_first
     listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
     custom = await context.written("folder_list", partial(_folder_data, attempt.prefix, listing, context))
-    form = choose(LISTING_FORMS, context.headers.get("Accept"), query.get("format"), is_strict=custom is None)
+    accept, is_strict = context.headers.get("Accept"), custom is None
+    form = choose(LISTING_FORMS, accept, named, is_strict=is_strict, others=archives)
     if custom is not None and custom.body is not None:
         # A page of a thousand lines is not made only to be replaced.
         empty = Listing(listing.path, listing.root, (), query, found.next_token)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tornado_proxy.gateway.answer import Answer, Headers
-from tornado_proxy.routing.errors import status_of
+from tornado_proxy.gateway.archive import FORMATS as ARCHIVES
+from tornado_proxy.routing.errors import UnknownFormat, status_of
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.ranges import ContentRange
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
@@ -74,7 +75,6 @@ _CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
         "DigestMismatch": "The upload does not match its digest",
         "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
         "PartialPut": "A file is uploaded as a whole",
-        "UnknownFormat": "The format of a listing is “html”, “json” or “text”",
         "TypeNotAllowed": "Files of this type are not accepted here",
     }
 )
@@ -92,7 +92,16 @@ def refusal(error: Exception) -> Refusal:
     headers = _RETRY_AFTER if status == 503 else ()
     if isinstance(error, RangeUnsatisfiable) and error.size is not None:
         headers = (("Content-Range", ContentRange(None, None, error.size).to_header()),)
-    return Refusal(status, _reason(error), headers, client_message=_CLIENT_MESSAGES.get(type(error).__name__))
+    known = _CLIENT_MESSAGES.get(type(error).__name__)
+    message = _formats(error) if isinstance(error, UnknownFormat) else known
+    return Refusal(status, _reason(error), headers, client_message=message)
+
+
+def _formats(error: UnknownFormat) -> str:
+    """Returns a sentence that names the formats of a listing."""
+    *others, last = (f"“{each}”" for each in error.offered)
+    offered = f"The format of a listing is {', '.join(others)} or {last}"
+    return f"{offered}; archives are not enabled here" if error.asked in ARCHIVES else offered
 
 
 def refusal_of(attempt: Refuse) -> Refusal:

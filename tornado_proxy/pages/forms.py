@@ -30,13 +30,20 @@ class Form(Enum):
 _MEDIA_TYPES = {Form.HTML: "text/html", Form.JSON: "application/json", Form.TEXT: "text/plain"}
 
 
-def choose(offers: Sequence[Form], accept: str | None, override: str | None = None, *, is_strict: bool = False) -> Form:
+def choose(
+    offers: Sequence[Form],
+    accept: str | None,
+    override: str | None = None,
+    *,
+    is_strict: bool = False,
+    others: Sequence[str] = (),
+) -> Form:
     """Returns the form that a client prefers, of equals the first; `override` is `?format=`.
 
-    Raises `UnknownFormat` for an unknown override if `is_strict`.
+    Raises `UnknownFormat` for an unknown override if `is_strict`; the error names the offers and `others`.
     """
     named = next((form for form in offers if form.value == override), None)
     if is_strict and override and named is None:
-        raise UnknownFormat(f"there is no format `{override}`")
+        raise UnknownFormat(override, (*(form.value for form in offers), *others))
     by_type = {form.media_type: form for form in offers}
     return named or by_type[negotiate(accept, tuple(by_type))]

@@ -15,7 +15,7 @@ RequestError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 
@@ -36,7 +36,12 @@ class BadFileName(RequestError):
 
 
 class UnknownFormat(RequestError):
-    """A `?format=` that a listing does not have."""
+    """A `?format=` that a listing does not have; `offered` are the formats that it has."""
+
+    def __init__(self, asked: str, offered: Iterable[str]) -> None:
+        super().__init__(f"there is no format `{asked}`")
+        self.asked = asked
+        self.offered = tuple(offered)
 
 
 class KeyTooLong(RequestError):
