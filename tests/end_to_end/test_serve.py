@@ -45,6 +45,16 @@ def test_check_says_that_good_files_are_good(files, capfd):
     assert capfd.readouterr() == (said, "")
 
 
+def test_check_counts_no_page_template_among_the_rule_files(files, capfd):
+    """The number beside the rewrites is that of the files that could have some."""
+    files.write_text(
+        files.read_text().replace("rules: [rules]", "rules: []\ntemplates: {notFoundError: {path: gone.html}}")
+    )
+    (files.parent / "gone.html").write_text("gone")
+    assert main(["serve", "--check", "--config", str(files)]) == 0
+    assert capfd.readouterr().out.endswith("1 target, 0 rewrites in 0 files\n")
+
+
 def test_check_shows_what_is_wrong(files, capfd):
     """`--check` ends with 1 and the mistake."""
     (files.parent / "rules" / "site.rules").write_text("target sight {}\n")

@@ -102,7 +102,8 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
     """Say what was found good, and probe the buckets if asked to."""
     assert loaded.settings is not None
     targets = loaded.settings.targets
-    rules = f"{counted(rewrite_count(loaded), 'rewrite')} in {counted(len(loaded.files), 'file')}"
+    files = loaded.rules.documents if loaded.rules else ()
+    rules = f"{counted(rewrite_count(loaded), 'rewrite')} in {counted(len(files), 'file')}"
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN
