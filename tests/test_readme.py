@@ -55,6 +55,17 @@ def test_the_example_is_explained_as_the_text_says(folder):
     )
 
 
+def test_the_bucket_of_another_s3_server_can_be_used(folder, monkeypatch):
+    """Its lines take the place of the first example's bucket."""
+    monkeypatch.setenv("S3_ACCESS_KEY", "access")
+    monkeypatch.setenv("S3_SECRET_KEY", "secret")
+    path = folder / "proxy.yaml"
+    path.write_text(re.sub(r"^    bucket: .*\n", lambda _: _blocks("yaml")[1], path.read_text(), flags=re.MULTILINE))
+    assert "9000" in path.read_text()
+    result = _run("tornado-proxy serve --config proxy.yaml --check", folder)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_the_library_example_holds(folder):
     """The lines of Python run as they stand."""
     subprocess.run([sys.executable, "-c", _blocks("python")[0]], cwd=folder, check=True)

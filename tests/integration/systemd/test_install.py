@@ -44,6 +44,7 @@ def test_the_page_installs_upgrades_and_goes_back(release, wheels, s3):
     upgrade, back = _blocks("Upgrade and rollback")
     with boot_site(release, s3, wheels) as site:
         _installed(site, instances=False)
+        assert "0.1.0" in site.machine.run("tornado-proxy", "--version")
         assert site.get("/a") == (200, "first/a.txt")
         with under_load(site.address) as load:
             for step, version in ((upgrade, "0.2.0"), (back, "0.1.0")):

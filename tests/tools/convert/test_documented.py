@@ -29,6 +29,18 @@ def test_a_rule_of_the_table_becomes_what_it_says(row):
         assert (rewrite.pattern.text, rewrite.template.text) == (here, there)
 
 
+def test_the_rule_file_of_the_page_is_what_is_written():
+    """The rule that its comment names becomes the file that is shown, but for the place it came from."""
+    (shown,) = re.findall(r"^```rules\n(target press .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    ((source, target),) = re.findall(r"# It was: (\S+) -> (\S+)", shown)
+    entry = f"{{source: '{source}', target: '{target}'}}"
+    done = made(
+        f"targets: {{press: {{mount: {{path: [/]}}, bucket: {{name: b-1, prefix: public}}, keyRewriteList: [{entry}]}}}}"
+    )
+    without_place = re.compile(r"# From .*")
+    assert without_place.sub("", done.files["rules/press.rules"]) == without_place.sub("", shown)
+
+
 def test_the_table_was_found():
     """Rules that are carried over, and rules that are not."""
     assert [bool(row[4]) for row in ROWS] == [False, False, True, True, True]
