@@ -120,7 +120,7 @@ class Machine:
 
     def _entered(self, *command: str) -> subprocess.CompletedProcess[str]:
         entered = ["nsenter", "--target", str(self.leader), "--all", *command]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+        environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
         return subprocess.run(entered, env=environment, capture_output=True, text=True, timeout=_LONG, check=False)
 
     def systemctl(self, *arguments: str, check: bool = True) -> str:
