@@ -92,7 +92,7 @@ async def test_what_is_too_large_is_refused_before_it_begins(options):
 
 
 class _Staff:
-    """An authenticator that believes whoever says a name."""
+    """An authenticator that accepts every name."""
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")

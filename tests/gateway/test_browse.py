@@ -24,7 +24,7 @@ ANN = BasicUser("ann", Secret("test", "x"))
 
 
 class _Staff:
-    """An authenticator that believes whoever says a name."""
+    """An authenticator that accepts every name."""
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")

@@ -25,7 +25,7 @@ from tornado_proxy.templates.data import User
 
 
 class _Staff:
-    """An authenticator that believes whoever says a name."""
+    """An authenticator that accepts every name."""
 
     async def authenticate(self, facts, guard):
         name = dict(facts.headers).get("Authorization")

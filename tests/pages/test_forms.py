@@ -32,7 +32,7 @@ def test_the_query_overrides_the_header(accept, override, expected):
 
 
 def test_a_listing_refuses_a_form_that_it_does_not_have():
-    """A mistyped `?format=` is no page of HTML; without a value it says nothing."""
+    """A mistyped `?format=` is an error; an empty one is ignored."""
     offers = (Form.HTML, Form.JSON)
     with pytest.raises(UnknownFormat, match="there is no format `jsn`") as raised:
         choose(offers, "*/*", "jsn", is_strict=True, others=("zip",))

@@ -64,7 +64,7 @@ def test_the_best_offer_is_chosen(accept, expected):
     ],
 )
 def test_a_broken_member_is_passed_over(broken):
-    """A member that is ill-formed says nothing; the others count."""
+    """Ill-formed members are ignored; the others are read."""
     assert negotiate(f"{broken}, application/json;q=0.1", (HTML, JSON, TEXT)) == JSON
 
 
