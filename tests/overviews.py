@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tornado_proxy.pages.charts import Chart, ChartLine
-from tornado_proxy.pages.status import Overview, RefusedRow, ReloadRow, RewriteRow, RewriteTable, TargetRow
+from tornado_proxy.pages.status import (
+    Chart,
+    ChartLine,
+    Overview,
+    RefusedRow,
+    ReloadRow,
+    RewriteRow,
+    RewriteTable,
+    TargetRow,
+)
 
 NOW = 1_780_000_000.0
 

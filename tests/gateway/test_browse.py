@@ -17,7 +17,7 @@ from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway import browse
-from tornado_proxy.pages.readme import LARGEST
+from tornado_proxy.pages.listing_view import LARGEST_README
 from tornado_proxy.templates.data import User
 
 ANN = BasicUser("ann", Secret("test", "x"))
@@ -162,7 +162,7 @@ async def test_a_readme_stands_below_the_list(listing, target, shown):
     assert "alert" not in html
 
 
-@pytest.mark.parametrize("content", [b"x" * (LARGEST + 1), b"\xff\xfe", b""])
+@pytest.mark.parametrize("content", [b"x" * (LARGEST_README + 1), b"\xff\xfe", b""])
 async def test_a_readme_that_cannot_be_shown_is_left_out(content):
     """One that is too large, or not text; the listing is what it is."""
     async with serve({"README.md": content}, listing=ListingOptions(readme=True)) as site:

@@ -6,9 +6,8 @@ import pytest
 from configurations import MINIMAL, settings
 
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
-from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
-from tornado_proxy.pages.render import Failure, Pages
+from tornado_proxy.pages.render import Failure, Form, Pages
 from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.templates.data import RequestData

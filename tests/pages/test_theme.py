@@ -7,9 +7,8 @@ from hashlib import sha256
 import pytest
 from jinja2 import TemplateError
 
-from tornado_proxy.pages.forms import Form
 from tornado_proxy.pages.listing import Listing
-from tornado_proxy.pages.render import Failure, Pages
+from tornado_proxy.pages.render import Failure, Form, Pages
 from tornado_proxy.pages.theme import Look, Theme
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole
 from tornado_proxy.gateway.archive_formats import EARLIEST, ArchiveFormat, ArchiveMember, TarArchive, ZipArchive
 from tornado_proxy.gateway.errors import ArchiveTooLarge
-from tornado_proxy.pages.links import link_to
+from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
 from tornado_proxy.routing.keys import ObjectKey, RequestPath

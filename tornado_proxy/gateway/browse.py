@@ -12,11 +12,9 @@ from tornado_proxy.gateway.archive import FORMATS, archive
 from tornado_proxy.gateway.custom_pages import customized, read_text
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
-from tornado_proxy.pages.forms import Form, choose
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.listing_view import Offers
-from tornado_proxy.pages.readme import LARGEST, find_readme, render_readme
-from tornado_proxy.pages.render import LISTING_FORMS
+from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, render_readme
+from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
 from tornado_proxy.routing.keys import RequestPath
@@ -87,7 +85,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
 
 async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
     """Returns the directory's README if the viewer may read it, else None."""
-    name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST)
+    name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST_README)
     path = RequestPath(f"{listing.path}{name}")
     if not context.match.site.target.listing.readme or not listing.first or not name or not may(context, "GET", path):
         return None
@@ -95,7 +93,9 @@ async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
     if isinstance(first, Serve | Sign):
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):
-                return await asyncio.to_thread(render_readme, name, await read_text(context.store, first.key, LARGEST))
+                return await asyncio.to_thread(
+                    render_readme, name, await read_text(context.store, first.key, LARGEST_README)
+                )
     return None
 
 

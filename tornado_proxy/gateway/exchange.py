@@ -21,9 +21,7 @@ from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import IncomingFile, checked, raw_upload, read_form
 from tornado_proxy.gateway.webhooks import object_used
 from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
-from tornado_proxy.pages.forms import choose
-from tornado_proxy.pages.links import target_links
-from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks
+from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES

@@ -36,8 +36,7 @@ from tornado_proxy.pages.custom import (
     StreamFile,
     StreamFileData,
 )
-from tornado_proxy.pages.forms import choose
-from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult
+from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult, choose
 from tornado_proxy.routing.access import Guard, Nobody
 from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.mounts import RouteMatch

@@ -1,4 +1,4 @@
-"""The pages: templates compiled once, values in, bytes and their headers out."""
+"""The pages: templates compiled once, values in, bytes and their headers out, in the form that a client chooses."""
 
 from __future__ import annotations
 
@@ -7,17 +7,60 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from http.client import responses
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from tornado_proxy.pages.forms import Form
-from tornado_proxy.pages.links import link
-from tornado_proxy.pages.listing import Line, Listing, as_json, as_text
+from tornado_proxy.config.model import Mount
+from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.pages.theme import Asset, Theme
+from tornado_proxy.routing.errors import UnknownFormat
 from tornado_proxy.routing.keys import ASSETS_AT
+from tornado_proxy.semantics.fields import negotiate, path_reference
+
+
+class Form(Enum):
+    """A form of answers; the value is its name for `?format=`."""
+
+    HTML = "html"
+    JSON = "json"
+    TEXT = "text"
+
+    @property
+    def media_type(self) -> str:
+        """The type and subtype that an Accept header names it by."""
+        return _MEDIA_TYPES[self]
+
+    @property
+    def content_type(self) -> str:
+        """The value of Content-Type; JSON is UTF-8 by definition (RFC 8259 11) and takes no charset."""
+        return self.media_type if self is Form.JSON else f"{self.media_type}; charset=utf-8"
+
+
+_MEDIA_TYPES = {Form.HTML: "text/html", Form.JSON: "application/json", Form.TEXT: "text/plain"}
+
+
+def choose(
+    offers: Sequence[Form],
+    accept: str | None,
+    override: str | None = None,
+    *,
+    is_strict: bool = False,
+    others: Sequence[str] = (),
+) -> Form:
+    """Returns the form that a client prefers, of equals the first; `override` is `?format=`.
+
+    Raises `UnknownFormat` for an unknown override if `is_strict`; the error names the offers and `others`.
+    """
+    named = next((form for form in offers if form.value == override), None)
+    if is_strict and override and named is None:
+        raise UnknownFormat(override, (*(form.value for form in offers), *others))
+    by_type = {form.media_type: form for form in offers}
+    return named or by_type[negotiate(accept, tuple(by_type))]
+
 
 LISTING_FORMS = FAILURE_FORMS = (Form.HTML, Form.JSON, Form.TEXT)
 UPLOAD_FORMS = (Form.JSON, Form.TEXT)
@@ -71,6 +114,12 @@ class TargetLinks(NamedTuple):
 
     name: str
     links: tuple[str, ...]
+
+
+def target_links(mount: Mount, scheme: str, here: str) -> tuple[str, ...]:
+    """The URLs of a mount; `here` is the authority of the request, for a mount of any host."""
+    host = here if not mount.host or "*" in mount.host else mount.host
+    return tuple(f"{scheme}://{host}{path_reference(path)}" for path in mount.paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,18 @@ from typing import Any
 
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.pages.charts import Chart, ChartLine
-from tornado_proxy.pages.links import human_size
-from tornado_proxy.pages.status import Explanation, Overview, RefusedRow, ReloadRow, RewriteRow, RewriteTable, TargetRow
+from tornado_proxy.pages.listing import human_size
+from tornado_proxy.pages.status import (
+    Chart,
+    ChartLine,
+    Explanation,
+    Overview,
+    RefusedRow,
+    ReloadRow,
+    RewriteRow,
+    RewriteTable,
+    TargetRow,
+)
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
