@@ -16,7 +16,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates import jinja, plain
-from tornado_proxy.templates.data import TargetKeyRewriteData, User
+from tornado_proxy.templates.template import TargetKeyRewriteData, User
 
 ROUNDS = 7
 SOURCE = r"^/(?P<year>\d{4})/(?P<month>\d{2})/(?P<slug>[^/]+)\.html$"

@@ -14,9 +14,8 @@ import jinja2
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates import jinja
-from tornado_proxy.templates.data import TargetKeyRewriteData, User
 from tornado_proxy.templates.golang import compile_template
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.template import LimitError, TargetKeyRewriteData, User
 
 CAPTURES = Captures(("/home/docs/Report 2024.txt", "docs", "Report 2024.txt"), {"folder": 1, "file": 2})
 DATA = TargetKeyRewriteData("/home/docs/Report 2024.txt", User("ann", email="ann@example.com", groups=("dev", "ops")))

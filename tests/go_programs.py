@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from tornado_proxy.templates.data import TargetData, User
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.standard import STANDARD
@@ -18,7 +16,7 @@ from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
 from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RequestFacts, RootFacts
 from tornado_proxy.templates.golang.view import ROOT as DATA
-from tornado_proxy.templates.template import RenderError, TemplateMistake
+from tornado_proxy.templates.template import RenderBudget, RenderError, RenderLimits, TargetData, TemplateMistake, User
 
 GO = Vocabulary(STANDARD)
 """What text/template has by itself."""

@@ -15,7 +15,7 @@ from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 TEXT = (Path(__file__).parent.parent / "docs" / "sign-in.md").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ from tornado_proxy.config.providers import CertificateProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.forwarded import ClientCertificate
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 ANN = ClientCertificate(("ann",), ("ann@example.org",), ("editors", "press"), expires=1000.0)
 

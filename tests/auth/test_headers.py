@@ -7,7 +7,7 @@ from tornado_proxy.auth.headers import HeaderAuthenticator
 from tornado_proxy.config.providers import HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 PROVIDER = HeaderProvider("proxy", "X-User", "X-Email", "X-Groups")
 

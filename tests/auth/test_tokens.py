@@ -14,7 +14,7 @@ from tornado_proxy.auth.tokens import (
     user_of,
     verify_token,
 )
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 NOW = 1_800_000_000
 RSA = jwk.RSAKey.generate_key(2048, {"kid": "rsa"}, private=True)

@@ -18,7 +18,7 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.pages import ArchiveOptions, ListingOptions
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 ON = ListingOptions(archive=ArchiveOptions(enabled=True))
 FILES = {"p/d/a.txt": b"hello", "p/d/sub/b.bin": b"\0" * 300_000, "p/d/sub/deep/Größe": b"x", "p/other": b"no"}

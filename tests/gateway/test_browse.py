@@ -18,7 +18,7 @@ from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway import browse
 from tornado_proxy.pages.listing_view import LARGEST_README
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 ANN = BasicUser("ann", Secret("test", "x"))
 

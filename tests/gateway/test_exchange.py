@@ -21,7 +21,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import Failed, Refused, RequestRecord, Served
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 
 class _Staff:

@@ -12,7 +12,7 @@ from tornado_proxy.config.answers import CacheHeaders, Cors
 from tornado_proxy.config.model import BasicUser, Resource, Server
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.storage.store import ObjectInfo
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 ORIGIN = "https://app.test"
 CORS = Server(cors=Cors(enabled=True, allow_origins=(ORIGIN,)))

@@ -11,7 +11,7 @@ from tornado_proxy.routing.decide import Authenticate, Authorize, Decision
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.routing.request import Request
 from tornado_proxy.telemetry.events import SignInTried
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 ANN = User("ann")
 OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")

@@ -20,7 +20,7 @@ from tornado_proxy.routing.properties import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import Refused
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 A_FILE = part("file", b"hello", filename="a.txt", content_type="text/plain")
 

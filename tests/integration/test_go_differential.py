@@ -18,8 +18,8 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.printer import print_program
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.plain import compile_template
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 pytestmark = pytest.mark.integration
 

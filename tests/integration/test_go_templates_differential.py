@@ -14,12 +14,11 @@ from go_programs import GENEROUS, GO, json_value, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.template import REFUSED, functions
-from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, TemplateMistake
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 pytestmark = pytest.mark.integration
 

@@ -12,8 +12,7 @@ from tornado_proxy.pages.custom import (
     Recipe,
 )
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import RequestData, User
-from tornado_proxy.templates.template import LimitError, RenderError
+from tornado_proxy.templates.template import LimitError, RenderError, RequestData, User
 
 JSON = RequestData(headers=(("Accept", "application/json"),))
 TYPE = ("Content-Type", "text/html; charset=utf-8")

@@ -10,7 +10,7 @@ from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, 
 from tornado_proxy.pages.render import Failure, Form, Pages
 from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.templates.data import RequestData
+from tornado_proxy.templates.template import RequestData
 
 
 def _loaded(text, **files):

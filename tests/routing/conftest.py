@@ -18,8 +18,8 @@ from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.testing import METHODS
-from tornado_proxy.templates.data import User
 from tornado_proxy.templates.plain import compile_template
+from tornado_proxy.templates.template import User
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 

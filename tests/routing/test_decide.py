@@ -10,8 +10,7 @@ from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import Browse, ListTargets, ReadForm, Receive, Refuse, Serve, VisitProvider
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.testing import METHODS
-from tornado_proxy.templates.data import User
-from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError
+from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError, User
 
 ANN = BasicUser("ann", Secret("value", "x"))
 STAFF = Resource("/**", ("GET", "PUT"), provider="staff", users=(ANN,))

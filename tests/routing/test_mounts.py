@@ -11,7 +11,7 @@ from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.mounts import Mounts, Site, host_expression, sites, target_data
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 
 
 def _site(name, host="", *paths):

@@ -7,7 +7,7 @@ import pytest
 from tornado_proxy.config.actions import PutAction, SystemMetadata
 from tornado_proxy.routing.errors import LengthRequired, MetadataTooLarge, PropertyFailed
 from tornado_proxy.routing.properties import Properties, PropertyTemplates, PutData, PutInput
-from tornado_proxy.templates.data import HeaderFields, User
+from tornado_proxy.templates.template import HeaderFields, User
 
 INPUT = PutInput("docs/", "a.txt", "text/plain", 5, HeaderFields((("X-Team", "red"), ("x-team", "blue"))))
 DATA = PutData(User("ann"), INPUT, "files/docs/a.txt")

@@ -7,7 +7,7 @@ from rule_texts import document
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.keys import objection
 from tornado_proxy.rules.model import RefusedResult, RewriteError, RuleSet, TemplateFailed, UserRequired
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]
 

@@ -9,7 +9,7 @@ from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RewriteError
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]
 DIALECTS = {"REGEX": Dialect.PLAIN, "TEMPLATE": Dialect.GO}

@@ -5,7 +5,7 @@ from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleTest, UserRequired
 from tornado_proxy.rules.testing import compile_test, evaluate
-from tornado_proxy.templates.data import TargetData, User
+from tornado_proxy.templates.template import TargetData, User
 
 
 def _test(text):

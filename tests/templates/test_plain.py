@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.plain import compile_template
+from tornado_proxy.templates.template import TargetKeyRewriteData
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/expand.json").read_text(encoding="utf-8"))["vectors"]
 DATA = TargetKeyRewriteData("/")

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from rule_sites import log_of, requests, site
 
 from tornado_proxy.lang.excerpt import visible
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 from tornado_proxy.tools.diff import Cause, Comparer, DiffReport, code, outcome, to_json, to_markdown, to_text
 from tornado_proxy.tools.simulator import LoggedRequest, RequestDefaults, SimulatedAnswer, Simulator
 

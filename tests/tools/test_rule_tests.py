@@ -13,7 +13,7 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.lang.literals import name_text
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Literal
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import Coverage, TestRun, message, run_tests, to_json, to_junit, to_text
 
 RULES = r"""

@@ -16,7 +16,7 @@ from tornado_proxy.routing.errors import BadPath
 from tornado_proxy.routing.keys import parse_request_path
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 from tornado_proxy.tools.simulator import (
     UPLOAD,
     LoggedRequest,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 
 class AuthBusy(Exception):

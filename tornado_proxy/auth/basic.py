@@ -13,7 +13,7 @@ from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 
 class BasicAuthenticator:

@@ -26,7 +26,7 @@ from tornado_proxy.auth.tokens import Claims, TokenError, user_of
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 _LOGIN_SECONDS = 600
 _RENEWABLE_SECONDS = 30 * 24 * 3600

@@ -21,7 +21,7 @@ from tornado_proxy.rules.keys import host_objection, segment_objection
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.rules.testing import METHODS
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, UnreadableLog, open_log, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

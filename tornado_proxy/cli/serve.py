@@ -39,7 +39,7 @@ from tornado_proxy.service.systemd import Notifier
 from tornado_proxy.service.threads import end_process
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.service_log import log_diagnostics
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 _LOG = logging.getLogger("tornado_proxy")
 

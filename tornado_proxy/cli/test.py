@@ -12,7 +12,7 @@ from tornado_proxy.cli.inputs import CommandError, configured_sites, default_pla
 from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.goregex.matching import Pattern, compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
 
 

@@ -31,7 +31,7 @@ from tornado_proxy.routing.request import Request, host_name, read_address, read
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
-from tornado_proxy.templates.data import RequestData, User
+from tornado_proxy.templates.template import RequestData, User
 
 # Methods that change a bucket: a page of another origin may not use them, and webhooks are called even if the client
 # does not take the answer.

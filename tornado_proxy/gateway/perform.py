@@ -47,7 +47,7 @@ from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
 from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
-from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, User
+from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, User
 
 
 class RequestContext(NamedTuple):

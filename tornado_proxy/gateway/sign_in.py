@@ -15,7 +15,7 @@ from tornado_proxy.routing.decide import Authenticate, Authorize
 from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import Request
 from tornado_proxy.telemetry.events import Event, SignInTried
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 if TYPE_CHECKING:
     from tornado_proxy.auth.oidc import OidcAuthenticator

@@ -23,7 +23,7 @@ from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.loading import LoadedRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet
 from tornado_proxy.rules.testing import TestOutcome, evaluate
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings, Target

@@ -11,11 +11,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tornado_proxy.templates.data import ObjectMetadata, RequestData, TargetData, User
-from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
 from tornado_proxy.templates.golang.template import built_in, calls_helpers
-from tornado_proxy.templates.template import RenderError, TemplateMistake, trimmed
+from tornado_proxy.templates.template import (
+    ObjectMetadata,
+    RenderError,
+    RenderLimits,
+    RequestData,
+    TargetData,
+    TemplateMistake,
+    User,
+    trimmed,
+)
 
 if TYPE_CHECKING:
     from tornado_proxy.pages.render import Pages

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.providers import AccessRule, OpaServer
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 _GLOB_PART = re.compile(r"/\*\*(?=/|$)|\*\*|\*|[^*/]+|/")
 

@@ -20,7 +20,7 @@ from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, Visi
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, Key, segment_objection
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
-from tornado_proxy.templates.data import TargetKeyRewriteData, User
+from tornado_proxy.templates.template import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 # Rules are given no longer key: that a source takes linear time bounds nothing without a bound on the key.

@@ -16,7 +16,7 @@ from tornado_proxy.routing.properties import PropertyTemplates
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.templates.data import TargetData
+from tornado_proxy.templates.template import TargetData
 
 _ANY_HOST = ""
 

@@ -10,10 +10,8 @@ from email.header import Header
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.routing.errors import LengthRequired, MetadataTooLarge, PropertyFailed
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.templates.data import HeaderFields, User
-from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageTemplate, compile_page
-from tornado_proxy.templates.template import RenderError
+from tornado_proxy.templates.template import HeaderFields, RenderError, RenderLimits, User
 
 MOST_METADATA = 2048
 """The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from tornado_proxy.routing.errors import BadAddress
 from tornado_proxy.routing.keys import RequestPath, parse_request_path
-from tornado_proxy.templates.data import RequestData
+from tornado_proxy.templates.template import RequestData
 
 if TYPE_CHECKING:
     from tornado_proxy.semantics.forwarded import ClientCertificate

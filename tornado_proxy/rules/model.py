@@ -16,8 +16,15 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.rules.keys import Key, objection
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.template import MissingUserError, RenderError, Template
+from tornado_proxy.templates.template import (
+    MissingUserError,
+    RenderError,
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    Template,
+    User,
+)
 
 
 class RewriteError(Exception):

@@ -11,7 +11,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.tree import Literal, RequestClauses, TestStatement, Verdict
 from tornado_proxy.rules.keys import Key, host_objection, objection, segment_objection
 from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten, RuleSet, RuleTest
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
 """The methods that act on objects; a test may name one of them."""

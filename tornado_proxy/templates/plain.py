@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
-from tornado_proxy.templates.template import group_number
+from tornado_proxy.templates.template import TargetKeyRewriteData, group_number
 
 Reference = tuple[str, int, int]
 

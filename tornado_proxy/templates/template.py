@@ -1,4 +1,4 @@
-"""What every dialect shares: the protocol of a template, its errors, references to groups, and how keys are trimmed.
+"""What every dialect shares: the protocol of a template, its data, its errors, and the budget of a rendering.
 
 TemplateError
 ├── TemplateMistake       found at load: the text is not a template of its dialect, or names something unknown
@@ -9,10 +9,82 @@ TemplateError
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who is signed in; `kind` is how: BASIC, HEADER or OIDC, as s3-proxy's templates see it, or CERTIFICATE."""
+
+    username: str
+    kind: str = "BASIC"
+    email: str = ""
+    groups: tuple[str, ...] = ()
+    name: str = ""
+    given_name: str = ""
+    family_name: str = ""
+    email_verified: bool = False
+
+    @property
+    def identifier(self) -> str:
+        """What identifies a user: the name, else the email address."""
+        return self.username or self.email
+
+
+@dataclass(frozen=True, slots=True)
+class RequestData:
+    """The request as templates see it: `path` is decoded, `headers` and `query` keep order and repetition."""
+
+    method: str = "GET"
+    host: str = ""
+    path: str = "/"
+    raw_query: str = ""
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
+    remote_address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFields:
+    """The headers of a request alone, as sent: in Go's templates an http.Header."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMetadata:
+    """The metadata of an object, whose names have no case: in Go's templates a map[string]string, `M1-Key` in it."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetData:
+    """The target as templates see it: nothing secret, nothing that changes."""
+
+    name: str = ""
+    bucket_name: str = ""
+    bucket_prefix: str = ""
+    bucket_region: str = ""
+    bucket_s3_endpoint: str = ""
+    bucket_list_max_keys: int = 1000
+    bucket_disable_ssl: bool = False
+    mount_host: str = ""
+    mount_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKeyRewriteData:
+    """The data about the incoming request that a target template can read, the connected user among it."""
+
+    key: str
+    user: User | None = None
+    request: RequestData = field(default_factory=RequestData)
+    target: TargetData = field(default_factory=TargetData)
 
 
 class TemplateError(Exception):
@@ -39,6 +111,57 @@ class MissingUserError(RenderError):
 
 class LimitError(RenderError):
     """A template took more steps, or made more text, than is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderLimits:
+    """The most that one rendering may take: steps of work, bytes of a text, elements of a list, nested templates.
+
+    A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
+    defaults a hostile template ends within some tens of milliseconds.
+    """
+
+    steps: int = 20_000
+    text: int = 16_384
+    items: int = 4_096
+    depth: int = 60
+
+
+class RenderBudget:
+    """What is left of the limits for one rendering."""
+
+    __slots__ = ("left", "limits")
+
+    def __init__(self, limits: RenderLimits) -> None:
+        self.limits = limits
+        self.left = limits.steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps; raises `LimitError` when there are none left."""
+        self.left -= steps
+        if self.left < 0:
+            raise LimitError(f"the template takes more than {self.limits.steps} steps")
+
+    def text(self, size: int) -> None:
+        """Accounts for a text that is about to be read or made; in bytes."""
+        self.fit(size)
+        self.spend(size >> 4)
+
+    def fit(self, size: int) -> None:
+        """Check the size of a text that is accounted for elsewhere."""
+        if size > self.limits.text:
+            raise LimitError(f"the template makes a text of more than {self.limits.text} bytes")
+
+    def items(self, count: int) -> None:
+        """Accounts for a list or a map that is about to be made; in elements."""
+        if count > self.limits.items:
+            raise LimitError(f"the template makes a list of more than {self.limits.items} elements")
+        self.spend(count >> 3)
+
+    def nest(self, depth: int) -> None:
+        """Check how deep templates call each other, or values hold each other."""
+        if depth > self.limits.depth:
+            raise LimitError(f"the template nests deeper than {self.limits.depth} levels")
 
 
 class Template(Protocol):

@@ -38,7 +38,7 @@ from tornado_proxy.routing.plan import (
 )
 from tornado_proxy.routing.request import Request, read_request
 from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome, trace
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
 
 JSON_VERSION = 1

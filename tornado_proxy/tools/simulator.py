@@ -27,7 +27,7 @@ from tornado_proxy.routing.errors import RequestError, status_of
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
 from tornado_proxy.routing.request import Request, read_request
-from tornado_proxy.templates.data import User
+from tornado_proxy.templates.template import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')

@@ -17,13 +17,22 @@ from tornado_proxy.templates.golang.calling import (
     method_of,
     read,
 )
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.literals import character, number
 from tornado_proxy.templates.golang.nodes import BoolLiteral, NilLiteral, NumberLiteral, StringLiteral
 from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
 from tornado_proxy.templates.golang.sprig.semver import VERSION
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Int64, Map, Nil, Struct, StructType, Type
+from tornado_proxy.templates.golang.values import (
+    INVALID,
+    STRING_MAP,
+    ExecutionError,
+    Int64,
+    Map,
+    Nil,
+    Struct,
+    StructType,
+    Type,
+)
 from tornado_proxy.templates.template import TemplateMistake
 
 TEXT = StringLiteral(0, 0, b"a")

@@ -5,12 +5,12 @@ import pytest
 from go_programs import written
 
 from tornado_proxy.templates.golang.actions import DEEPEST
-from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.parser import MOST_TEMPLATES
 from tornado_proxy.templates.golang.sprig.regex import LONGEST
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.golang.urls import HEADER, VALUES
 from tornado_proxy.templates.golang.view import BUCKET, MOUNT, REQUEST, ROOT, TARGET, URL, USERINFO, USERS
+from tornado_proxy.templates.template import RenderLimits
 
 TEXT = (Path(__file__).parents[3] / "docs/go-templates.md").read_text(encoding="utf-8")
 

@@ -2,11 +2,11 @@ import pytest
 from go_programs import budget, failure, written
 
 from tornado_proxy.templates.golang.formatting import Printer, printed, shown, sprint, sprintln
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.sprig.dates import GoDuration, Month
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_MAP,
+    ExecutionError,
     Int64,
     Map,
     Nil,

@@ -8,7 +8,7 @@ from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RewriteError
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
 
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests/vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]

@@ -6,11 +6,19 @@ import pytest
 from go_programs import HELM, budget, json_value
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.template import compile_template, vocabulary
-from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake
+from tornado_proxy.templates.golang.values import ExecutionError
+from tornado_proxy.templates.template import (
+    LimitError,
+    RenderBudget,
+    RenderError,
+    RenderLimits,
+    RequestData,
+    TargetKeyRewriteData,
+    TemplateMistake,
+    User,
+)
 
 BOUND = 0.4
 """Seconds of one rendering: four times what the documentation says, since the machine may be slow and busy."""

@@ -1,9 +1,9 @@
 import pytest
 from go_programs import GO, HELM, budget, failure, written
 
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.operands import Run
 from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.values import ExecutionError
 from tornado_proxy.templates.template import LimitError
 
 

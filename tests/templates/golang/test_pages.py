@@ -3,10 +3,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, RequestData, TargetData, User
-from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import PageMistake, compile_page
-from tornado_proxy.templates.template import LimitError, RenderError
+from tornado_proxy.templates.template import (
+    HeaderFields,
+    LimitError,
+    ObjectMetadata,
+    RenderError,
+    RenderLimits,
+    RequestData,
+    TargetData,
+    User,
+)
 
 HELPERS = (
     '{{- define "who" -}}{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}{{- end -}}',

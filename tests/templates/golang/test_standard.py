@@ -1,11 +1,11 @@
 import pytest
 from go_programs import GO, HELM, budget, failure, written
 
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.standard import deep_equal, eq, escape_html, escape_js, ge, gt, le, lt, ne
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
+    ExecutionError,
     Int64,
     Map,
     Nil,

@@ -4,7 +4,6 @@ import pytest
 from go_programs import HELM, mistake
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData, User
 from tornado_proxy.templates.golang import GoTemplate, compile_template
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.sprig.lists import FUNCTIONS as LISTS
@@ -17,7 +16,15 @@ from tornado_proxy.templates.golang.template import (
     leading,
     vocabulary,
 )
-from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError, TemplateMistake
+from tornado_proxy.templates.template import (
+    LimitError,
+    MissingUserError,
+    RenderError,
+    RequestData,
+    TargetKeyRewriteData,
+    TemplateMistake,
+    User,
+)
 
 # The functions of sprig 3.3.0, as its own table (GenericFuncMap) lists them.
 SPRIG = """

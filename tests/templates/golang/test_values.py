@@ -1,7 +1,6 @@
 import pytest
 from go_programs import json_value
 
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.sprig.dates import Month
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
@@ -9,6 +8,7 @@ from tornado_proxy.templates.golang.values import (
     SLICE_SLICE,
     STRING_MAP,
     STRING_SLICE,
+    ExecutionError,
     Int32,
     Int64,
     Map,

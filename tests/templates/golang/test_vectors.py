@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from go_programs import GENEROUS, GO, HELM, json_value, request_root
 
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.template import TemplateError
+from tornado_proxy.templates.template import RenderBudget, TemplateError
 
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests/vectors/template.json").read_text(encoding="utf-8"))["vectors"]

@@ -2,11 +2,18 @@ import pytest
 from go_programs import HELM, budget, request_root, user_of
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.values import Struct, is_nil, is_true, type_name
 from tornado_proxy.templates.golang.view import REQUEST, AbsentUser, facts_of, request_facts, root, user_value
-from tornado_proxy.templates.template import LimitError, MissingUserError, RenderError
+from tornado_proxy.templates.template import (
+    LimitError,
+    MissingUserError,
+    RenderError,
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    User,
+)
 
 ASKED = RequestData(
     method="GET",

@@ -2,9 +2,8 @@ import pytest
 from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS, GroupsView, Headers, NobodyView, Pairs, variables
-from tornado_proxy.templates.template import MissingUserError, RenderError
+from tornado_proxy.templates.template import MissingUserError, RenderError, TargetKeyRewriteData
 
 
 @pytest.mark.parametrize(

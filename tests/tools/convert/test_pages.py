@@ -15,7 +15,7 @@ from tornado_proxy.pages.custom import (
     Recipe,
     TargetListData,
 )
-from tornado_proxy.templates.data import RequestData, TargetData
+from tornado_proxy.templates.template import RequestData, TargetData
 from tornado_proxy.tools.convert.conversion import convert, together
 from tornado_proxy.tools.convert.pages import DEFAULT_PAGES
 from tornado_proxy.tools.convert.report import OptionOutcome

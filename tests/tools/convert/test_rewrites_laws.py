@@ -17,8 +17,7 @@ from tornado_proxy.rules.keys import path_objection
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import RefusedResult
 from tornado_proxy.templates import golang, plain
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, TemplateMistake, User
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.output import rule_text
 from tornado_proxy.tools.convert.report import KeysAs

@@ -48,7 +48,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import shown
 from tornado_proxy.lint.subject import Subject, TargetRules
 from tornado_proxy.rules.model import Rewrite, RewriteError, UserRequired
-from tornado_proxy.templates.data import RequestData, TargetKeyRewriteData
+from tornado_proxy.templates.template import RequestData, TargetKeyRewriteData
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Target

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.templates.golang.actions import KEYWORDS
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
 from tornado_proxy.templates.golang.values import (
     ANY_MAP,
     INVALID,
+    ExecutionError,
     Map,
     Nil,
     Struct,
@@ -20,7 +20,7 @@ from tornado_proxy.templates.golang.values import (
     type_name,
     type_of,
 )
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.scalars import SHORTEST, Layout
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import (
     INVALID,
+    ExecutionError,
     Map,
     Slice,
     Struct,
@@ -18,6 +18,7 @@ from tornado_proxy.templates.golang.values import (
     type_name,
     type_of,
 )
+from tornado_proxy.templates.template import RenderBudget
 
 STRINGER = 16
 """The steps that a value's own text is charged with: a time takes that long."""

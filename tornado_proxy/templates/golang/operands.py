@@ -16,9 +16,8 @@ from tornado_proxy.templates.golang.calling import (
     method_of,
     read,
 )
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
-from tornado_proxy.templates.golang.values import INVALID, Value
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
+from tornado_proxy.templates.template import LimitError, RenderBudget, RenderLimits
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it

@@ -22,7 +22,6 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from tornado_proxy.templates.data import HeaderFields, ObjectMetadata, RequestData, TargetData, User
 from tornado_proxy.templates.golang.calling import (
     ANY,
     INT,
@@ -36,7 +35,6 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.moments import Moment
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.operands import Evaluate, Run
@@ -48,9 +46,27 @@ from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
-from tornado_proxy.templates.golang.values import INVALID, STRING_MAP, Map, Slice, Struct, StructType, Value
+from tornado_proxy.templates.golang.values import (
+    INVALID,
+    STRING_MAP,
+    ExecutionError,
+    Map,
+    Slice,
+    Struct,
+    StructType,
+    Value,
+)
 from tornado_proxy.templates.golang.view import REQUEST, TARGET, request_facts, user_value
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.template import (
+    HeaderFields,
+    ObjectMetadata,
+    RenderBudget,
+    RenderLimits,
+    RequestData,
+    TargetData,
+    TemplateMistake,
+    User,
+)
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
 """What one rendering of a page may take unless its caller says otherwise; a listing has up to a thousand entries."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.templates.golang.formatting import Printer
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.values import Value, type_name
+from tornado_proxy.templates.template import RenderBudget
 
 _LARGEST = 1_000_000
 _LONGEST = 8

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import (
     Body,
     Branch,
@@ -24,8 +23,8 @@ from tornado_proxy.templates.golang.nodes import (
 )
 from tornado_proxy.templates.golang.operands import CertainFailure, Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
-from tornado_proxy.templates.golang.values import INVALID, Map, Slice, Value, is_true, type_name
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
+from tornado_proxy.templates.template import RenderBudget, TemplateMistake
 
 
 class Statements:

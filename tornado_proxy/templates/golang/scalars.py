@@ -6,9 +6,9 @@ import math
 import struct
 from decimal import Decimal
 
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.literals import MAX_UINT, can_backquote, quote, quote_rune
 from tornado_proxy.templates.golang.text import is_print, rune_starts, runes
+from tornado_proxy.templates.template import RenderBudget
 
 _BIAS = 1023
 _MANTISSA_BITS = 52

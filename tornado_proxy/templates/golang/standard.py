@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
 from tornado_proxy.templates.golang.formatting import sprint, sprintln
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.printf import sprintf
 from tornado_proxy.templates.golang.text import is_print, runes
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (
     INVALID,
+    ExecutionError,
     Map,
     Nil,
     Slice,
@@ -29,6 +29,7 @@ from tornado_proxy.templates.golang.values import (
     type_of,
     zero,
 )
+from tornado_proxy.templates.template import RenderBudget
 
 # Integers compare whatever their sign and size, as in Go since 1.18.
 _BASIC = {

@@ -9,15 +9,20 @@ from functools import cache
 from types import MappingProxyType
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.golang.calling import Function, Vocabulary
 from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.limits import RenderBudget, RenderLimits
 from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
 from tornado_proxy.templates.golang.standard import INCLUDE, STANDARD
 from tornado_proxy.templates.golang.view import facts_of, root
-from tornado_proxy.templates.template import RenderError, TemplateMistake, trimmed
+from tornado_proxy.templates.template import (
+    RenderBudget,
+    RenderError,
+    RenderLimits,
+    TargetKeyRewriteData,
+    TemplateMistake,
+    trimmed,
+)
 
 _TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 
 from tornado_proxy.templates.golang.calling import STRING, budgeted, function
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.values import STRING_SLICE, Map, Slice, Type, string_slice
+from tornado_proxy.templates.template import RenderBudget
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
 _HOST = _UNRESERVED + b"!$&'()*+,;=:[]<>\""

@@ -11,11 +11,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.text import go_string
+from tornado_proxy.templates.template import RenderBudget, RenderError
 
 Value: TypeAlias = Any
 """A Go value, or `INVALID`."""
+
+
+class ExecutionError(RenderError):
+    """What Go's Execute returns as an error; `context` is the part of the template that failed, once it is known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.context: str | None = None
+
+    def __str__(self) -> str:
+        return self.message if self.context is None else f"{self.message}, in `{self.context}`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

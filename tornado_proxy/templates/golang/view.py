@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Generic, NoReturn, TypeVar
+from typing import NoReturn
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import CHANGES, VALUES, Url, collected, header
 from tornado_proxy.templates.golang.values import (
     INVALID,
     STRING_SLICE,
+    ExecutionError,
     Int64,
     Map,
     Nil,
@@ -28,7 +27,14 @@ from tornado_proxy.templates.golang.values import (
     Value,
     string_slice,
 )
-from tornado_proxy.templates.template import MissingUserError
+from tornado_proxy.templates.template import (
+    MissingUserError,
+    RenderBudget,
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    User,
+)
 
 
 @dataclass(slots=True)
@@ -211,9 +217,6 @@ def request_facts(request: RequestData, budget: RenderBudget) -> RequestFacts:
     )
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class RootFacts:
     """What the outermost dot stands for."""
@@ -224,22 +227,6 @@ class RootFacts:
     request: Callable[[], RequestFacts]
     groups: Callable[[], Map]
     nobody: Nil
-
-
-class Once(Generic[T]):
-    """What is made when it is first asked for, and the same from then on."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._made: T | None = None
-
-    def __call__(self) -> T:
-        """What was made, or is made now."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
 
 
 class AbsentUser(Nil):
@@ -384,7 +371,7 @@ _NOBODY = AbsentUser()
 
 def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> RootFacts:
     """The facts that a rule's template reads; expensive ones are made at first use, and charged to the budget."""
-    request, groups = Once(partial(request_facts, data.request, budget)), Once(partial(_groups, captures))
+    request, groups = cache(partial(request_facts, data.request, budget)), cache(partial(_groups, captures))
     return RootFacts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 
 

@@ -10,13 +10,19 @@ import jinja2
 from jinja2 import nodes
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import TargetKeyRewriteData
 from tornado_proxy.templates.jinja.environment import GLOBALS, KeyEnvironment, instrument
 from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
 from tornado_proxy.templates.jinja.limits import KEY, TEXT_METHODS, JinjaBudget, backticked
 from tornado_proxy.templates.jinja.source import TokenPlaces, parse
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS, variables
-from tornado_proxy.templates.template import LimitError, RenderError, TemplateMistake, group_number, trimmed
+from tornado_proxy.templates.template import (
+    LimitError,
+    RenderError,
+    TargetKeyRewriteData,
+    TemplateMistake,
+    group_number,
+    trimmed,
+)
 
 Reference = tuple[str, int, int]
 

@@ -11,8 +11,14 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.data import RequestData, TargetData, TargetKeyRewriteData, User
-from tornado_proxy.templates.template import MissingUserError, group_number
+from tornado_proxy.templates.template import (
+    MissingUserError,
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    User,
+    group_number,
+)
 
 Fields = Mapping[str, Callable[[Any], Any]]
 

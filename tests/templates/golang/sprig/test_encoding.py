@@ -7,11 +7,9 @@ from go_programs import failure, written
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.templates.data import User
-from tornado_proxy.templates.golang.limits import RenderLimits
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.sprig.encoding import FUNCTIONS
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.template import LimitError, RenderLimits, User
 
 B32DEC, B64DEC = FUNCTIONS["b32dec"].call, FUNCTIONS["b64dec"].call
 

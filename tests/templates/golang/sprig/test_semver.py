@@ -3,8 +3,8 @@ import itertools
 import pytest
 from go_programs import failure, written
 
-from tornado_proxy.templates.golang.limits import ExecutionError
 from tornado_proxy.templates.golang.sprig.semver import Version, compare, parse_version
+from tornado_proxy.templates.golang.values import ExecutionError
 
 
 @pytest.mark.parametrize(

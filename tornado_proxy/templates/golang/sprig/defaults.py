@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, BOOL, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import (
     NumberError,
     float_to_int,
@@ -18,7 +17,8 @@ from tornado_proxy.templates.golang.literals import (
 )
 from tornado_proxy.templates.golang.standard import deep_equal
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import Int64, Value, is_true, kind_of, type_name
+from tornado_proxy.templates.golang.values import ExecutionError, Int64, Value, is_true, kind_of, type_name
+from tornado_proxy.templates.template import RenderBudget
 
 
 def is_empty(value: Value) -> bool:

@@ -14,11 +14,19 @@ from typing import Any, NoReturn
 
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.scalars import format_float
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import Map, Slice, Struct, Value, from_json, is_nil, type_name
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.golang.values import (
+    ExecutionError,
+    Map,
+    Slice,
+    Struct,
+    Value,
+    from_json,
+    is_nil,
+    type_name,
+)
+from tornado_proxy.templates.template import LimitError, RenderBudget
 
 _BASE64_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
 _BASE32_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.sprig.defaults import is_empty, to_int
 from tornado_proxy.templates.golang.sprig.strings import strings_of
 from tornado_proxy.templates.golang.standard import deep_equal
@@ -15,6 +14,7 @@ from tornado_proxy.templates.golang.values import (
     ANY_MAP,
     SLICE_SLICE,
     STRING_SLICE,
+    ExecutionError,
     Map,
     Slice,
     Struct,
@@ -23,6 +23,7 @@ from tornado_proxy.templates.golang.values import (
     string_slice,
     type_name,
 )
+from tornado_proxy.templates.template import RenderBudget
 
 
 def elements(value: Value, purpose: str) -> Slice:

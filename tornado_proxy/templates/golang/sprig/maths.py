@@ -9,10 +9,10 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, FLOAT, INT, Function, budgeted, function
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import wrap_int
 from tornado_proxy.templates.golang.sprig.defaults import to_float, to_int
-from tornado_proxy.templates.golang.values import INT_SLICE, Int64, Slice, Value
+from tornado_proxy.templates.golang.values import INT_SLICE, ExecutionError, Int64, Slice, Value
+from tornado_proxy.templates.template import RenderBudget
 
 _COST = 4  # an exact decimal is slow
 _DIVISION_PLACES = 16  # decimal.DivisionPrecision

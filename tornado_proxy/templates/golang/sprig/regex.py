@@ -13,12 +13,11 @@ from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.printer import print_program
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
-from tornado_proxy.templates.golang.values import STRING_SLICE, Slice
+from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, Slice
 from tornado_proxy.templates.plain import PlainTemplate, compile_template
-from tornado_proxy.templates.template import LimitError
+from tornado_proxy.templates.template import LimitError, RenderBudget
 
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""

@@ -18,11 +18,11 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import MAX_UINT
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import Struct, StructType, Uint64, Value
+from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64, Value
+from tornado_proxy.templates.template import RenderBudget
 
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
 """What may follow a version's numbers; RE2 reads it, for it must be linear on whatever users send."""

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.limits import ExecutionError, RenderBudget
 from tornado_proxy.templates.golang.literals import quote
 from tornado_proxy.templates.golang.text import rune_starts, runes, to_lower, to_upper, trim_space
-from tornado_proxy.templates.golang.values import STRING_MAP, Map, Slice, Value, string_slice, type_name
+from tornado_proxy.templates.golang.values import STRING_MAP, ExecutionError, Map, Slice, Value, string_slice, type_name
+from tornado_proxy.templates.template import RenderBudget
 
 
 def strings_of(budget: RenderBudget, value: Value) -> list[bytes]:

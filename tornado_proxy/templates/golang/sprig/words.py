@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import STRING, Function, budgeted
-from tornado_proxy.templates.golang.limits import RenderBudget
 from tornado_proxy.templates.golang.text import (
     is_digit,
     is_letter,
@@ -22,6 +21,7 @@ from tornado_proxy.templates.golang.text import (
     title,
     upper,
 )
+from tornado_proxy.templates.template import RenderBudget
 
 
 def _title(text: bytes) -> bytes:
