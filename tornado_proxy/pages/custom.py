@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tornado_proxy.templates.golang.pages import PageMistake, PageTemplate, compile_page
-from tornado_proxy.templates.golang.template import built_in, calls_helpers
 from tornado_proxy.templates.template import (
     ObjectMetadata,
     RenderError,
@@ -26,6 +24,7 @@ from tornado_proxy.templates.template import (
 
 if TYPE_CHECKING:
     from tornado_proxy.pages.render import Pages
+    from tornado_proxy.templates.golang.pages import PageTemplate
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
 """The type of a page that does not give its own."""
@@ -138,6 +137,10 @@ class Recipe:
 
 
 def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
+    # A fifth of the service's modules, for custom pages only.
+    from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
+    from tornado_proxy.templates.golang.template import built_in, calls_helpers  # noqa: PLC0415
+
     try:
         return compile_page(text, (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ())
     except PageMistake as mistake:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.header import Header
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.routing.errors import LengthRequired, MetadataTooLarge, PropertyFailed
 from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.templates.golang.pages import PageTemplate, compile_page
 from tornado_proxy.templates.template import HeaderFields, RenderError, RenderLimits, User
+
+if TYPE_CHECKING:
+    from tornado_proxy.templates.golang.pages import PageTemplate
 
 MOST_METADATA = 2048
 """The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
@@ -58,7 +61,7 @@ class PropertyTemplates:
 
     def __init__(self, put: PutAction) -> None:
         system = put.system_metadata
-        self._metadata = [(name.lower(), compile_page(text)) for name, text in put.metadata]
+        self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
         texts = {
             "cache_control": system.cache_control,
             "content_disposition": system.content_disposition,
@@ -67,7 +70,7 @@ class PropertyTemplates:
             "expires": system.expires,
             "storage_class": put.storage_class,
         }
-        self._others = [(name, compile_page(text)) for name, text in texts.items() if text]
+        self._others = _compiled((name, text) for name, text in texts.items() if text)
         self._canned_acl = put.canned_acl
         self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
         """Whether a template may read the size, which has to be known before the content then."""
@@ -87,6 +90,14 @@ class PropertyTemplates:
         """Raises `LengthRequired` if a template reads the size and it is unknown."""
         if self.read_size and size is None:
             raise LengthRequired("a template reads the size of an upload that does not announce it")
+
+
+def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
+    if not (named := list(texts)):
+        return []
+    from tornado_proxy.templates.golang.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
+
+    return [(name, compile_page(text)) for name, text in named]
 
 
 def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
