@@ -73,7 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
             with self.traffic.lock:
                 self.traffic.parts += 1
         else:
-            self.traffic.stored += 1
+            with self.traffic.lock:
+                self.traffic.stored += 1
         self._answer(b"", ETag='"e"')
 
     def do_DELETE(self) -> None:
@@ -140,13 +141,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Stay silent."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # the default of 5 drops connections that come at once, and they come back a second later
+
+
 @contextmanager
 def endless_s3() -> Iterator[tuple[str, Traffic]]:
     """The endpoint of such an S3, and its traffic."""
     traffic = Traffic()
     handler = type("Handler", (_Handler,), {"traffic": traffic})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -74,7 +74,7 @@ async def test_a_client_that_takes_little_is_not_cut():
     """A piece may take longer than the send timeout, as long as the client goes on taking something of it."""
     piece = b"x" * (24 << 20)
     body = ScriptedBody([piece], len(piece))
-    async with serve(OneObject(body), limits=Limits(send_timeout=0.2)) as site, site.connect() as client:
+    async with serve(OneObject(body), limits=Limits(send_timeout=0.5)) as site, site.connect() as client:
         await client.send(b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
         await client.receive_head()
         began, received, pauses = time.monotonic(), 0, 0
@@ -83,9 +83,9 @@ async def test_a_client_that_takes_little_is_not_cut():
             # By what was taken, not by look: a look takes what has arrived, which may be little.
             if received > pauses << 20:
                 pauses += 1
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.05)
         event = await site.told()
-    assert time.monotonic() - began > 0.4
+    assert time.monotonic() - began > 1
     assert event.complete
 
 

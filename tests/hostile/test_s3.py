@@ -14,7 +14,7 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Write
 
 ANY = Conditions()
-IMPATIENT = {"read_timeout": 0.4, "timeout": 0.6, "max_attempts": 2}
+IMPATIENT = {"read_timeout": 1, "timeout": 1.5, "max_attempts": 2}
 
 
 async def whole(store, key, part=None) -> bytes:
@@ -77,7 +77,7 @@ async def test_every_fault_is_an_error_in_time(faults, reads):
             begun = time.monotonic()
             await asyncio.gather(*[meet(store, operation, fault) for operation in OPERATIONS for fault in faults])
             assert await body_of(store, "healthy") == BODY
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.parametrize("reads", ["loop", "executor"])
@@ -92,7 +92,7 @@ async def test_a_healthy_key_is_served_after_a_thousand_clients_left(reads):
             await asyncio.wait(asked)
             begun = time.monotonic()
             assert await body_of(store, "healthy") == BODY
-            assert time.monotonic() - begun < 2
+            assert time.monotonic() - begun < 10
             assert len(s3.connections) <= 2
 
 

@@ -215,7 +215,7 @@ def test_a_sample_that_fails_ends_nothing(now, monkeypatch, caplog):
 
     async def some_time():
         with suppress(TimeoutError):
-            async with asyncio.timeout(0.1):
+            async with asyncio.timeout(0.3):
                 await Overviews(None).sample(Broken())
 
     asyncio.run(some_time())

@@ -16,7 +16,7 @@ def manager(tmp_path):
     """A service manager's end of NOTIFY_SOCKET."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(tmp_path / "notify"))
-        listening.settimeout(2)
+        listening.settimeout(10)
         yield listening
 
 
@@ -61,7 +61,7 @@ def test_abstract_addresses_are_understood():
     """A NOTIFY_SOCKET that begins with `@` is in the abstract namespace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(f"\0tornado-proxy-test-{os.getpid()}")
-        listening.settimeout(2)
+        listening.settimeout(10)
         Notifier(f"@tornado-proxy-test-{os.getpid()}").alive()
         assert _told(listening) == ["WATCHDOG=1"]
 

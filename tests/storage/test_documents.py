@@ -118,13 +118,17 @@ def test_a_document_is_fetched_from_secrets_manager(name):
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
-    [("/missing", "the answer is 404"), ("/large", "it has more than 1048576 bytes"), ("/slow", "it takes too long")],
+    ("path", "timeout", "message"),
+    [
+        ("/missing", 20, "the answer is 404"),
+        ("/large", 20, "it has more than 1048576 bytes"),
+        ("/slow", 0.3, "it takes too long"),
+    ],
 )
-def test_what_cannot_be_fetched_by_http_is_reported(path, message):
+def test_what_cannot_be_fetched_by_http_is_reported(path, timeout, message):
     """A wrong address, a wrong file, and a server that never ends."""
     with _far() as (_, url), pytest.raises(DocumentUnavailable) as error:
-        fetch_document(url + path, UrlConfig(http_timeout=0.3))
+        fetch_document(url + path, UrlConfig(http_timeout=timeout))
     assert str(error.value) == message
 
 

@@ -213,8 +213,8 @@ async def test_a_call_that_takes_too_long_is_cut_off():
     await asyncio.sleep(0)
     with pytest.raises(TimedOut, match=r"S3 did not answer within 0\.2 s"):
         await hanging
-    assert time.monotonic() - started < 2
-    assert connection.is_cut.wait(1)
+    assert time.monotonic() - started < 10
+    assert connection.is_cut.wait(10)
 
 
 async def test_the_wait_for_a_thread_counts():
@@ -228,11 +228,11 @@ async def test_the_wait_for_a_thread_counts():
 
 async def test_an_upload_may_wait_and_take_its_time():
     """Neither the wait for a thread nor the sending of bytes is silence of S3's."""
-    executor = Executor(1, timeout=0.3)
+    executor = Executor(1, timeout=1)
 
     def send():
-        for _ in range(6):
-            time.sleep(0.1)
+        for _ in range(4):
+            time.sleep(0.3)
             current_call().progress = time.monotonic()
         return "stored"
 

@@ -140,7 +140,7 @@ async def test_who_goes_away_leaves_the_queue():
 async def test_who_waits_too_long_is_refused():
     """A queue that does not move is not waited in for ever."""
     async with hostile_s3(ending(an_object(bytes(64 * MIB)), Then.SILENCE, after=4 * MIB)) as s3:
-        pool = pool_at(s3.port, connections=1, read_timeout=0.2)
+        pool = pool_at(s3.port, connections=1, read_timeout=0.5)
         # Nobody reads on, so that S3 is not to blame and the connection stays.
         answer = await pool.request(REQUEST)
         with pytest.raises(Busy, match="free"):
@@ -201,9 +201,9 @@ async def test_a_head_that_comes_slowly_times_out():
 async def test_a_slow_client_does_not_time_s3_out():
     """While a body waits for its reader, nothing is expected of S3."""
     async with hostile_s3(an_object(bytes(8 * MIB))) as s3:
-        pool = pool_at(s3.port, read_timeout=0.1)
+        pool = pool_at(s3.port, read_timeout=0.5)
         answer = await pool.request(REQUEST)
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(1.2)
         assert len(await answer.read_all(8 * MIB)) == 8 * MIB
         pool.close()
 

@@ -232,7 +232,7 @@ async def test_an_s3_that_misses_what_is_to_be_removed_is_obeyed(read_at):
 async def test_a_body_that_breaks_off_raises(read_at, then):
     """A body that ends before its length raises after what came, however it ends."""
     with scripted_s3(ending(an_object(bytes(4 * CHUNK)), then, after=2 * CHUNK)) as s3:
-        async with read_at(s3.url, read_timeout=0.3) as store:
+        async with read_at(s3.url, read_timeout=1.5 if then is Then.SILENCE else 20) as store:
             opened, got = await store.open("a", ANY), []
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await _read(opened, got)
@@ -244,7 +244,7 @@ async def test_a_body_that_breaks_off_raises(read_at, then):
 async def test_a_body_that_breaks_off_early_fails_to_open(read_at, then):
     """A body that ends within its first chunk is an error before anything was promised to a client."""
     with scripted_s3(ending(an_object(bytes(1000)), then, after=500)) as s3:
-        async with read_at(s3.url, read_timeout=0.3) as store:
+        async with read_at(s3.url, read_timeout=0.3 if then is Then.SILENCE else 20) as store:
             with pytest.raises(TimedOut if then is Then.SILENCE else Unreachable):
                 await store.open("a", ANY)
 
@@ -293,7 +293,7 @@ async def test_a_get_that_is_cancelled_drops_its_connection(read_at):
 async def test_a_reader_that_is_cancelled_drops_its_connection(read_at):
     """A body whose reader goes away while it waits is closed, at once or by the thread that is reading it."""
     with scripted_s3(ending(an_object(bytes(8 * CHUNK)), Then.SILENCE, after=2 * CHUNK)) as s3:
-        async with read_at(s3.url, read_timeout=1) as store:
+        async with read_at(s3.url, read_timeout=2) as store:
             opened, got = await store.open("a", ANY), []
             reading = asyncio.ensure_future(_read(opened, got))
             await asyncio.sleep(0.2)
