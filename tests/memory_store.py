@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, format_date
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, format_date
 from tornado_proxy.semantics.fields import path_reference
-from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.cache import MemoryObject, open_in_memory
 from tornado_proxy.storage.errors import (
     ObjectExists,

@@ -10,7 +10,7 @@ from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules import load
-from tornado_proxy.rules.testing import evaluate
+from tornado_proxy.rules.model import evaluate
 from tornado_proxy.service.demo import read_demo
 from tornado_proxy.service.sources import compile_sources
 

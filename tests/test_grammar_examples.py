@@ -18,7 +18,7 @@ from tornado_proxy.lint.engine import lint
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.testing import evaluate
+from tornado_proxy.rules.model import evaluate
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "grammar").glob("*.md"), *(ROOT / "docs").rglob("*.md")])

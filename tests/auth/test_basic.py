@@ -12,8 +12,7 @@ from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Setti
 from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.keys import parse_request_path
-from tornado_proxy.routing.request import Request
+from tornado_proxy.routing.request import Request, parse_request_path
 from tornado_proxy.templates.template import User
 
 HASH = bcrypt.hashpw("wörd:2".encode(), bcrypt.gensalt(4)).decode()

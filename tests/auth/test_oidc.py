@@ -15,8 +15,7 @@ from tornado_proxy.auth.oidc_provider import Client, Provider
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.request import Request
+from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
 
 KEY = jwk.RSAKey.generate_key(2048, {"kid": "one"}, private=True)

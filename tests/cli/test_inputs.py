@@ -21,7 +21,7 @@ from tornado_proxy.cli.inputs import (
 )
 from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.routing.access import Anyone, SignedIn
-from tornado_proxy.routing.keys import RequestPath
+from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.templates.template import User
 
 CONFIGURATION = """

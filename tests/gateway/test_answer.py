@@ -9,8 +9,8 @@ import pytest
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.gateway.answer import Whole, file_headers, is_active, page, unchanged_headers
 from tornado_proxy.pages.render import Rendering
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.store import ObjectInfo
 
 SHA256 = Checksum("SHA256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=", "FULL_OBJECT")

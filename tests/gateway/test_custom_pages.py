@@ -15,7 +15,7 @@ from tornado_proxy.gateway.answer import Whole
 from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized, read_text
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
-from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import ObjectInfo
 

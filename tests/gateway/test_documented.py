@@ -14,7 +14,7 @@ from tornado_proxy.gateway.answer import file_headers
 from tornado_proxy.gateway.application import REQUEST_ID
 from tornado_proxy.gateway.generation import GENERATION
 from tornado_proxy.routing import errors
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.store import ObjectInfo
 
 TEXT = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")

@@ -16,12 +16,11 @@ from serving import generation, serve
 from tornado_proxy.config.actions import Actions, GetAction, HeadAction
 from tornado_proxy.config.model import Bucket, Mount
 from tornado_proxy.gateway.perform import RequestContext, perform
-from tornado_proxy.routing.keys import ObjectKey, RequestPath
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
-from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import Key
-from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
+from tornado_proxy.rules.model import Key
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Busy, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
 

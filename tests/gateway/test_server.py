@@ -14,8 +14,7 @@ from serving import Client, serve
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.server import HttpServer, Opening
-from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.semantics.proxy_protocol import SIGNATURE
+from tornado_proxy.semantics.forwarded import PROXY_SIGNATURE, TrustedProxies
 
 
 class _Gated(ScriptedBody):
@@ -194,7 +193,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
 
 
 PROXIED = Opening(proxied=TrustedProxies(("127.0.0.0/8",)))
-V2 = SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
+V2 = PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0, 80])
 
 
 @pytest.mark.parametrize(
@@ -203,7 +202,7 @@ V2 = SIGNATURE + b"\x21\x11\x00\x0c" + bytes([192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0
         (b"PROXY TCP4 192.0.2.1 10.0.0.1 4711 80\r\n", "192.0.2.1"),
         (b"PROXY UNKNOWN\r\n", "127.0.0.1"),
         (V2, "192.0.2.1"),
-        (SIGNATURE + b"\x20\x00\x00\x00", "127.0.0.1"),
+        (PROXY_SIGNATURE + b"\x20\x00\x00\x00", "127.0.0.1"),
     ],
 )
 async def test_the_proxy_protocol_names_the_client(header, address):

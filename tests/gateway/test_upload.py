@@ -16,7 +16,7 @@ from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket, Limits, Mount, Resource
 from tornado_proxy.gateway.upload import content_type
-from tornado_proxy.routing.properties import Properties
+from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import Refused

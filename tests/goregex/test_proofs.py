@@ -24,7 +24,7 @@ from tornado_proxy.goregex.proofs import (
     reachability,
     shortest_key,
 )
-from tornado_proxy.rules.keys import objection
+from tornado_proxy.rules.model import objection
 
 HARD = "^/.{1000}"
 

@@ -24,10 +24,9 @@ from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.tokens import Trust
 from tornado_proxy.gateway import form, upload
 from tornado_proxy.routing.request import Request
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
-from tornado_proxy.semantics.ranges import ByteRange
 from tornado_proxy.storage.s3 import answers
 from tornado_proxy.storage.s3.documents import read_listing
 

@@ -8,8 +8,7 @@ import pytest
 from faulty_s3 import BODY, FAULTS, faulty_s3
 from stores import body_of, pieces, store_at
 
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Write
 

@@ -15,8 +15,7 @@ from coroutines import run
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.routing.keys import RequestPath
-from tornado_proxy.routing.request import Request
+from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
 
 pytestmark = pytest.mark.integration

@@ -22,7 +22,7 @@ from tornado_proxy.pages.listing import (
     timestamp,
     visible,
 )
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.model import path_objection
 
 NAMES = st.text(min_size=1, max_size=20)
 

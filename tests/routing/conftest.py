@@ -16,8 +16,7 @@ from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.rules.testing import METHODS
+from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet
 from tornado_proxy.templates.plain import compile_template
 from tornado_proxy.templates.template import User
 

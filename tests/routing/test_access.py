@@ -5,7 +5,7 @@ from tornado_proxy.config.providers import AccessRule, OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, lets_pass, path_expression
-from tornado_proxy.routing.keys import parse_request_path
+from tornado_proxy.routing.request import parse_request_path
 from tornado_proxy.templates.template import User
 
 ANN = BasicUser("ann", Secret("value", "secret"))

@@ -4,7 +4,6 @@ import pytest
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.keys import ObjectKey
 from tornado_proxy.routing.plan import (
     Attempt,
     Browse,
@@ -19,6 +18,7 @@ from tornado_proxy.routing.plan import (
     Sign,
     VisitProvider,
 )
+from tornado_proxy.routing.request import ObjectKey
 
 NO_OBJECT = Refuse(404, "no object at this key")
 NO_DIRECTORY = Refuse(404, "no objects below this key")

@@ -2,12 +2,132 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rule_sites import rule_sets
-from rule_texts import document
+from rule_texts import document, statement
 
-from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.keys import objection
-from tornado_proxy.rules.model import RefusedResult, RewriteError, RuleSet, TemplateFailed, UserRequired
+from tornado_proxy.goregex.alphabet import LONGEST, is_real
+from tornado_proxy.lang.tree import Verdict
+from tornado_proxy.rules.compile import compile_documents, compile_test
+from tornado_proxy.rules.model import (
+    LONGEST_OBJECT_KEY,
+    RefusedResult,
+    RewriteError,
+    RuleSet,
+    RuleTest,
+    TemplateFailed,
+    UserRequired,
+    evaluate,
+    host_objection,
+    objection,
+    path_objection,
+    segment_objection,
+)
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/", "/a", "/a/", "//a", "/a//b", "/...", "/a../b", "/..a", "/.hidden", "/a b+c%d?e#f", "/é中", "/a\u3000b", ""],
+)
+def test_what_can_be_named_can_be_a_key(text):
+    """Slashes in a row, dots within names, spaces and every script are fine."""
+    assert objection(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("/..", "contains a `.` or `..` segment"),
+        ("/.", "contains a `.` or `..` segment"),
+        ("/a/../b", "contains a `.` or `..` segment"),
+        ("/a/./b", "contains a `.` or `..` segment"),
+        ("../a", "contains a `.` or `..` segment"),
+        ("/a/..", "contains a `.` or `..` segment"),
+        ("/a\nb", "contains a control character"),
+        ("/\x00", "contains a control character"),
+        ("/\x7f", "contains a control character"),
+        ("/\x85", "contains a control character"),
+        ("/\udcff", "is not valid Unicode"),
+        ("/" + "é" * 513, "is longer than 1024 bytes"),
+    ],
+)
+def test_what_no_key_may_hold_is_named(text, reason):
+    """The reason is a fact that a sentence can end with."""
+    assert objection(text) == reason
+
+
+def test_a_key_may_be_as_long_as_s3_takes_it():
+    """The leading slash is not part of what S3 counts."""
+    assert objection("/" + "a" * LONGEST_OBJECT_KEY) is None
+    assert objection("/" + "a" * (LONGEST_OBJECT_KEY + 1)) == "is longer than 1024 bytes"
+
+
+def test_a_path_may_be_of_any_length():
+    """A mount that is taken off may leave a short key."""
+    assert path_objection("/" + "a" * 5000) is None
+    assert path_objection("/" + "a" * 5000 + "/..") == "contains a `.` or `..` segment"
+
+
+@given(st.lists(st.sampled_from(["a", ".", "..", "/", "b"])))
+def test_no_segment_of_dots_passes(parts):
+    """A key without objection has no segment that any file system reads as a step."""
+    text = "".join(parts)
+    assert (objection(text) is None) is (not {".", ".."} & set(text.split("/")))
+
+
+@pytest.mark.parametrize(
+    ("name", "objection"),
+    [
+        ("ann", None),
+        ("ann@example.com", None),
+        ("..ann", None),
+        ("a\\b", None),
+        ("", "is empty"),
+        ("a/b", "contains a `/`"),
+        ("/", "contains a `/`"),
+        ("..", "contains a `.` or `..` segment"),
+        (".", "contains a `.` or `..` segment"),
+        ("a\n", "contains a control character"),
+    ],
+)
+def test_a_name_is_one_segment(name, objection):
+    """What names a file or a user stands in a key as one segment, whole."""
+    assert segment_objection(name) == objection
+
+
+@pytest.mark.parametrize("host", ["", "www.example.com", "WWW.example.com:8080", "[::1]:80", "192.0.2.1", "a_b", "%41"])
+def test_what_a_host_header_may_hold_is_a_host(host):
+    """With its port, or as an address."""
+    assert host_objection(host) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "objection"),
+    [
+        ("a/b", "contains `/`"),
+        ("http://a", "contains `/`"),
+        ("a b", "contains ` `"),
+        ("a,b", "contains `,`"),
+        ("100%", "contains `%`"),
+        ("ä.example", "contains `ä`"),
+        ("a\n", "contains a control character"),
+    ],
+)
+def test_what_the_service_refuses_is_none(host, objection):
+    """The reason is a fact that a sentence can end with."""
+    assert host_objection(host) == objection
+
+
+@given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
+def test_proofs_know_the_same_keys(text):
+    """What proofs take for a real key is what rules let through, where it starts with a slash."""
+    assert is_real(text) == (text.startswith("/") and objection(text) is None)
+
+
+@pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST - 1), True), ("/" + "a" * LONGEST, False)])
+def test_proofs_know_the_longest_key(text, real):
+    """The greatest length is the same for proofs and for rules."""
+    assert ((objection(text) is None), is_real(text)) == (real, real)
+
 
 REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]
 
@@ -181,3 +301,220 @@ def test_whatever_a_user_and_a_key_hold_the_result_can_be_a_key(username, name):
         return
     assert key.startswith("/")
     assert objection(key) is None
+
+
+def _test(text):
+    compiled = compile_test(statement(text))
+    assert isinstance(compiled, RuleTest)
+    return compiled
+
+
+def _mistakes(text):
+    compiled = compile_test(statement(text))
+    assert not isinstance(compiled, RuleTest)
+    return [(mistake.message, mistake.span.text, mistake.help) for mistake in compiled]
+
+
+def test_a_test_without_clauses_is_a_get_by_nobody():
+    """What is not said is what is usual."""
+    test = _test('test "/a" -> "/b"')
+    assert (test.key, test.method, test.user, test.host, test.headers, test.expected) == (
+        "/a",
+        "GET",
+        None,
+        "",
+        (),
+        "/b",
+    )
+
+
+def test_clauses_tell_of_the_request():
+    """Method, host and headers are taken over, repeated headers in order."""
+    test = _test('test "/a" method PUT host "h" header "X" "1" header "x" "2" -> unchanged')
+    assert (test.method, test.host, test.headers) == ("PUT", "h", (("X", "1"), ("x", "2")))
+    assert test.expected is Verdict.UNCHANGED
+
+
+@pytest.mark.parametrize(
+    ("clauses", "user"),
+    [
+        ('as "ann"', User("ann")),
+        ('as ann email "a@b"', User("ann", "HEADER", "a@b")),
+        ('as ann user-groups "a, b,,c "', User("ann", "HEADER", groups=("a", "b", "c"))),
+        ('as ann user-groups ""', User("ann", "HEADER")),
+        ('as ann user-groups "x" email "e"', User("ann", "HEADER", "e", ("x",))),
+    ],
+)
+def test_a_user_has_what_the_clauses_give(clauses, user):
+    """Groups are parted by commas; who has an email or groups came by headers."""
+    assert _test(f'test "/a" {clauses} -> error').user == user
+
+
+@pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        (
+            'test "a/b" -> "/c"',
+            [
+                (
+                    "the key `a/b` does not begin with `/`",
+                    '"a/b"',
+                    'write "/a/b": a key is the path below the mount, with its leading slash',
+                )
+            ],
+        ),
+        ('test "/a/../b" -> error', [("the key contains a `.` or `..` segment", '"/a/../b"', None)]),
+        (
+            'test "/a" -> "/b/.."',
+            [
+                (
+                    "the key contains a `.` or `..` segment",
+                    '"/b/.."',
+                    "expect `error` where the result is refused",
+                )
+            ],
+        ),
+        (
+            'test "/a" method PATCH -> "/b"',
+            [
+                (
+                    "unknown method `PATCH`",
+                    "PATCH",
+                    "use `GET`, `HEAD`, `PUT`, `DELETE`",
+                )
+            ],
+        ),
+        (
+            'test "/a/" method PUT -> "/b"',
+            [("the key of a `PUT` ends in the file's name, not in `/`", '"/a/"', "add the name of the file")],
+        ),
+        (
+            'test "/a" user-groups "x" email "e" -> "/b"',
+            [
+                (
+                    "`user-groups` says something of a user, but nobody is signed in",
+                    '"x"',
+                    'name the user with `as "…"`',
+                ),
+                (
+                    "`email` says something of a user, but nobody is signed in",
+                    '"e"',
+                    'name the user with `as "…"`',
+                ),
+            ],
+        ),
+        (
+            'test "/a" as "a/b" -> "/b"',
+            [
+                (
+                    "`a/b` cannot sign in: the name contains a `/`",
+                    '"a/b"',
+                    "the service refuses such a name before it asks any rule; a name is one segment of a path",
+                )
+            ],
+        ),
+        (
+            'test "/a" host "a/b" -> "/b"',
+            [
+                (
+                    "the host `a/b` contains `/`",
+                    '"a/b"',
+                    "the service refuses such a request before it asks any rule; a host is a name or an address",
+                )
+            ],
+        ),
+        ('test "/a" as "" -> error', [("`` cannot sign in: the name is empty", '""', None)]),
+        (
+            'test "https://www.example.com/a/b?x=1" -> "HTTP://x"',
+            [
+                (
+                    "the key `https://www.example.com/a/b?x=1` does not begin with `/`",
+                    '"https://www.example.com/a/b?x=1"',
+                    'write "/a/b": a key is the path alone, without scheme, host and query',
+                ),
+                (
+                    "the key `HTTP://x` does not begin with `/`",
+                    '"HTTP://x"',
+                    'write "/": a key is the path alone, without scheme, host and query',
+                ),
+            ],
+        ),
+        (
+            'test "a" -> "b"',
+            [
+                ("the key `a` does not begin with `/`", '"a"', None),
+                ("the key `b` does not begin with `/`", '"b"', None),
+            ],
+        ),
+    ],
+)
+def test_a_test_that_cannot_be_run_says_why(text, mistakes):
+    """Every mistake of a test is told, at the word that makes it."""
+    found = _mistakes(text)
+    expected = [
+        (message, place, cure or shown) for (message, place, cure), (_, _, shown) in zip(mistakes, found, strict=True)
+    ]
+    assert found == expected
+
+
+RULES = r"""
+    rewrite moved `^/old/(.*)$` -> "/new/$1"
+    rewrite `^/same$` -> "/same"
+    rewrite `^/mine$` -> jinja "/{{ user.username }}"
+    rewrite `^/where$` -> jinja "/{{ target.name }}{{ request.path }}"
+"""
+
+
+def _outcome(test, target=None):
+    compiled = compile_documents([document(f"target site {{ {RULES} test {test} }}")])
+    rule_set = compiled.rule_sets["site"]
+    return evaluate(rule_set, rule_set.tests[0], target)
+
+
+def test_the_expected_key_passes():
+    """A test passes where the rules make the key that it expects, and tells which rewrite made it."""
+    outcome = _outcome('"/old/a.txt" -> "/new/a.txt"')
+    assert outcome.passed
+    assert outcome.rewrite is not None
+    assert outcome.rewrite.label == "moved"
+
+
+def test_another_key_fails():
+    """A test fails where the rules make another key."""
+    assert not _outcome('"/old/a.txt" -> "/new/b.txt"').passed
+
+
+def test_unchanged_means_that_no_rewrite_matched():
+    """A rewrite to the same key is not a key left unchanged, but it is the key."""
+    assert _outcome('"/else" -> unchanged').passed
+    assert not _outcome('"/same" -> unchanged').passed
+    assert _outcome('"/same" -> "/same"').passed
+
+
+def test_a_key_that_nothing_matched_may_be_expected_by_name():
+    """The final key counts, whether or not a rewrite made it."""
+    assert _outcome('"/else" -> "/else"').passed
+
+
+def test_an_error_is_expected_or_a_failure():
+    """A template that fails passes a test that expects it, fails any other, and names its rewrite."""
+    assert _outcome('"/mine" -> error').passed
+    outcome = _outcome('"/mine" -> "/ann"')
+    assert not outcome.passed
+    assert isinstance(outcome.got, UserRequired)
+    assert outcome.rewrite is outcome.got.rewrite
+
+
+def test_an_error_that_does_not_come_is_a_failure():
+    """A test that expects an error fails where there is a key."""
+    assert not _outcome('"/mine" as "ann" -> error').passed
+
+
+def test_the_target_is_known_by_its_name_alone():
+    """Without a configuration a template sees the target's name, and the key is the whole path."""
+    assert _outcome('"/where" -> "/site/where"').passed
+
+
+def test_a_configured_target_is_seen_with_its_mount():
+    """With a configuration a template sees the path below the first mount."""
+    assert _outcome('"/where" -> "/site/docs/where"', TargetData("site", mount_paths=("/docs/", "/d/"))).passed

@@ -10,8 +10,7 @@ from memory_store import MemoryStore
 from stores import body_of, pieces
 
 from tornado_proxy.config.model import ObjectCache
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import Busy, NotModified, ObjectMissing, PreconditionFailed, UpstreamError
 from tornado_proxy.storage.store import ObjectInfo, Write

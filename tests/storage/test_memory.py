@@ -7,7 +7,7 @@ from memory_store import MemoryStore
 from stores import body_of, pieces
 
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.digest import Checksum
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import ObjectExists
 from tornado_proxy.storage.store import ObjectInfo, Write
 

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from stores import body_of, pieces
 
-from tornado_proxy.routing.properties import Properties
-from tornado_proxy.semantics.conditions import Conditions, format_date
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.routing.mounts import Properties
+from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange, format_date
 from tornado_proxy.storage.errors import (
     NotModified,
     ObjectExists,

@@ -11,10 +11,9 @@ from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.decide import simulate
+from tornado_proxy.routing.decide import simulate, trace
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
-from tornado_proxy.routing.trace import trace
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RuleSet
 from tornado_proxy.templates.template import User

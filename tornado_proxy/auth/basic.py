@@ -11,7 +11,7 @@ from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import segment_objection
+from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
 from tornado_proxy.templates.template import User
 

@@ -12,7 +12,7 @@ from tornado_proxy.auth.origins import is_same_origin, only_reads
 from tornado_proxy.config.providers import CertificateProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import segment_objection
+from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
 

@@ -9,7 +9,7 @@ from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.providers import HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import segment_objection
+from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
 

@@ -14,7 +14,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from tornado_proxy.rules.keys import segment_objection
+from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
 # Never `none`, and never HMAC: with those, whoever knows the public key could sign (RFC 8725 3.1).

@@ -24,7 +24,7 @@ from tornado_proxy.cli.inputs import (
 from tornado_proxy.cli.output import ExitStatus, progress
 from tornado_proxy.config import values
 from tornado_proxy.routing.mounts import Mounts, Site
-from tornado_proxy.rules.testing import METHODS
+from tornado_proxy.rules.model import METHODS
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.simulator import Simulator
 

@@ -17,10 +17,8 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.routing.request import host_name
 from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
-from tornado_proxy.rules.keys import host_objection, segment_objection
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
-from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.rules.testing import METHODS
+from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, UnreadableLog, open_log, read_log
 

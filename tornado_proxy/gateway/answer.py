@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.pages.render import Rendering
-from tornado_proxy.semantics.conditions import format_date
-from tornado_proxy.semantics.digest import content_digest
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange, format_date
+from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.store import ObjectInfo, Opened
 
 Headers = tuple[tuple[str, str], ...]

@@ -16,10 +16,9 @@ from tornado_proxy.gateway.errors import ArchiveTooLarge
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
-from tornado_proxy.routing.keys import ObjectKey, RequestPath
 from tornado_proxy.routing.plan import Browse, Serve, Sign
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.routing.request import ObjectKey, RequestPath
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 

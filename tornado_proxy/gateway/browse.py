@@ -17,8 +17,8 @@ from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
-from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.plan import Browse, Serve, Sign
+from tornado_proxy.routing.request import RequestPath
 from tornado_proxy.storage.errors import StorageError
 
 if TYPE_CHECKING:

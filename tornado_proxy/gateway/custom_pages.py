@@ -20,7 +20,7 @@ from tornado_proxy.pages.custom import (
     PageData,
     Recipe,
 )
-from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Store

@@ -25,9 +25,8 @@ from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, Ta
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
 from tornado_proxy.routing.errors import STATUSES
-from tornado_proxy.routing.keys import ASSETS_AT
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
-from tornado_proxy.routing.request import Request, host_name, read_address, read_request, shown_path
+from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request, shown_path
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served

@@ -10,7 +10,7 @@ from tornado_proxy.gateway.answer import Answer, Headers
 from tornado_proxy.gateway.archive import FORMATS as ARCHIVES
 from tornado_proxy.routing.errors import UnknownFormat, status_of
 from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
 from tornado_proxy.telemetry.service_log import shortage
 

@@ -38,13 +38,10 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult, choose
 from tornado_proxy.routing.access import Guard, Nobody
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.routing.mounts import RouteMatch
+from tornado_proxy.routing.mounts import Properties, PutData, PutInput, RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.properties import Properties, PutData, PutInput
-from tornado_proxy.routing.request import Request
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.routing.request import ObjectKey, Request
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
 from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, User

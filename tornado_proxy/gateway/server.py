@@ -18,9 +18,17 @@ from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.model import Limits
 from tornado_proxy.gateway.connection import Begin, Connection
-from tornado_proxy.semantics import proxy_protocol
-from tornado_proxy.semantics.forwarded import Origin, TrustedProxies
-from tornado_proxy.semantics.proxy_protocol import NotProxied
+from tornado_proxy.semantics.forwarded import (
+    LONGEST_PROXY_LINE,
+    PROXY_HEAD,
+    PROXY_SIGNATURE,
+    NotProxied,
+    Origin,
+    TrustedProxies,
+    proxy_header_rest,
+    read_proxy_header,
+    read_proxy_line,
+)
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -194,15 +202,15 @@ async def _client_behind(accepted: socket.socket) -> str | None:
 
     Only the header is read: what follows it belongs to TLS or HTTP.
     """
-    start = await _exactly(accepted, len(proxy_protocol.SIGNATURE))
-    if start == proxy_protocol.SIGNATURE:
-        head = start + await _exactly(accepted, proxy_protocol.HEAD - len(start))
-        return proxy_protocol.read_binary(head, await _exactly(accepted, proxy_protocol.rest_of(head)))
+    start = await _exactly(accepted, len(PROXY_SIGNATURE))
+    if start == PROXY_SIGNATURE:
+        head = start + await _exactly(accepted, PROXY_HEAD - len(start))
+        return read_proxy_header(head, await _exactly(accepted, proxy_header_rest(head)))
     while not start.endswith(b"\n"):
-        if len(start) >= proxy_protocol.LONGEST_LINE or not start.startswith(b"PROXY "):
+        if len(start) >= LONGEST_PROXY_LINE or not start.startswith(b"PROXY "):
             raise NotProxied("there is no header of the PROXY protocol")
         start += await _exactly(accepted, 1)
-    return proxy_protocol.read_line(start)
+    return read_proxy_line(start)
 
 
 async def _exactly(accepted: socket.socket, wanted: int) -> bytes:

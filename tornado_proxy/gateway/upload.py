@@ -11,7 +11,7 @@ from tornado_proxy.gateway.answer import DEFAULT_TYPE
 from tornado_proxy.gateway.errors import DigestMismatch, MalformedForm, NotAFile, PartialPut
 from tornado_proxy.gateway.form import MultipartForm, boundary
 from tornado_proxy.routing.errors import LengthRequired
-from tornado_proxy.semantics.digest import ContentCheck
+from tornado_proxy.semantics.fields import ContentCheck
 from tornado_proxy.storage.errors import TooLarge
 
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.

@@ -1,6 +1,6 @@
 """What proofs read: real keys, character by character, with the gaps between characters where assertions look.
 
-A real key is one that `rules.keys.objection` lets through and that starts with `/`. A *letter* stands for all
+A real key is one that `rules.model.objection` lets through and that starts with `/`. A *letter* stands for all
 characters that the expressions of a proof cannot tell apart. Roles, places, sides and truths are plain integers: they
 are parts of states, and members of an `Enum` are slow to hash.
 """

@@ -19,10 +19,8 @@ from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
-from tornado_proxy.rules.keys import Key
 from tornado_proxy.rules.loading import LoadedRules
-from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet
-from tornado_proxy.rules.testing import TestOutcome, evaluate
+from tornado_proxy.rules.model import Key, Rewrite, RewriteError, RuleSet, TestOutcome, evaluate
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
 
 if TYPE_CHECKING:

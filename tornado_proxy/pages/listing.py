@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import urlencode
 
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.model import path_objection
 from tornado_proxy.semantics.fields import path_reference
 
 

@@ -18,7 +18,7 @@ from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.pages.theme import Asset, Theme
 from tornado_proxy.routing.errors import UnknownFormat
-from tornado_proxy.routing.keys import ASSETS_AT
+from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.semantics.fields import negotiate, path_reference
 
 

@@ -1,25 +1,34 @@
 """The one way from a request to its plan; the server, `explain`, `diff` and log statistics all drive it.
 
 `decide` is a generator: it yields questions about the world, is sent the answers, and returns the decision.
-A driver may wait for a password check or a form; `simulate` answers from its arguments.
+A driver may wait for a password check or a form; `simulate` answers from its arguments. `trace` explains a decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
+from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
 from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
-from tornado_proxy.routing.keys import RequestPath, upload_path
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
-from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY, Key, segment_objection
-from tornado_proxy.rules.model import Rewrite, RewriteError, Rewritten
+from tornado_proxy.routing.request import ObjectKey, Request, RequestPath, object_key, upload_path
+from tornado_proxy.rules.model import (
+    LONGEST_OBJECT_KEY,
+    Key,
+    RefusedResult,
+    Rewrite,
+    RewriteError,
+    Rewritten,
+    segment_objection,
+)
 from tornado_proxy.templates.template import TargetKeyRewriteData, User
 
 _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
@@ -240,3 +249,105 @@ def _simulated(question: Question, user: User | None, file_name: str | None) -> 
             return Refuse(401, f"`{user.username}` is not listed") if unlisted else user
         case _:
             assert_never(question)
+
+
+class RuleOutcome(Enum):
+    """The outcome of trying a rewrite."""
+
+    MATCHED = "matched"
+    NO_MATCH = "no match"
+    NOT_TRIED = "not tried"  # an earlier one had matched
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAttempt:
+    """A rewrite that was tried and its outcome; the one that matched has captures."""
+
+    rewrite: Rewrite
+    outcome: RuleOutcome
+    captures: Captures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFailure:
+    """The reason why there is no object key, and the status of the answer."""
+
+    status: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteTrace:
+    """The application of rules to a key: `result` is the raw result of the template, `failure` the error."""
+
+    key: str
+    attempts: tuple[RuleAttempt, ...]
+    result: str | None = None
+    rewritten: Key | None = None
+    object_key: ObjectKey | None = None
+    failure: RuleFailure | None = None
+
+    @property
+    def matched(self) -> RuleAttempt | None:
+        """The rewrite that matched; None without a match."""
+        return next((each for each in self.attempts if each.outcome is RuleOutcome.MATCHED), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTrace:
+    """A check of access: every resource that covers the path, in order; the first of them decides."""
+
+    path: RequestPath
+    guard: Guard
+    covering: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTrace:
+    """A decision with its steps; `rewriting` is None if no rules were applied."""
+
+    decision: Decision
+    checks: tuple[AccessTrace, ...] = ()
+    rewriting: RewriteTrace | None = None
+
+
+def trace(decision: Decision) -> RequestTrace:
+    """Returns the steps of a decision."""
+    match, method = decision.match, decision.request.method
+    if match is None:
+        return RequestTrace(decision)
+    access = match.site.access
+    checks = (AccessTrace(each.path, each.guard, access.covering(each.path, method)) for each in decision.checks)
+    return RequestTrace(decision, tuple(checks), trace_rewrite(decision))
+
+
+def trace_rewrite(decision: Decision) -> RewriteTrace | None:
+    """Returns the application of the rules; None if no rules were applied."""
+    match, data, rewritten, error = decision.match, decision.data, decision.rewritten, decision.failure
+    if match is None or data is None:
+        return None
+    if error is not None:
+        attempts = _attempts(match.site.rules.rewrites, error.rewrite, error.rewrite.pattern.search(data.key))
+        result = error.result if isinstance(error, RefusedResult) else None
+        return RewriteTrace(data.key, attempts, result, failure=_failure(error))
+    assert rewritten is not None
+    attempts = _attempts(match.site.rules.rewrites, rewritten.rewrite, rewritten.captures)
+    try:
+        found = object_key(match.site.target.bucket, rewritten.key)
+    except KeyTooLong as too_long:
+        return RewriteTrace(data.key, attempts, rewritten.result, rewritten.key, failure=_failure(too_long))
+    return RewriteTrace(data.key, attempts, rewritten.result, rewritten.key, found)
+
+
+def _attempts(
+    rewrites: tuple[Rewrite, ...], matched: Rewrite | None, captures: Captures | None
+) -> tuple[RuleAttempt, ...]:
+    if matched is None:
+        return tuple(RuleAttempt(each, RuleOutcome.NO_MATCH) for each in rewrites)
+    before = (RuleAttempt(each, RuleOutcome.NO_MATCH) for each in rewrites[: matched.number - 1])
+    after = (RuleAttempt(each, RuleOutcome.NOT_TRIED) for each in rewrites[matched.number :])
+    return (*before, RuleAttempt(matched, RuleOutcome.MATCHED, captures), *after)
+
+
+def _failure(error: Exception) -> RuleFailure:
+    return RuleFailure(status_of(error) or 500, str(error))

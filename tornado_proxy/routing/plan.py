@@ -9,10 +9,9 @@ from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.quantities import GIB
 from tornado_proxy.routing.errors import KeyTooLong
-from tornado_proxy.routing.keys import ASSETS_AT, ObjectKey, RequestPath, object_key
 from tornado_proxy.routing.mounts import RouteMatch, Step
-from tornado_proxy.routing.request import Request
-from tornado_proxy.rules.keys import Key
+from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, Request, RequestPath, object_key
+from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
 

@@ -1,4 +1,4 @@
-"""Reads a request from its request line and headers, once."""
+"""Reads a request from its request line and headers, once; decodes its path, and makes object keys of keys."""
 
 from __future__ import annotations
 
@@ -8,11 +8,71 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from tornado_proxy.routing.errors import BadAddress
-from tornado_proxy.routing.keys import RequestPath, parse_request_path
 from tornado_proxy.templates.template import RequestData
 
 if TYPE_CHECKING:
     from tornado_proxy.semantics.forwarded import ClientCertificate
+
+
+from typing import NewType
+from urllib.parse import unquote_to_bytes
+
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.routing.errors import BadFileName, BadPath, KeyTooLong
+from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
+
+RequestPath = NewType("RequestPath", str)
+"""What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
+
+ObjectKey = NewType("ObjectKey", str)
+"""Bucket prefix and key: what S3 sees; only `object_key` makes one."""
+
+ASSETS_AT = ".tornado-proxy/"
+"""Where the assets of pages are found, below any directory: no mount hides them; a proxy that knows one knows all."""
+
+_BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+def parse_request_path(raw: str) -> RequestPath:
+    """Decodes the path of a request from the raw text before its `?`; raises `BadPath`.
+
+    Each character of `raw` is one byte of the request line (latin-1), as `gateway.parser` reads it; unescaped bytes
+    beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays.
+    """
+    if not raw.startswith("/"):
+        raise BadPath("the path does not begin with `/`")
+    try:
+        sent = raw.encode("latin-1")
+        if _BROKEN_ESCAPE.search(sent):
+            raise BadPath("the path contains a `%` without two hexadecimal digits")
+        path = unquote_to_bytes(sent).decode()
+    except UnicodeError as error:
+        raise BadPath("the path is not valid UTF-8") from error
+    reason = path_objection(path)
+    if reason is not None:
+        raise BadPath(f"the path {reason}")
+    return RequestPath(path)
+
+
+def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
+    r"""Returns the path of an upload: the directory's and the file's name after its last `/`; raises `BadFileName`.
+
+    Access is checked for it once more, and `Location` names it. A `\` is a character like any other.
+    """
+    name = file_name.rpartition("/")[2]
+    reason = segment_objection(name)
+    if reason is not None:
+        raise BadFileName(f"the file's name {reason}")
+    return RequestPath(directory + name)
+
+
+def object_key(bucket: Bucket, key: Key) -> ObjectKey:
+    """Joins a bucket's prefix and a key without its leading slash; raises `KeyTooLong`."""
+    joined = f"{'/' if bucket.leading_slash else ''}{bucket.prefix}{key[1:]}"
+    if len(joined.encode()) > LONGEST_OBJECT_KEY:
+        raise KeyTooLong(f"the object key is longer than {LONGEST_OBJECT_KEY} bytes")
+    return ObjectKey(joined)
+
 
 # RFC 9112 3.2.2, with a host and a port as RFC 3986 3.2 has them. User information is left out: RFC 9110 4.2.4 has
 # recipients treat it as an error.
@@ -32,7 +92,7 @@ _QUERY = re.compile(r"[?#].*", re.DOTALL)
 class Request(RequestData):
     """A request with a decoded path and a host in lower case without port; everything else is as sent."""
 
-    path: RequestPath = RequestPath("/")  # noqa: RUF009 - a NewType: a string
+    path: RequestPath = RequestPath("/")
     authority: str = ""  # the host with its port, as the client wrote it
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
     certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy

@@ -1,4 +1,4 @@
-"""The compiled form of rule files: rewrites, rule sets and their tests, all frozen, and how a rewrite may fail.
+"""Keys, and the compiled form of rule files: rewrites, rule sets and their tests, and how a rewrite may fail.
 
 RewriteError
 ├── RefusedResult      the result is not a key: a dot segment, a control character, too long, empty   → 400
@@ -8,14 +8,15 @@ RewriteError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
+from typing import Final, NewType
 
 from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
-from tornado_proxy.rules.keys import Key, objection
 from tornado_proxy.templates.template import (
     MissingUserError,
     RenderError,
@@ -25,6 +26,59 @@ from tornado_proxy.templates.template import (
     Template,
     User,
 )
+
+Key = NewType("Key", str)
+"""The path below the mount, starting with `/`, decoded; what rules see and produce."""
+
+LONGEST_OBJECT_KEY = 1024
+"""The most bytes of UTF-8 that S3 takes as a key (S3 API, PutObject)."""
+
+# The C0 and C1 controls and DEL: none can be typed, each can split a header or a log line.
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_DOT_SEGMENT = r"(?:^|/)\.\.?(?:/|$)"
+_SURROGATE = r"[\ud800-\udfff]"
+
+# Most texts are keys: one look says so.
+_ANY = re.compile(f"{_CONTROL}|{_DOT_SEGMENT}|{_SURROGATE}")
+
+
+def objection(text: str) -> str | None:
+    """Why a text cannot be a key, as a fact without a full stop; None where it can."""
+    reason = path_objection(text)
+    if reason is None and len(text.encode()) > LONGEST_OBJECT_KEY + 1:
+        return f"is longer than {LONGEST_OBJECT_KEY} bytes"
+    return reason
+
+
+def path_objection(text: str) -> str | None:
+    """Why a text cannot be a path, as `objection` does; of any length, since the mount is not part of the key."""
+    if not _ANY.search(text):
+        return None
+    if re.search(_CONTROL, text):
+        return "contains a control character"
+    if re.search(_DOT_SEGMENT, text):
+        return "contains a `.` or `..` segment"
+    return "is not valid Unicode"
+
+
+def segment_objection(name: str) -> str | None:
+    """Why a text cannot be one segment of a path, as a file's and a user's name must; None where it can."""
+    if not name:
+        return "is empty"
+    return "contains a `/`" if "/" in name else path_objection(name)
+
+
+# RFC 3986 3.2.2, with the port and an address's brackets, and without the comma, which parts two headers in one.
+# Compiled when it is first asked for: few rule files have a test that names a host.
+_STRANGE = r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+;=:\[\]%-]"
+
+
+def host_objection(text: str) -> str | None:
+    """Why a text cannot be a host, as a fact without a full stop; None where it can."""
+    found = re.search(_STRANGE, text)
+    if found is None:
+        return None
+    return f"contains `{found[0]}`" if found[0].isprintable() else "contains a control character"
 
 
 class RewriteError(Exception):
@@ -172,3 +226,43 @@ class Compiled:
 
     rule_sets: Mapping[str, RuleSet]
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+METHODS: Final = ("GET", "HEAD", "PUT", "DELETE")
+"""The methods that act on objects; a test may name one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """A rule test and the result for its key: rewritten, unchanged, or the error."""
+
+    __test__ = False  # the name is the language's, not pytest's
+
+    test: RuleTest
+    got: Rewritten | RewriteError
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """The rewrite that took the key; None where none matched."""
+        return self.got.rewrite
+
+    @property
+    def passed(self) -> bool:
+        """Whether what became of the key is what the test expects."""
+        if isinstance(self.got, RewriteError):
+            return self.test.expected is Verdict.ERROR
+        if self.test.expected is Verdict.UNCHANGED:
+            return self.got.rewrite is None
+        return self.got.key == self.test.expected
+
+
+def evaluate(rule_set: RuleSet, test: RuleTest, target: TargetData | None = None) -> TestOutcome:
+    """Ask the rules of a target what its test asks; what a configuration says of the target is unknown without one."""
+    known = target or TargetData(name=rule_set.target)
+    # Templates see the whole path of a request; the key is what lies below the mount.
+    mount = known.mount_paths[0].removesuffix("/") if known.mount_paths else ""
+    request = RequestData(method=test.method, host=test.host, path=mount + test.key, headers=test.headers)
+    try:
+        return TestOutcome(test, rule_set.apply(TargetKeyRewriteData(test.key, test.user, request, known)))
+    except RewriteError as error:
+        return TestOutcome(test, error)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.mounts import target_data
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.rules.testing import TestOutcome, evaluate
+from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
 from tornado_proxy.service.sources import CompiledSet
 
 FAILING_TEST = "failing-test"

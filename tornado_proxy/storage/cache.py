@@ -12,9 +12,16 @@ from sys import getsizeof
 from typing import TypeVar
 
 from tornado_proxy.config.model import ObjectCache
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions, freshness, strong_match
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import (
+    UNCONDITIONAL,
+    ByteRange,
+    ConditionResult,
+    Conditions,
+    ContentRange,
+    freshness,
+    strong_match,
+)
 from tornado_proxy.storage.errors import ObjectMissing, RangeUnsatisfiable, StorageError, UpstreamError
 from tornado_proxy.storage.store import (
     CacheResult,

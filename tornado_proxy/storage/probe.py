@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass
 
 from tornado_proxy.config.model import Bucket, Target
-from tornado_proxy.routing.keys import object_key
-from tornado_proxy.rules.keys import Key
+from tornado_proxy.routing.request import object_key
+from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import (
     AccessDenied,

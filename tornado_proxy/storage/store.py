@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.routing.properties import Properties
-from tornado_proxy.rules.keys import LONGEST_OBJECT_KEY
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ConditionResult, Conditions
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.routing.mounts import Properties
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ConditionResult, Conditions, ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import NotModified, PreconditionFailed
 
 CacheResult = Literal["hit", "miss", "revalidated"]

@@ -15,9 +15,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.cache import CacheCounts
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, UploadForm, Write

@@ -17,9 +17,17 @@ from typing import Any, assert_never
 from tornado_proxy.goregex.language import language, longest_matching_part
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.routing.access import Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.decide import Decision, simulate
+from tornado_proxy.routing.decide import (
+    AccessTrace,
+    Decision,
+    RequestTrace,
+    RewriteTrace,
+    RuleAttempt,
+    RuleOutcome,
+    simulate,
+    trace,
+)
 from tornado_proxy.routing.errors import RequestError, status_of
-from tornado_proxy.routing.keys import RequestPath
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import (
     Attempt,
@@ -36,8 +44,7 @@ from tornado_proxy.routing.plan import (
     Sign,
     VisitProvider,
 )
-from tornado_proxy.routing.request import Request, read_request
-from tornado_proxy.routing.trace import AccessTrace, RequestTrace, RewriteTrace, RuleAttempt, RuleOutcome, trace
+from tornado_proxy.routing.request import Request, RequestPath, read_request
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
 

@@ -11,8 +11,7 @@ from tornado_proxy.goregex.matching import Captures, Pattern
 from tornado_proxy.lang.excerpt import visible, width
 from tornado_proxy.lang.printer import group_lines
 from tornado_proxy.lang.tree import Verdict
-from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest
-from tornado_proxy.rules.testing import TestOutcome, evaluate
+from tornado_proxy.rules.model import Rewrite, RewriteError, RuleSet, RuleTest, TestOutcome, evaluate
 from tornado_proxy.templates.template import TargetData
 from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 

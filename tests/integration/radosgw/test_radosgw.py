@@ -13,7 +13,7 @@ from stores import body_of, pieces, post
 from tornado_proxy.config.model import Credentials, S3Pool
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.digest import content_digest
+from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectExists
 from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.store import Stored, Write

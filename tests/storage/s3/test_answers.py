@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
 from tornado_proxy.storage.store import ObjectInfo
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.s3.boto3_reads import CHUNK, opened
 

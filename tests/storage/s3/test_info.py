@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.info import content_range, list_answer, object_info, page
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token

@@ -11,8 +11,7 @@ from hostile_s3 import hostile_s3
 from scripted_s3 import Reply, Then, an_error, an_object, ending, reply
 from stores import body_of, store_at
 
-from tornado_proxy.semantics.conditions import Conditions, format_date
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.semantics.conditions import ByteRange, Conditions, format_date
 from tornado_proxy.storage.errors import AccessDenied, Busy, Unreachable, UpstreamError
 
 ANY = Conditions()

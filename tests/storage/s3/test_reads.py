@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.semantics.conditions import Conditions
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange
 from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tornado_proxy.routing.properties import Properties
+from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, Unreachable
 from tornado_proxy.storage.s3.writes import Precondition, after_a_look, at_once, parameters_of

@@ -12,10 +12,9 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.routing.keys import object_key
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.rules.model import RefusedResult
+from tornado_proxy.rules.model import RefusedResult, path_objection
 from tornado_proxy.templates import golang, plain
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, TemplateMistake, User
 from tornado_proxy.tools.convert.go_targets import Surroundings

@@ -39,8 +39,7 @@ from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import named, shown
 from tornado_proxy.lint.subject import Subject
-from tornado_proxy.rules.model import RewriteError
-from tornado_proxy.rules.testing import TestOutcome
+from tornado_proxy.rules.model import RewriteError, TestOutcome
 
 NAME = check_name(__name__)
 CATEGORY = Category.TESTS

@@ -40,7 +40,7 @@ from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import shown
 from tornado_proxy.lint.shapes import edge_part, ends_anchored, head, is_address, open_end, tail
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.keys import objection
+from tornado_proxy.rules.model import objection
 
 NAME = check_name(__name__)
 CATEGORY = Category.DOUBTS

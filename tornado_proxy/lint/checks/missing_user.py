@@ -79,7 +79,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 def _refused(target: TargetRules, configured: Target, index: int, budget: Budget) -> Iterator[str]:
     """Requests that need no sign-in and fail for want of a user, as `GET /path`."""
     from tornado_proxy.routing.access import Access, Anyone  # noqa: PLC0415 - for a configuration only
-    from tornado_proxy.routing.keys import RequestPath  # noqa: PLC0415 - the same
+    from tornado_proxy.routing.request import RequestPath  # noqa: PLC0415 - the same
 
     access = Access(configured.resources)
     for mount, key in _candidates(target, configured, index, budget):

@@ -33,8 +33,7 @@ from tornado_proxy.lang.tree import Dialect, Verdict
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.shapes import constant
 from tornado_proxy.lint.subject import Subject, TargetRules
-from tornado_proxy.rules.keys import objection, path_objection
-from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.rules.model import Rewrite, objection, path_objection
 
 NAME = check_name(__name__)
 CATEGORY = Category.MISTAKES

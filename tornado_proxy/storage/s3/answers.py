@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from tornado_proxy.semantics.conditions import parse_date
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.store import ObjectInfo
 
 Headers = Mapping[bytes, bytes]

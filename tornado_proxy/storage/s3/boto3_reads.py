@@ -9,7 +9,7 @@ from http.client import IncompleteRead
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.executor import BlockingCall, Executor, current_call

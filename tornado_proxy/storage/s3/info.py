@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tornado_proxy.semantics.digest import Checksum
-from tornado_proxy.semantics.ranges import ContentRange
+from tornado_proxy.semantics.conditions import ContentRange
+from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.store import Entry, ObjectInfo, Page, to_token
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from botocore.session import Session
 
 from tornado_proxy.config.model import Bucket, S3Pool
-from tornado_proxy.semantics.conditions import parse_date
-from tornado_proxy.semantics.ranges import ByteRange, ContentRange
+from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
 from tornado_proxy.storage.s3.client import make_client

@@ -10,9 +10,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions, is_etag, is_weak
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, ByteRange, Conditions, is_etag, is_weak
 from tornado_proxy.storage.errors import (
     BucketMissing,
     Busy,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from tornado_proxy.config.model import Bucket, S3Pool
-from tornado_proxy.routing.keys import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions
-from tornado_proxy.semantics.ranges import ByteRange
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import make_client, make_session
 from tornado_proxy.storage.s3.executor import Executor

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.keys import ObjectKey
+from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
 from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
 from tornado_proxy.storage.s3.client import Parameters, ask

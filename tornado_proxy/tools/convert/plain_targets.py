@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.model import path_objection
 from tornado_proxy.templates.plain import Reference, compile_template
 from tornado_proxy.templates.template import group_number
 from tornado_proxy.tools.convert.sources import Here, NotConvertible, PossibleCaptures

@@ -17,7 +17,7 @@ from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.proofs import NoKey, difference, overlap, shortest_key
-from tornado_proxy.rules.keys import path_objection
+from tornado_proxy.rules.model import path_objection
 
 _EMPTY_SEGMENT = language("//")
 

@@ -17,7 +17,7 @@ from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lang.unexpected import KEYWORDS
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.rules.testing import METHODS
+from tornado_proxy.rules.model import METHODS
 from tornado_proxy.tools.lsp.nodes import group_names
 
 

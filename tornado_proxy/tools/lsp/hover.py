@@ -15,8 +15,7 @@ from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.findings import counted
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
-from tornado_proxy.rules.model import Rewrite, RewriteError
-from tornado_proxy.rules.testing import TestOutcome
+from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
 from tornado_proxy.tools.lsp.nodes import (

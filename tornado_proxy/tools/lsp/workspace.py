@@ -24,8 +24,7 @@ from tornado_proxy.lint.engine import apart, applicable, lint
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules, Read, read_rule_files, rule_files_by_folder
-from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.rules.testing import TestOutcome
+from tornado_proxy.rules.model import Rewrite, TestOutcome
 
 LARGEST = 4 * 1024 * 1024
 """The most bytes that are read together: some 30,000 rewrites, which take ten seconds when they are first read."""
