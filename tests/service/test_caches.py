@@ -11,7 +11,7 @@ from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.caches import Purge, forget_written, has_cache, purge
+from tornado_proxy.service.generations import Purge, forget_written, has_cache, purge
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.telemetry.events import ObjectWritten
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from files import CONFIGURATION, Files
 
-from tornado_proxy.service.changes import changes, fixed_at_start
+from tornado_proxy.service.reload import changes, fixed_at_start
 
 THREE = 'rewrite a `^/a$` -> "/1"\nrewrite b `^/b$` -> "/2"\nrewrite `^/c$` -> "/3"'
 
@@ -70,45 +70,29 @@ ACTIONS = "actions: {PUT: {enabled: true, config: {maxSize: 1MiB}}}\n    mount:"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("path: [/]", "path: [/m]", ["target `site`: mounts added: `/m/`", "target `site`: mounts removed: `/`"]),
-        (
-            "path: [/]",
-            "path: [/, /m], host: h",
-            ["target `site`: mounts added: `h/`, `h/m/`", "target `site`: mounts removed: `/`"],
-        ),
-        ("some-bucket", "other-bucket", ["target `site`: bucket changed: name"]),
+        ("path: [/]", "path: [/m], host: h", ["target `site` changed: mount.host, mount.path"]),
+        ("some-bucket", "other-bucket", ["target `site` changed: bucket.name"]),
         (
             "region: eu-west-1",
             "disableSSL: true, s3ForcePathStyle: true, s3ListMaxKeys: 7",
-            ["target `site`: bucket changed: region, disableSSL, s3ForcePathStyle, s3ListMaxKeys"],
+            ["target `site` changed: bucket.region, bucket.disableSSL, bucket.s3ForcePathStyle, bucket.s3ListMaxKeys"],
         ),
-        (
-            "mount:",
-            ACTIONS,
-            ["target `site`: actions changed: PUT.enabled, PUT.config.maxSize; enabled: GET, HEAD, PUT"],
-        ),
+        ("mount:", ACTIONS, ["target `site` changed: actions.PUT.enabled, actions.PUT.config.maxSize"]),
         (
             "mount:",
             "resources: [{path: /**, whiteList: true}]\n    mount:",
-            ["target `site`: resources added: `/**` (GET, HEAD)"],
+            ["target `site` changed: resources"],
         ),
-        ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["server.gracePeriod changed from 30 s to 5 s"]),
+        ("mount:", "cache: {maxAge: 5s}\n    mount:", ["target `site` changed: cache"]),
+        ("{port: 0}", "{port: 0, gracePeriod: 5s}", ["changed: server.gracePeriod"]),
         (
             "rules:",
             "limits: {maxHeaderSize: 1KiB, idleTimeout: 5s}\nrules:",
-            ["limits changed: maxHeaderSize, idleTimeout"],
+            ["changed: limits.maxHeaderSize, limits.idleTimeout"],
         ),
-        ("rules: [rules]", "rules: [rules/site.rules]", ["rules changed: `rules/site.rules`"]),
-        ("{port: 0}", "{port: 0, cache: {cacheControl: no-cache}}", ["server.cache changed"]),
-        ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["server.cors changed"]),
-        ("rules:", "listTargets: {enabled: true}\nrules:", ["listTargets changed"]),
-        ("{port: 0}", "{port: 0, trustedProxies: [10.0.0.0/8]}", ["server.trustedProxies changed: `10.0.0.0/8`"]),
-        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["authProviders.basic added: `staff`"]),
-        (
-            "rules:",
-            "authProviders: {header: {front: {usernameHeader: X-User, emailHeader: X-Email}}}\nrules:",
-            ["authProviders.header added: `front`"],
-        ),
+        ("rules: [rules]", "rules: [rules/site.rules]", ["changed: rules"]),
+        ("{port: 0}", "{port: 0, cors: {enabled: true}}", ["changed: server.cors"]),
+        ("rules:", "authProviders: {basic: {staff: {realm: Staff}}}\nrules:", ["changed: authProviders.basic"]),
     ],
 )
 def test_settings_say_what_is_different(tmp_path, old, new, said):
@@ -131,8 +115,7 @@ def test_no_secret_is_shown(tmp_path):
     files.configure(text.replace("OLDpass1", "NEWpass2"))
     (tmp_path / "secret").write_text("0ther\n")
     assert list(changes(before, files.load())) == [
-        "target `site`: bucket changed: credentials",
-        "target `site`: resources changed: `/**` (GET, HEAD)",
+        "target `site` changed: bucket.credentials.secretKey, resources",
     ]
 
 
@@ -142,7 +125,7 @@ def test_targets_come_and_go(tmp_path):
     before = files.load()
     files.configure(CONFIGURATION.replace("  site:", "  other:"))
     files.path().write_text("target other {}")
-    assert list(changes(before, files.load())) == ["targets removed: `site`", "target `other` added: `/`, 0 rewrites"]
+    assert list(changes(before, files.load())) == ["targets removed: `site`", "target `other` added: 0 rewrites"]
 
 
 def test_the_order_of_targets_counts(tmp_path):

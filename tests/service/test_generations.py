@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 from dataclasses import replace
 
 import pytest
@@ -12,14 +10,7 @@ from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.generation import Parts, Shared
-from tornado_proxy.service.generations import (
-    CLIENT_WEIGHT,
-    GcFreezer,
-    GenerationBuilder,
-    GenerationHolder,
-    Unbuildable,
-    bare_stores,
-)
+from tornado_proxy.service.generations import GenerationBuilder, GenerationHolder, Unbuildable, bare_stores
 from tornado_proxy.service.sources import compile_sources, read_sources
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
@@ -90,52 +81,6 @@ def test_a_store_that_cannot_be_closed_holds_nothing_up():
         assert events == [Retired(1)]
 
     _run(story)
-
-
-@pytest.fixture(autouse=True)
-def _thawed():
-    """Nothing stays aside after a test."""
-    yield
-    gc.unfreeze()
-
-
-class _Cycle:
-    """An object that only the collector can free."""
-
-    def __init__(self) -> None:
-        self.own = self
-
-
-def _lost() -> weakref.ref[_Cycle]:
-    return weakref.ref(_Cycle())
-
-
-def test_what_stays_is_set_aside():
-    """The collector does not look at it again."""
-    GcFreezer().freeze()
-    assert gc.get_freeze_count() > 0
-
-
-def test_what_cycles_keep_alive_is_freed_in_time():
-    """After so many reloads, what was set aside is looked at once more."""
-    freezer = GcFreezer(thaw_after=3)
-    freezer.freeze()
-    lost = _lost()
-    freezer.freeze()
-    gc.collect()
-    assert lost() is not None
-    for _ in range(3):
-        freezer.freeze()
-    assert lost() is None
-
-
-def test_clients_are_freed_sooner():
-    """A client of a bucket counts as many reloads."""
-    freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
-    freezer.freeze()
-    lost = _lost()
-    freezer.freeze(new_clients=1)
-    assert lost() is None
 
 
 CONFIGURED = """

@@ -108,7 +108,7 @@ def test_the_level_decides_what_is_said(level, count):
 MANY = """
 import logging, os, sys
 from tornado_proxy.config.model import Log
-from tornado_proxy.service.threads import end_process
+from tornado_proxy.service.runtime import end_process
 from tornado_proxy.service.logs import configure_logging, line_writer
 configure_logging(Log())
 write = line_writer()

@@ -17,7 +17,8 @@ from prometheus_client import CollectorRegistry
 
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.reload import Reloader, ReloadOutcome, reloader_view, rewrite_count, status_line
+from tornado_proxy.service.overview import reloader_view, status_line
+from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
 from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 from tornado_proxy.telemetry.service_log import log_service_events
@@ -93,7 +94,7 @@ def test_an_edit_is_activated_under_the_next_number(scene):
     scene.edit(BETTER)
     ((number, loaded),) = scene.serving.activated
     assert number == scene.reloader.in_force.number == 2
-    assert rewrite_count(loaded) == 2
+    assert loaded.rewrite_count == 2
     assert scene.reloader.last.is_in_force
 
 

@@ -11,33 +11,10 @@ import pytest
 from serving import part, serve
 
 from tornado_proxy.service.generations import Unbuildable
-from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
+from tornado_proxy.service.runtime import run_event_loop
+from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import SourceReader, compile_sources
-
-
-def _loop(choice: str) -> str:
-    found = []
-
-    async def main() -> None:
-        found.append(type(asyncio.get_running_loop()).__module__)
-
-    run_event_loop(main(), choice)
-    return found[0].split(".")[0]
-
-
-@pytest.mark.parametrize(("choice", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
-def test_the_event_loop_is_the_one_that_was_chosen(choice, loop):
-    """By itself it is uvloop, where that is installed."""
-    assert _loop(choice) == loop
-
-
-def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
-    """Unless uvloop is asked for by name."""
-    monkeypatch.setitem(sys.modules, "uvloop", None)
-    assert _loop("auto") == "asyncio"
-    with pytest.raises(NoEventLoop, match="not installed"):
-        _loop("uvloop")
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from tornado_proxy.config.model import Listener
-from tornado_proxy.service.sockets import CannotListen, inherited_sockets, named, open_sockets, raise_descriptor_limit
+from tornado_proxy.service.sockets import CannotListen, named, open_sockets
 
 
 def test_port_zero_is_any_free_one_and_the_url_says_which():
@@ -60,41 +56,3 @@ def test_an_ipv6_address_stands_in_brackets():
         pytest.skip("loopback has no IPv6 here")
     assert sockets.url.startswith("http://[::1]:")
     sockets.close()
-
-
-_CHILD = """
-import os, sys
-from tornado_proxy.service.sockets import inherited_sockets
-for number, given in enumerate(sys.argv[1:], start=3):
-    os.dup2(int(given), number)
-environment = {**os.environ, "LISTEN_PID": str(os.getpid())}
-for name, sockets in inherited_sockets(environment, os.getpid()).items():
-    print(name, [one.getsockname()[1] for one in sockets], [os.get_inheritable(one.fileno()) for one in sockets])
-"""
-
-
-def test_sockets_are_taken_over_by_name():
-    """Descriptors from 3 on become listening sockets under their names, and are not handed on."""
-    environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        given = [one.fileno(), other.fileno()]
-        command = [sys.executable, "-c", _CHILD, *map(str, given)]
-        result = subprocess.run(command, env=environment, pass_fds=given, capture_output=True, text=True, check=True)
-        ports = [one.getsockname()[1], other.getsockname()[1]]
-    assert result.stdout.splitlines() == [f"http [{ports[0]}] [False]", f"unknown [{ports[1]}] [False]"]
-
-
-def test_sockets_of_another_process_are_left_alone():
-    """LISTEN_FDS counts for LISTEN_PID only."""
-    assert inherited_sockets({"LISTEN_FDS": "1", "LISTEN_PID": "8"}, pid=7) == {}
-
-
-def test_the_soft_limit_of_descriptors_becomes_the_hard_one():
-    """A process may use all that it is permitted."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
-    try:
-        raise_descriptor_limit()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
 
-from tornado_proxy.service.systemd import Notifier, watchdog_period
+from tornado_proxy.service.systemd import Notifier, inherited_sockets, watchdog_period
 
 
 @pytest.fixture
@@ -90,3 +92,30 @@ def test_a_manager_that_has_gone_is_no_reason_to_stop(tmp_path):
 def test_the_watchdog_period_is_for_the_process_it_names(environment, period):
     """WATCHDOG_USEC counts for WATCHDOG_PID only."""
     assert watchdog_period(environment, pid=7) == period
+
+
+_CHILD = """
+import os, sys
+from tornado_proxy.service.systemd import inherited_sockets
+for number, given in enumerate(sys.argv[1:], start=3):
+    os.dup2(int(given), number)
+environment = {**os.environ, "LISTEN_PID": str(os.getpid())}
+for name, sockets in inherited_sockets(environment, os.getpid()).items():
+    print(name, [one.getsockname()[1] for one in sockets], [os.get_inheritable(one.fileno()) for one in sockets])
+"""
+
+
+def test_sockets_are_taken_over_by_name():
+    """Descriptors from 3 on become listening sockets under their names, and are not handed on."""
+    environment = {**os.environ, "LISTEN_FDS": "2", "LISTEN_FDNAMES": "http"}
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        given = [one.fileno(), other.fileno()]
+        command = [sys.executable, "-c", _CHILD, *map(str, given)]
+        result = subprocess.run(command, env=environment, pass_fds=given, capture_output=True, text=True, check=True)
+        ports = [one.getsockname()[1], other.getsockname()[1]]
+    assert result.stdout.splitlines() == [f"http [{ports[0]}] [False]", f"unknown [{ports[1]}] [False]"]
+
+
+def test_sockets_of_another_process_are_left_alone():
+    """LISTEN_FDS counts for LISTEN_PID only."""
+    assert inherited_sockets({"LISTEN_FDS": "1", "LISTEN_PID": "8"}, pid=7) == {}

@@ -18,10 +18,10 @@ from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, rea
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.serving import SingleProcess, run_event_loop
+from tornado_proxy.service.runtime import end_process, run_event_loop
+from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import compile_sources
-from tornado_proxy.service.threads import end_process
 from tornado_proxy.telemetry.service_log import EVENTS
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.cli.inputs import CommandError, load_settings
 from tornado_proxy.cli.output import ExitStatus
-from tornado_proxy.service.threads import end_process
+from tornado_proxy.service.runtime import end_process
 
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings

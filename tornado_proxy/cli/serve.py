@@ -16,27 +16,19 @@ from tornado_proxy.config.model import Log, Settings
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
-from tornado_proxy.service.changes import counted
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.reload import rewrite_count
+from tornado_proxy.service.reload import counted
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
-from tornado_proxy.service.serving import NoEventLoop, SingleProcess, run_event_loop
-from tornado_proxy.service.sockets import (
-    CannotListen,
-    Sockets,
-    inherited_sockets,
-    named,
-    open_sockets,
-    raise_descriptor_limit,
-)
+from tornado_proxy.service.runtime import NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.sockets import CannotListen, Sockets, named, open_sockets
 from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources, read_to_check
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
-from tornado_proxy.service.systemd import Notifier
-from tornado_proxy.service.threads import end_process
+from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.service_log import log_diagnostics
 from tornado_proxy.templates.template import User
@@ -103,7 +95,7 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
     assert loaded.settings is not None
     targets = loaded.settings.targets
     files = loaded.rules.documents if loaded.rules else ()
-    rules = f"{counted(rewrite_count(loaded), 'rewrite')} in {counted(len(files), 'file')}"
+    rules = f"{counted(loaded.rewrite_count, 'rewrite')} in {counted(len(files), 'file')}"
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN

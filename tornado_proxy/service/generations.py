@@ -1,4 +1,4 @@
-"""The generations of a process: built without network, held while requests use them, and hidden from the collector.
+"""The generations of a process: built without network, and held while requests use them.
 
 A generation takes over what did not change from the one before it, so that an edit of a rule keeps S3's connections.
 """
@@ -6,7 +6,6 @@ A generation takes over what did not change from the one before it, so that an e
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -30,16 +29,10 @@ from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.store import Store
-from tornado_proxy.telemetry.events import Event, Retired
+from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired
 from tornado_proxy.telemetry.metrics import MeasuredStore
 
 _LOG = logging.getLogger("tornado_proxy")
-
-THAW_AFTER = 200
-"""Reloads after which the collector looks at every object once more."""
-
-CLIENT_WEIGHT = 20
-"""A boto3 client is megabytes of cycles: a new one counts as this many reloads."""
 
 
 class Unbuildable(Exception):
@@ -149,6 +142,39 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
         yield target, store.measured if isinstance(store, MeasuredStore) else store
 
 
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Forget the objects of a target, or of all, whose object keys begin with a prefix."""
+
+    target: str | None = None
+    prefix: str = ""
+
+
+def has_cache(settings: Settings, target: str | None) -> bool:
+    """Whether a target keeps objects; with None, true."""
+    return target is None or any(each.name == target and each.cache for each in settings.targets)
+
+
+def purge(parts: Parts, order: Purge) -> int:
+    """Has the caches of a generation forget; returns the number of objects."""
+    return sum(cache.purge(order.prefix) for name, cache in _caches(parts) if order.target in (None, name))
+
+
+def forget_written(parts: Parts, written: ObjectWritten) -> bool:
+    """Has every cache of the target's bucket forget an object; returns whether there is such a cache."""
+    buckets = {each.name: (each.bucket.name, each.bucket.s3_endpoint) for each in parts.settings.targets}
+    found = [cache for name, cache in _caches(parts) if buckets[name] == buckets.get(written.target)]
+    for cache in found:
+        cache.forget(written.key)
+    return bool(found)
+
+
+def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
+    for name, shared in parts.stores.items():
+        if isinstance(shared.thing, CachingStore):
+            yield name, shared.thing
+
+
 class GenerationHolder:
     """Holds the current generation, and closes earlier ones when their last requests have left."""
 
@@ -190,29 +216,3 @@ class GenerationHolder:
         except Exception:  # noqa: BLE001 - a store that cannot be closed must not keep later generations from retiring
             _LOG.exception("generation %d could not be closed completely", generation.number)
         self._emit(Retired(generation.number))
-
-
-class GcFreezer:
-    """Hides long-lived objects from the garbage collector, which would otherwise scan them in every full collection.
-
-    The compiled rules are hundreds of thousands of objects, and a full collection stops every request while it looks at
-    them. A frozen object is still freed with its last reference; one that only a cycle keeps alive is freed at the next
-    thaw.
-    """
-
-    def __init__(self, thaw_after: int = THAW_AFTER) -> None:
-        self._thaw_after = thaw_after
-        # A forked worker starts with frozen objects; to look at them would copy the pages that it shares with others.
-        self._due = 0 if gc.get_freeze_count() else thaw_after
-
-    def __repr__(self) -> str:
-        return f"<GcFreezer, {self._due} of {self._thaw_after}>"
-
-    def freeze(self, new_clients: int = 0) -> None:
-        """Freezes everything alive; each new S3 client brings the next thaw nearer."""
-        self._due += 1 + CLIENT_WEIGHT * new_clients
-        if self._due > self._thaw_after:
-            self._due = 0
-            gc.unfreeze()
-            gc.collect()
-        gc.freeze()

@@ -1,4 +1,4 @@
-"""What the status page shows, gathered from the process: samples, reloads, hits, refused requests, explanations."""
+"""What operators see of the process: the status page, its JSON, the report of a reload, and a line for systemd."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import repeat
 from operator import itemgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.diagnostic import Severity, errors
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.pages.status import (
@@ -29,10 +30,13 @@ from tornado_proxy.pages.status import (
     TargetRow,
 )
 from tornado_proxy.routing.mounts import Mounts, sites
-from tornado_proxy.rules.model import Rewrite
-from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
+from tornado_proxy.rules.model import Rewrite, RuleSet
+from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport, counted
 from tornado_proxy.service.serving import Serving
+from tornado_proxy.service.sources import CompiledSet
+from tornado_proxy.telemetry.access_log import moment
 from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
+from tornado_proxy.telemetry.service_log import diagnostic_fields
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -249,3 +253,59 @@ def _duration(seconds: float | None) -> str:
     if seconds >= 1:
         return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:.0f} s"
     return f"{float(f'{seconds * 1000:.2g}'):g} ms"
+
+
+def report_view(report: ReloadReport) -> dict[str, object]:
+    """A report as `POST /-/reload` answers it."""
+    return {
+        "outcome": report.outcome.value,
+        "generation": report.generation,
+        "loadedAt": moment(report.since),
+        "digest": report.digest,
+        "at": moment(report.at),
+        "seconds": round(report.seconds, 6),
+        "changes": list(report.changes),
+        "restartNeededFor": list(report.kept_back),
+        "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
+    }
+
+
+def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
+    """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
+    now = reloader.in_force
+    return {
+        "generation": now.number,
+        "digest": now.loaded.digest,
+        "loadedAt": moment(now.since),
+        "files": [str(Path(each).absolute()) for each in map(str, (*now.loaded.places[:1], *now.loaded.files))],
+        "targets": _targets_view(now.loaded, probe_of),
+        "lastAttempt": report_view(reloader.last) if reloader.last else None,
+        "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
+    }
+
+
+def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
+    """What is in force, and the first mistake of a refused edit, for `systemctl status`."""
+    now, failure = reloader.in_force, reloader.failure
+    line = f"generation {now.number}, {counted(now.loaded.rewrite_count, 'rewrite')}"
+    if from_last_good:
+        line += ", started from the last good copy"
+    if failure is None:
+        return line
+    first = errors(failure.diagnostics)[0]
+    place = f"{first.place}: " if first.place else ""
+    return f"{line}; an edit was refused: {place}{first.message}"
+
+
+def _targets_view(loaded: CompiledSet, probe_of: Callable[[str], object]) -> Mapping[str, object]:
+    targets = loaded.settings.targets if loaded.settings else ()
+    return {
+        target.name: {
+            "host": target.mount.host,
+            "paths": list(target.mount.paths),
+            "methods": list(target.actions.methods),
+            "rewrites": len(loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
+            "probe": probe_of(target.name),
+        }
+        for target in targets
+    }

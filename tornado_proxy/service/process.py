@@ -17,18 +17,24 @@ from tornado_proxy.config.show import show
 from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Overview
-from tornado_proxy.service.admin_server import AdminServer
-from tornado_proxy.service.caches import Purge, has_cache
 from tornado_proxy.service.certificates import RENEW_AFTER
+from tornado_proxy.service.generations import Purge, has_cache
 from tornado_proxy.service.last_good import LastGood, keep_each
-from tornado_proxy.service.overview import Explain, Overviews, rewrite_rows
+from tornado_proxy.service.overview import (
+    Explain,
+    Overviews,
+    reloader_view,
+    report_view,
+    rewrite_rows,
+    status_line,
+)
 from tornado_proxy.service.probing import Prober
-from tornado_proxy.service.reload import Reloader, ReloadReport, reloader_view, report_view, status_line
+from tornado_proxy.service.reload import Reloader, ReloadReport
+from tornado_proxy.service.runtime import DetachedExecutor
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.sockets import Sockets
+from tornado_proxy.service.sockets import AdminServer, Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
-from tornado_proxy.service.threads import DetachedExecutor
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.service_log import log_service_events

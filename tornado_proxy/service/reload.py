@@ -1,4 +1,4 @@
-"""Reloads: read the whole set, compile it off the event loop, swap; and what operators see of that.
+"""Reloads: read the whole set, compile it off the event loop, swap; and report what changed.
 
 A bad edit leaves the generation in force, the report gives the reason, and the next good edit loads.
 """
@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.rules.model import RuleSet
-from tornado_proxy.service.changes import changes, counted, fixed_at_start
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import options_of
+from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.rule_tests import run_rule_tests
+from tornado_proxy.service.runtime import in_background
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
-from tornado_proxy.service.threads import in_background
-from tornado_proxy.telemetry.access_log import moment
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
-from tornado_proxy.telemetry.service_log import diagnostic_fields
 
+_SHOWN = 5  # changes of a kind that are named; of more, only the number
 READ_WITHIN = 10.0  # seconds after which a reload no longer waits for a file system
 
 _UNSETTLED = Diagnostic(
@@ -171,7 +174,7 @@ class Reloader:
         report = self._report(ReloadOutcome.LOADED, loaded.digest, began)
         news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         self._emit(
-            Reloaded(number, report.seconds, rewrite_count(loaded), report.at, lines, kept_back, loaded.digest, news)
+            Reloaded(number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.digest, news)
         )
         return replace(report, diagnostics=loaded.diagnostics, changes=lines, kept_back=kept_back)
 
@@ -215,62 +218,105 @@ def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diag
     return tuple(each for each in now if (each.severity, each.code, each.message) not in known)
 
 
-def rewrite_count(loaded: CompiledSet) -> int:
-    """The number of rewrites of a generation, over all targets."""
-    return sum(len(rules.rewrites) for rules in loaded.rule_sets.values())
+def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
+    """The differences between two generations, a line each; settings are named, but no value of them is shown."""
+    if before.settings is None or after.settings is None:
+        return
+    old, new = ({target.name: target for target in each.targets} for each in (before.settings, after.settings))
+    if gone := [f"`{name}`" for name in old if name not in new]:
+        yield f"targets removed: {_listed(gone)}"
+    for name, target in new.items():
+        rules = after.rule_sets.get(name, RuleSet(name))
+        if name not in old:
+            yield f"target `{name}` added: {counted(len(rules.rewrites), 'rewrite')}"
+            continue
+        if changed := _changed(old[name], target):
+            yield f"target `{name}` changed: {', '.join(changed)}"
+        for line in _rewrite_lines(before.rule_sets.get(name, RuleSet(name)), rules, after.settings.directory):
+            yield f"target `{name}`: {line}"
+    # The order decides between targets with equal mounts.
+    if [name for name in old if name in new] != [name for name in new if name in old]:
+        yield "the order of the targets changed"
+    if changed := _changed(replace(before.settings, targets=()), replace(after.settings, targets=())):
+        yield f"changed: {', '.join(changed)}"
 
 
-def report_view(report: ReloadReport) -> dict[str, object]:
-    """A report as `POST /-/reload` answers it."""
-    return {
-        "outcome": report.outcome.value,
-        "generation": report.generation,
-        "loadedAt": moment(report.since),
-        "digest": report.digest,
-        "at": moment(report.at),
-        "seconds": round(report.seconds, 6),
-        "changes": list(report.changes),
-        "restartNeededFor": list(report.kept_back),
-        "diagnostics": [diagnostic_fields(each) for each in report.diagnostics],
+def _changed(old: Any, new: Any, path: str = "") -> list[str]:
+    """The options in which two sections differ, as the file names them: `bucket.region`."""
+    found: list[str] = []
+    for each in options_of(type(new)) if old != new else ():
+        name = f"{path}{each.group.name}.{each.name}" if each.group else f"{path}{each.name}"
+        one, other = getattr(old, each.attribute), getattr(new, each.attribute)
+        if one == other:
+            continue
+        is_within = each.type.section and not each.type.is_secret and one is not None and other is not None
+        # Where no option differs, a certificate was renewed.
+        found += (is_within and _changed(one, other, f"{name}.")) or [name]
+    return found
+
+
+def _rewrite_lines(before: RuleSet, after: RuleSet, directory: Path) -> Iterator[str]:
+    """What became of the rewrites. One that moved is the same; one with a new text is known by its name or source."""
+    gone, come = _surplus(before, after), _surplus(after, before)
+    changed = {_identity(each) for each in gone} & {_identity(each) for each in come}
+    fates = {
+        "added": [each for each in come if _identity(each) not in changed],
+        "removed": [each for each in gone if _identity(each) not in changed],
+        "changed": [each for each in come if _identity(each) in changed],
     }
+    for fate, rewrites in fates.items():
+        if rewrites:
+            yield f"rewrites {fate}: {_listed([_placed(each, directory) for each in rewrites])}"
+    if not gone and not come and [*map(_text, before.rewrites)] != [*map(_text, after.rewrites)]:
+        yield "the order of the rewrites changed"
 
 
-def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
-    """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
-    now = reloader.in_force
-    return {
-        "generation": now.number,
-        "digest": now.loaded.digest,
-        "loadedAt": moment(now.since),
-        "files": [str(Path(each).absolute()) for each in map(str, (*now.loaded.places[:1], *now.loaded.files))],
-        "targets": _targets_view(now.loaded, probe_of),
-        "lastAttempt": report_view(reloader.last) if reloader.last else None,
-        "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
-    }
+def _surplus(rules: RuleSet, others: RuleSet) -> list[Rewrite]:
+    """The rewrites that the others do not have, or not as often."""
+    left, found = Counter(map(_text, others.rewrites)), []
+    for each in rules.rewrites:
+        if left[_text(each)]:
+            left[_text(each)] -= 1
+        else:
+            found.append(each)
+    return found
 
 
-def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
-    """What is in force, and the first mistake of a refused edit, for `systemctl status`."""
-    now, failure = reloader.in_force, reloader.failure
-    line = f"generation {now.number}, {counted(rewrite_count(now.loaded), 'rewrite')}"
-    if from_last_good:
-        line += ", started from the last good copy"
-    if failure is None:
-        return line
-    first = errors(failure.diagnostics)[0]
-    place = f"{first.place}: " if first.place else ""
-    return f"{line}; an edit was refused: {place}{first.message}"
+def _text(rewrite: Rewrite) -> tuple[str, Dialect, str]:
+    return rewrite.pattern.text, rewrite.dialect, rewrite.template.text
 
 
-def _targets_view(loaded: CompiledSet, probe_of: Callable[[str], object]) -> Mapping[str, object]:
-    targets = loaded.settings.targets if loaded.settings else ()
-    return {
-        target.name: {
-            "host": target.mount.host,
-            "paths": list(target.mount.paths),
-            "methods": list(target.actions.methods),
-            "rewrites": len(loaded.rule_sets.get(target.name, RuleSet(target.name)).rewrites),
-            "probe": probe_of(target.name),
-        }
-        for target in targets
-    }
+def _identity(rewrite: Rewrite) -> tuple[str, str]:
+    return ("name", rewrite.name) if rewrite.name else ("source", rewrite.pattern.text)
+
+
+def _placed(rewrite: Rewrite, directory: Path) -> str:
+    """A rewrite and its place, as seen from the configuration."""
+    file = rewrite.span.source.name.removeprefix(f"{directory}/")
+    return f"`{rewrite.label}` ({file}:{rewrite.span.first.line})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """The settings with the running values of everything that needs a restart, and the names of those that differ."""
+    fixed = {"server": "server", "internalServer": "internal_server", "s3": "s3", "log": "log", "tracing": "tracing"}
+    server, internal = running.server, running.internal_server
+    kept = replace(
+        settings,
+        server=replace(settings.server, address=server.address, port=server.port, event_loop=server.event_loop),
+        internal_server=replace(settings.internal_server, address=internal.address, port=internal.port),
+        s3=running.s3,
+        log=running.log,
+        tracing=running.tracing,
+    )
+    return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 rewrite`, `2 rewrites`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -18,18 +18,19 @@ from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
-from tornado_proxy.service.caches import Purge, forget_written, purge
 from tornado_proxy.service.generations import (
-    GcFreezer,
     GenerationBuilder,
     GenerationHolder,
+    Purge,
     Unbuildable,
     bare_stores,
+    forget_written,
+    purge,
 )
 from tornado_proxy.service.logs import line_writer, set_log_level
+from tornado_proxy.service.runtime import GcFreezer, in_background
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
-from tornado_proxy.service.threads import in_background
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
@@ -95,26 +96,6 @@ class Serving(Protocol):
     async def wind_down(self, grace: float) -> None:
         """Accepts no more, and finishes running requests within `grace` seconds."""
         ...
-
-
-def run_event_loop(main: Coroutine[Any, Any, None], choice: Literal["auto", "asyncio", "uvloop"]) -> None:
-    """Runs a coroutine on a new event loop; raises `NoEventLoop`."""
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    if choice != "asyncio":
-        try:
-            import uvloop  # noqa: PLC0415 - not installed everywhere, and not wanted by everyone
-
-            factory = uvloop.new_event_loop
-        except ImportError as error:
-            if choice == "uvloop":
-                main.close()
-                raise NoEventLoop("`server.eventLoop` is `uvloop`, which is not installed") from error
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main)
-
-
-class NoEventLoop(Exception):
-    """The configured event loop is not installed."""
 
 
 def opening_of(settings: Settings) -> Opening:
@@ -184,7 +165,9 @@ class SingleProcess:
         assert loaded.settings is not None
         before = self._generations.current().parts
         parts = await asyncio.to_thread(in_background, self._builder.build, loaded, before)
-        opening = await asyncio.to_thread(opening_of, loaded.settings)
+        # Contexts of TLS take a while, and most edits are of rules.
+        changed = loaded.settings != before.settings
+        opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
         await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         self._generations.swap(parts, number)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))

@@ -1,21 +1,27 @@
-"""The listening sockets of a process: opened, or taken over from the service manager (sd_listen_fds(3)).
-
-And how many descriptors connections may have.
-"""
+"""Listening sockets, and the server of the admin listener on them: it answers where no descriptor is left."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
-import resource
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
 
 from tornado_proxy.config.model import Listener
 
+_LOG = logging.getLogger("tornado_proxy")
+
+_SPARE = 8  # connections to the admin listener that are accepted where no descriptor is left
+_PAUSE = 1.0  # seconds until connections are accepted again where those are used up
+_AT_ONCE = 16
 BACKLOG = 1024
-_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 
 
 class CannotListen(Exception):
@@ -38,16 +44,6 @@ class Sockets:
         """Closes this process's copies."""
         for each in self.sockets:
             each.close()
-
-
-def raise_descriptor_limit() -> None:
-    """Lets the process open as many descriptors as its hard limit permits, as programs in Go do.
-
-    The soft limit is often 1024, for the sake of select(2), and a client may need a connection to S3 besides its own.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # the kernel may permit less than the hard limit (fs.nr_open)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def open_sockets(listener: Listener) -> Sockets:
@@ -90,21 +86,65 @@ def named(sockets: Sequence[socket.socket], *, inherited: bool = False, is_tls: 
     return Sockets(tuple(sockets), f"{'https' if is_tls else 'http'}://{shown}:{port}", inherited)
 
 
-def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
-    """The sockets that the manager opened for this process, by name (`FileDescriptorName=`); empty without any.
+class AdminServer(HTTPServer):
+    """HTTP on sockets that listen already, with a few descriptors kept back for its connections."""
 
-    They are taken over: not blocking, and not inherited by children.
-    """
-    count = environment.get("LISTEN_FDS", "")
-    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
-        return {}
-    names = environment.get("LISTEN_FDNAMES", "").split(":")
-    sockets: dict[str, list[socket.socket]] = {}
-    for index in range(int(count)):
-        descriptor = _FIRST_DESCRIPTOR + index
-        os.set_inheritable(descriptor, False)
-        taken = socket.socket(fileno=descriptor)
-        taken.setblocking(False)
-        name = names[index] if index < len(names) and names[index] else "unknown"
-        sockets.setdefault(name, []).append(taken)
-    return sockets
+    def initialize(self, *arguments: Any, **options: Any) -> None:
+        """Take what `HTTPServer` takes; called by Tornado."""
+        super().initialize(*arguments, **options)
+        self._listening: list[socket.socket] = []
+        self._spare: list[int] = []
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accepts connections on sockets that do not block."""
+        IOLoop.current()  # makes it, for which modules are imported: the first connection may be one too many for that
+        for each in sockets:
+            self._listening.append(each)
+            self._resume(each)
+
+    def stop(self) -> None:
+        """Accepts no more, and closes the sockets."""
+        while self._listening:
+            listening = self._listening.pop()
+            asyncio.get_running_loop().remove_reader(listening)
+            listening.close()
+        while self._spare:
+            os.close(self._spare.pop())
+
+    def on_close(self, server_conn: object) -> None:
+        """Keeps the descriptor of a connection that has ended; called by Tornado."""
+        super().on_close(server_conn)
+        asyncio.get_running_loop().call_soon(self._fill)
+
+    def _resume(self, listening: socket.socket) -> None:
+        if listening in self._listening:
+            self._fill()
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if not self._spare:
+                    self._pause(listening, error)
+                    return
+                # Only a thread could take the descriptor before the next turn, and then the next one is given.
+                os.close(self._spare.pop())
+            else:
+                self._handle_connection(connection, address)
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        """Leave connections to the kernel for a while: a queue that cannot be emptied would keep the loop spinning."""
+        _LOG.error("connections to the admin listener cannot be accepted: %s", error.strerror)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(_PAUSE, self._resume, listening)
+
+    def _fill(self) -> None:
+        """Keep back as many descriptors as there are left."""
+        with suppress(OSError):
+            while self._listening and len(self._spare) < _SPARE:
+                self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))

@@ -265,6 +265,11 @@ class CompiledSet:
         return self.settings is not None and not errors(self.diagnostics)
 
     @property
+    def rewrite_count(self) -> int:
+        """The number of rewrites, over all targets."""
+        return sum(len(rules.rewrites) for rules in self.rule_sets.values())
+
+    @property
     def has_tests(self) -> bool:
         """Whether a target has rule tests."""
         return any(rules.tests for rules in self.rule_sets.values())

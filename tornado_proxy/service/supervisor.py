@@ -21,9 +21,8 @@ from functools import partial
 from prometheus_client import CollectorRegistry, generate_latest
 
 from tornado_proxy.gateway.generation import Shared
-from tornado_proxy.service.caches import Purge
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.generations import GenerationBuilder, bare_stores
+from tornado_proxy.service.generations import GenerationBuilder, Purge, bare_stores
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources

@@ -1,15 +1,17 @@
-"""Messages to the service manager: states, a status line, the watchdog's keep-alive.
+"""The service manager: the sockets that it opened, the messages that it gets, and the watchdog's period.
 
-See sd_notify(3) and sd_watchdog_enabled(3). Without a manager everything here does nothing.
+See sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3). Without a manager everything here does nothing.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 _STATUS_LENGTH = 400  # characters; more would drown the rest of `systemctl status`
 
 
@@ -74,3 +76,23 @@ def watchdog_period(environment: Mapping[str, str], pid: int) -> float | None:
     if environment.get("WATCHDOG_PID", str(pid)) != str(pid):
         return None
     return int(period) / 1_000_000
+
+
+def inherited_sockets(environment: Mapping[str, str], pid: int) -> dict[str, list[socket.socket]]:
+    """The sockets that the manager opened for this process, by name (`FileDescriptorName=`); empty without any.
+
+    They are taken over: not blocking, and not inherited by children.
+    """
+    count = environment.get("LISTEN_FDS", "")
+    if environment.get("LISTEN_PID") != str(pid) or not count.isdecimal():
+        return {}
+    names = environment.get("LISTEN_FDNAMES", "").split(":")
+    sockets: dict[str, list[socket.socket]] = {}
+    for index in range(int(count)):
+        descriptor = _FIRST_DESCRIPTOR + index
+        os.set_inheritable(descriptor, False)
+        taken = socket.socket(fileno=descriptor)
+        taken.setblocking(False)
+        name = names[index] if index < len(names) and names[index] else "unknown"
+        sockets.setdefault(name, []).append(taken)
+    return sockets

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tornado_proxy.service.caches import Purge
+from tornado_proxy.service.generations import Purge
 from tornado_proxy.service.logs import configure_logging, set_log_level
-from tornado_proxy.service.serving import SingleProcess, run_event_loop
+from tornado_proxy.service.runtime import end_process, in_background, run_event_loop
+from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import named
 from tornado_proxy.service.sources import Sources, compile_sources
-from tornado_proxy.service.threads import end_process, in_background
 from tornado_proxy.telemetry.activity import ProcessReport
 from tornado_proxy.telemetry.events import ObjectWritten
 

@@ -1,0 +1,178 @@
+"""Python set up for a server: threads leave requests their turn, and hold up no end of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import subprocess
+import sys
+import threading
+import weakref
+
+import pytest
+
+from tornado_proxy.service.runtime import (
+    CLIENT_WEIGHT,
+    GcFreezer,
+    NoEventLoop,
+    background_work,
+    hanging_threads,
+    in_background,
+    raise_descriptor_limit,
+    run_event_loop,
+)
+
+HANGING = """
+import sys, threading
+from tornado_proxy.service.runtime import end_process
+threading.Thread(target=threading.Event().wait).start()
+print("last words")
+sys.exit(end_process(3))
+"""
+
+
+NOTHING_HANGS = """
+from tornado_proxy.service.runtime import end_process
+assert end_process(3) == 3
+print("went on")
+"""
+
+
+def test_without_hanging_threads_the_status_is_returned():
+    """The interpreter ends as it always does; in a process of its own, since that of the tests has threads."""
+    result = subprocess.run(
+        [sys.executable, "-c", NOTHING_HANGS], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, "went on\n")
+
+
+def test_a_hanging_thread_is_named():
+    """A thread that does not end in time is found, and one that does is not."""
+    release, others = threading.Event(), set(hanging_threads(0.01))
+    thread = threading.Thread(target=release.wait, name="hangs")
+    thread.start()
+    assert set(hanging_threads(0.01)) - others == {"hangs"}
+    release.set()
+    thread.join()
+    assert set(hanging_threads(0.01)) <= others
+
+
+def test_a_hanging_thread_holds_nothing_up():
+    """The process ends with its status, and what it printed is not lost."""
+    result = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=20, check=False)
+    assert (result.returncode, result.stdout) == (3, "last words\n")
+
+
+LOOPING = """
+import asyncio, sys, threading
+from tornado_proxy.service.runtime import DetachedExecutor, end_process
+async def main():
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(DetachedExecutor())
+    loop.run_in_executor(None, threading.Event().wait)
+asyncio.run(main())
+sys.exit(end_process(3))
+"""
+
+
+def test_a_call_that_hangs_does_not_keep_an_event_loop():
+    """A file system that never answers is not a reason to go on for ever."""
+    result = subprocess.run([sys.executable, "-c", LOOPING], capture_output=True, text=True, timeout=20, check=False)
+    assert (result.returncode, result.stderr) == (3, "")
+
+
+def test_turns_are_short_while_it_works():
+    """Threads take the lock from each other sooner, and nobody looks for garbage."""
+    usual = sys.getswitchinterval()
+    assert in_background(lambda: (sys.getswitchinterval() < usual, gc.isenabled())) == (True, False)
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+def test_turns_are_as_usual_after_a_failure():
+    """Whatever becomes of the work, the interpreter is as it was."""
+    usual = sys.getswitchinterval()
+    with pytest.raises(ValueError, match="broken"), background_work():
+        raise ValueError("broken")
+    assert (sys.getswitchinterval(), gc.isenabled()) == (usual, True)
+
+
+def _loop(choice: str) -> str:
+    found = []
+
+    async def main() -> None:
+        found.append(type(asyncio.get_running_loop()).__module__)
+
+    run_event_loop(main(), choice)
+    return found[0].split(".")[0]
+
+
+@pytest.mark.parametrize(("choice", "loop"), [("auto", "uvloop"), ("uvloop", "uvloop"), ("asyncio", "asyncio")])
+def test_the_event_loop_is_the_one_that_was_chosen(choice, loop):
+    """By itself it is uvloop, where that is installed."""
+    assert _loop(choice) == loop
+
+
+def test_without_uvloop_the_loop_is_that_of_python(monkeypatch):
+    """Unless uvloop is asked for by name."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert _loop("auto") == "asyncio"
+    with pytest.raises(NoEventLoop, match="not installed"):
+        _loop("uvloop")
+
+
+@pytest.fixture(autouse=True)
+def _thawed():
+    """Nothing stays aside after a test."""
+    yield
+    gc.unfreeze()
+
+
+class _Cycle:
+    """An object that only the collector can free."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def _lost() -> weakref.ref[_Cycle]:
+    return weakref.ref(_Cycle())
+
+
+def test_what_stays_is_set_aside():
+    """The collector does not look at it again."""
+    GcFreezer().freeze()
+    assert gc.get_freeze_count() > 0
+
+
+def test_what_cycles_keep_alive_is_freed_in_time():
+    """After so many reloads, what was set aside is looked at once more."""
+    freezer = GcFreezer(thaw_after=3)
+    freezer.freeze()
+    lost = _lost()
+    freezer.freeze()
+    gc.collect()
+    assert lost() is not None
+    for _ in range(3):
+        freezer.freeze()
+    assert lost() is None
+
+
+def test_clients_are_freed_sooner():
+    """A client of a bucket counts as many reloads."""
+    freezer = GcFreezer(thaw_after=CLIENT_WEIGHT)
+    freezer.freeze()
+    lost = _lost()
+    freezer.freeze(new_clients=1)
+    assert lost() is None
+
+
+def test_the_soft_limit_of_descriptors_becomes_the_hard_one():
+    """A process may use all that it is permitted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard - 1, hard))
+    try:
+        raise_descriptor_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
