@@ -28,7 +28,7 @@ from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
 from tornado_proxy.semantics.forwarded import Origin, TrustedProxies, origin_behind
 from tornado_proxy.storage.s3 import answers
-from tornado_proxy.storage.s3.documents import read_listing
+from tornado_proxy.storage.s3.answers import read_listing
 
 LONGEST = 64 * 1024
 SAMPLE = 512  # characters

@@ -26,8 +26,8 @@ from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.storage.s3.upload import UploadMemory
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired
 from tornado_proxy.telemetry.metrics import MeasuredStore

@@ -3,12 +3,15 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from tornado_proxy.semantics.conditions import ContentRange
-from tornado_proxy.storage.errors import Unreachable
-from tornado_proxy.storage.s3.boto3_reads import CHUNK, opened
+from tornado_proxy.semantics.fields import Checksum
+from tornado_proxy.storage.errors import Unreachable, UpstreamError
+from tornado_proxy.storage.s3.boto3_reads import CHUNK, content_range, list_answer, object_info, opened
+from tornado_proxy.storage.store import Entry, ObjectInfo
 
 
 class Stream(io.BytesIO):
@@ -100,7 +103,9 @@ async def test_a_body_is_not_closed_under_its_readers_hands(executor):
     assert not stream.closed
     stream.gate.set()
     await asyncio.wait([reading])
-    await executor.run(lambda: None)
+    for _ in range(2000):
+        if not stream.closed:
+            await asyncio.sleep(0.005)
     assert stream.closed
 
 
@@ -113,3 +118,80 @@ async def test_a_read_that_fails_is_an_error_of_ours(executor):
     await anext(chunks)
     with pytest.raises(Unreachable, match="reading a body"):
         await anext(chunks)
+
+
+def test_an_answer_becomes_an_info():
+    """Each header that S3 keeps has its place; the date is in UTC and whole seconds, `Expires` is the text."""
+    moment = datetime(2026, 5, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
+    answer = {
+        "ETag": '"1"', "LastModified": moment, "ContentType": "t", "ContentDisposition": "d", "ContentEncoding": "e",
+        "ContentLanguage": "l", "CacheControl": "c", "ExpiresString": "never", "Metadata": {"X": "y"}, "ChecksumType": "FULL_OBJECT",
+        "ChecksumSHA256": "abc=", "ChecksumCRC64NVME": "def=",
+    }  # fmt: skip
+    checksums = (Checksum("SHA256", "abc=", "FULL_OBJECT"), Checksum("CRC64NVME", "def=", "FULL_OBJECT"))
+    date = datetime(2026, 5, 1, 10, tzinfo=UTC)
+    assert object_info(answer, 7) == ObjectInfo(
+        7, '"1"', date, "t", "d", "e", "l", "c", "never", checksums, (("x", "y"),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [("plain", "plain"), ("é".encode().decode("latin-1"), "é"), ("é", "é"), ("日", "日")],
+)
+def test_a_header_is_the_text_that_was_stored(header, text):
+    """UTF-8 that was read as Latin-1 is read again; what is not UTF-8 stays."""
+    assert object_info({"ContentDisposition": header}, 7).content_disposition == text
+
+
+def test_an_answer_that_says_nothing_is_an_info_too():
+    """What S3 leaves out is none."""
+    assert object_info({}, 7) == ObjectInfo(7)
+
+
+@pytest.mark.parametrize("size", [None, -1])
+def test_an_object_without_a_size_is_an_error(size):
+    """An answer that does not give the size cannot be served."""
+    with pytest.raises(UpstreamError, match="size"):
+        object_info({}, size)
+
+
+def test_a_date_out_of_range_is_left_out():
+    """The last day of the year 9999 in a zone behind UTC is not a date in UTC."""
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5)))
+    assert object_info({"LastModified": last}, 7).last_modified is None
+
+
+def test_a_part_is_told():
+    """An answer says which part it is, or that it is none."""
+    assert content_range({"ContentRange": "bytes 0-9/100"}) == ContentRange(0, 9, 100)
+    assert content_range({}) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"ContentRange": "bytes */100"}, "names no bytes"),
+        ({"ContentRange": "nonsense"}, "invalid Content-Range `nonsense`"),
+        ({"ContentRange": "bytes 5-3/100"}, "invalid Content-Range"),
+        ({"ContentRange": "bytes 0-3/100", "ContentLength": 10}, "10 bytes for the Content-Range"),
+        ({"ResponseMetadata": {"HTTPStatusCode": 206}}, "206 without a Content-Range"),
+    ],
+)
+def test_a_part_that_contradicts_itself_is_an_error(answer, message):
+    """An answer that names no bytes, or others than it sends, cannot be served."""
+    with pytest.raises(UpstreamError, match=message):
+        content_range(answer)
+
+
+@pytest.mark.parametrize("answer", [{"Contents": [{"Size": 1}]}, {"CommonPrefixes": [{}]}])
+def test_an_entry_without_a_name_is_an_error(answer):
+    """A listing that does not name what it lists cannot be shown."""
+    with pytest.raises(UpstreamError, match="without"):
+        list_answer(answer)
+
+
+@pytest.mark.parametrize("size", [-3, 10**400])
+def test_a_senseless_size_is_left_out(size):
+    """A negative size is not shown, and the rest of the entry is."""
+    assert list_answer({"Contents": [{"Key": "a", "Size": size}]}).entries == (Entry("a"),)

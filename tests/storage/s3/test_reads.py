@@ -19,9 +19,10 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.info import ListAnswer
-from tornado_proxy.storage.s3.reads import Deadlines, Reader
-from tornado_proxy.storage.store import Entry, ObjectInfo
+from tornado_proxy.storage.s3.answers import ListAnswer
+from tornado_proxy.storage.s3.boto3_reads import list_answer
+from tornado_proxy.storage.s3.reads import Deadlines, Reader, page
+from tornado_proxy.storage.store import Entry, ObjectInfo, Page, from_token
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 THERE = ObjectInfo(10, '"1"', NOW)
@@ -300,3 +301,44 @@ async def test_a_task_goes_on_after_a_late_call():
         return await deadlines.bound(_slow(0))
 
     assert await asyncio.ensure_future(twice()) == "answered"
+
+
+def listing(*keys: str, directories: tuple[str, ...] = (), truncated: bool = False) -> dict:
+    contents = [{"Key": key, "Size": 1, "ETag": '"1"'} for key in keys]
+    return {
+        "Contents": contents,
+        "CommonPrefixes": [{"Prefix": each} for each in directories],
+        "IsTruncated": truncated,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "after", "limit", "names", "token", "exists"),
+    [
+        ({}, "", 5, [], None, False),
+        (listing("d/b", directories=("d/a/",)), "", 5, ["a/", "b"], None, True),
+        (listing("d/"), "", 5, [], None, True),
+        (listing("d/", truncated=True), "", 5, [], None, True),
+        (listing("d/", "d/a", "d/b"), "", 2, ["a", "b"], None, True),
+        (listing("d/a", "d/b", "d/c"), "", 2, ["a", "b"], "b", True),
+        (listing("d/a", "d/b", truncated=True), "", 5, ["a", "b"], "b", True),
+        (listing("d/c", directories=("d/b/",)), "b/", 5, ["c"], None, True),
+    ],
+)
+def test_an_answer_becomes_a_page(answer, after, limit, names, token, exists):
+    """Files and directories are one list, without the marker and what was told before, and no longer than asked for."""
+    found = page([list_answer(answer)], "d/", after, limit)
+    assert ([entry.name for entry in found.entries], found.exists) == (names, exists)
+    assert found.next_token is None if token is None else from_token(found.next_token) == token
+
+
+def test_an_entry_has_what_s3_says_of_it():
+    """A file has size, date and ETag; a directory has none of them."""
+    answer = {"Contents": [{"Key": "d/a"}], "CommonPrefixes": [{"Prefix": "d/b/"}]}
+    assert page([list_answer(answer)], "d/", "", 5) == Page((Entry("a"), Entry("b/")))
+
+
+def test_an_entry_outside_the_prefix_is_an_error():
+    """A key that was not asked for is never shown."""
+    with pytest.raises(UpstreamError, match="`e/a`, which is not below `d/`"):
+        page([list_answer(listing("e/a"))], "d/", "", 5)

@@ -6,13 +6,190 @@ import threading
 
 import pytest
 from endless_s3 import endless_s3
+from hypothesis import given
+from hypothesis import strategies as st
 from scripted_s3 import an_error, reply, scripted_s3
 from stores import pieces, store_at
 
-from tornado_proxy.storage.errors import UpstreamError
-from tornado_proxy.storage.s3.parts import Part, PartBody, UploadMemory
-from tornado_proxy.storage.s3.upload import Upload
+from tornado_proxy.storage.errors import TooLarge, UpstreamError
+from tornado_proxy.storage.s3 import upload
+from tornado_proxy.storage.s3.upload import MOST_PARTS, Part, PartBody, Upload, UploadMemory, cut, part_size
 from tornado_proxy.storage.store import Write
+
+
+def content(part) -> bytes:
+    part.body.seek(0)
+    return b"".join(iter(part.body.read, b""))
+
+
+MIB, TIB = 1024**2, 1024**4
+
+
+async def test_chunks_are_cut_and_joined():
+    """Parts are complete but the last, whatever the sizes of the chunks."""
+    found = [
+        (part.number, content(part), part.is_last)
+        async for part in cut(pieces(b"abc", b"d", b"efghijk"), 4, None, UploadMemory(100))
+    ]
+    assert found == [(1, b"abcd", False), (2, b"efgh", False), (3, b"ijk", True)]
+
+
+@pytest.mark.parametrize("chunks", [[], [b""], [b"", b""]])
+async def test_an_empty_stream_is_one_empty_part(chunks):
+    """There is always a last part."""
+    assert [
+        (part.number, content(part), part.is_last) async for part in cut(pieces(*chunks), 4, None, UploadMemory(100))
+    ] == [(1, b"", True)]
+
+
+async def test_a_stream_of_one_size_is_one_part():
+    """A part is not handed on before something follows it, so that what fits in one is one."""
+    assert [part.is_last async for part in cut(pieces(b"ab", b"cd", b""), 4, None, UploadMemory(100))] == [True]
+
+
+@given(st.lists(st.binary(max_size=20), max_size=10), st.integers(1, 9))
+def test_parts_add_up_to_the_stream(chunks, size):
+    """Whatever the chunks, the parts are the stream, of one size but the last, and numbered in order."""
+
+    async def all_parts():
+        return [part async for part in cut(pieces(*chunks), size, None, UploadMemory(100))]
+
+    found = _run(all_parts())
+    assert b"".join(content(part) for part in found) == b"".join(chunks)
+    assert [part.number for part in found] == list(range(1, len(found) + 1))
+    assert all(len(part.body) == size for part in found[:-1])
+    assert len(found[-1].body) <= size
+
+
+def _run(coroutine):
+    """What a coroutine returns that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        return ended.value
+
+
+@pytest.mark.parametrize(("size", "fits"), [(10, True), (11, False)])
+async def test_no_more_is_taken_than_may_be(size, fits):
+    """One byte past the largest size raises, before a part with it is handed on."""
+    taken = 0
+    try:
+        async for part in cut(pieces(*[b"x"] * size), 4, 10, UploadMemory(100)):
+            taken += len(part.body)
+    except TooLarge:
+        assert (taken, fits) == (8, False)
+    else:
+        assert (taken, fits) == (10, True)
+
+
+async def test_there_are_no_more_parts_than_s3_takes(monkeypatch):
+    """A stream that would need more parts than S3 takes is too large."""
+    monkeypatch.setattr(upload, "MOST_PARTS", 3)
+    assert len([part async for part in cut(pieces(b"x" * 12), 4, None, UploadMemory(100))]) == 3
+    with pytest.raises(TooLarge, match="more than 3 parts"):
+        assert [part async for part in cut(pieces(b"x" * 13), 4, None, UploadMemory(100))]
+
+
+def test_parts_of_the_first_gigabytes_are_of_one_size():
+    """Some S3s want all parts to be of one size: as many are as can be."""
+    assert {part_size(number, 8 * MIB) for number in range(1, 1001)} == {8 * MIB}
+
+
+@pytest.mark.parametrize("smallest", [8 * MIB, 16 * MIB, 5 * 1024 * MIB])
+def test_an_object_of_unknown_length_may_grow_to_the_largest(smallest):
+    """Parts grow, within what S3 takes for one, so that their largest number holds 5 TiB."""
+    sizes = [part_size(number, smallest) for number in range(1, MOST_PARTS + 1)]
+    assert sum(sizes) >= 5 * TIB
+    assert max(sizes) <= 5 * 1024 * MIB
+
+
+async def test_memory_is_shared_out_in_order():
+    """Who finds too little left waits for those before, and gets it when it is given back."""
+    memory, order = UploadMemory(10), []
+
+    async def take(name, count):
+        await memory.take(count)
+        order.append(name)
+
+    await take("first", 8)
+    waiting = [asyncio.ensure_future(take(name, count)) for name, count in (("second", 6), ("third", 2))]
+    await asyncio.sleep(0)
+    assert order == ["first"]
+    memory.give_back(8)
+    await asyncio.gather(*waiting)
+    assert (order, memory.free) == (["first", "second", "third"], 2)
+
+
+async def test_who_is_cancelled_waits_no_more():
+    """A client that leaves while it waits for memory takes none, and holds up nobody behind it."""
+    memory = UploadMemory(10)
+    await memory.take(8)
+    gone = asyncio.ensure_future(memory.take(6))
+    behind = asyncio.ensure_future(memory.take(2))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.wait([gone])
+    assert await behind == 2
+    memory.give_back(10)
+    assert memory.free == 10
+
+
+async def test_memory_that_comes_too_late_is_given_back():
+    """Who is cancelled in the moment of its turn gives back what it was given."""
+    memory = UploadMemory(10)
+    await memory.take(10)
+    late = asyncio.ensure_future(memory.take(10))
+    await asyncio.sleep(0)
+    memory.give_back(10)
+    late.cancel()
+    await asyncio.wait([late])
+    assert memory.free == 10
+
+
+async def test_a_part_larger_than_all_memory_takes_all():
+    """A part that could never be held otherwise goes alone."""
+    assert await UploadMemory(10).take(50) == 10
+
+
+async def test_a_small_file_takes_no_shared_memory():
+    """A few bytes do not wait for uploads that have all memory."""
+    memory = UploadMemory(MIB)
+    await memory.take(MIB)
+    found = [content(part) async for part in cut(pieces(bytes(60_000)), MIB, None, memory)]
+    assert (found, memory.free) == ([bytes(60_000)], 0)
+
+
+async def test_a_large_part_takes_shared_memory_until_it_is_closed():
+    """A part has memory of its own size from when it is more than small, and gives it back once."""
+    memory = UploadMemory(4 * MIB)
+    parts = [part async for part in cut(pieces(bytes(100_000), bytes(2 * MIB)), MIB, None, memory)]
+    assert (len(parts), memory.free) == (3, MIB)
+    assert sum(len(content(part)) for part in parts) == 100_000 + 2 * MIB
+    for part in [*parts, *parts]:
+        part.body.close()
+    assert memory.free == 4 * MIB
+
+
+async def test_an_upload_that_breaks_off_gives_its_memory_back():
+    """The part that was being filled is closed when its stream raises, or is given up."""
+    memory = UploadMemory(4 * MIB)
+
+    async def broken():
+        yield bytes(500_000)
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        assert [part async for part in cut(broken(), MIB, None, memory)] == []
+    assert memory.free == 4 * MIB
+
+
+async def test_a_part_is_read_again_and_again():
+    """boto3 reads a body from its start for the signature and for each attempt."""
+    body = PartBody(UploadMemory(100))
+    await body.append(memoryview(b"0123456789"), 100)
+    assert (body.read(4), body.tell(), body.read(100), body.read(1)) == (b"0123", 4, b"456789", b"")
+    assert (body.seek(2), body.read(2), body.seek(-1, 2), body.read(), body.seek(0, 1)) == (2, b"23", 9, b"9", 10)
+
 
 BEGUN = reply(200, b"<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
 COMPLETED = reply(200, b'<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>')

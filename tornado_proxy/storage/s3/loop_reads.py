@@ -15,16 +15,20 @@ from botocore.session import Session
 from tornado_proxy.config.model import Bucket, S3Pool
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
-from tornado_proxy.storage.s3.answers import content_length, content_range, object_info
-from tornado_proxy.storage.s3.client import make_client
+from tornado_proxy.storage.s3.answers import (
+    ErrorDocument,
+    ListAnswer,
+    content_length,
+    content_range,
+    object_info,
+    read_error,
+    read_listing,
+)
+from tornado_proxy.storage.s3.client import Endpoint, find_endpoint, make_client, tls_context
 from tornado_proxy.storage.s3.connection import S3Response
-from tornado_proxy.storage.s3.credentials import KeyPairs
-from tornado_proxy.storage.s3.documents import ErrorDocument, read_error, read_listing
-from tornado_proxy.storage.s3.endpoint import Endpoint, find_endpoint, tls_context
 from tornado_proxy.storage.s3.failures import from_answer
-from tornado_proxy.storage.s3.info import ListAnswer
 from tornado_proxy.storage.s3.pool import Pool, PoolLimits
-from tornado_proxy.storage.s3.signature import KeyPair, encode_path, encode_query, sign
+from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Protocol, TypeVar
@@ -22,8 +22,8 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.info import ListAnswer, page
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions, from_token, start_after
+from tornado_proxy.storage.s3.answers import ListAnswer
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions, from_token, start_after, to_token
 
 T = TypeVar("T")
 
@@ -232,3 +232,20 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
 def is_strong(etag: str) -> bool:
     """Whether a member of If-Match is one that S3 compares as RFC 9110 8.8.3.2 asks."""
     return is_etag(etag) and not is_weak(etag)
+
+
+def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:
+    """A page of at most `limit` entries after a name, from answers that follow each other.
+
+    An S3 may list the directory of that name once more. Raises `UpstreamError` for an entry outside the prefix.
+    """
+    listed = [entry for answer in answers for entry in answer.entries]
+    stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
+    if stray is not None:
+        raise UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
+    below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
+    # A name that is empty is the marker's; names are compared as S3 does, by their code points (and so by their bytes).
+    entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
+    shown = tuple(entries[:limit])
+    more = answers[-1].truncated or len(entries) > limit
+    return Page(shown, to_token(shown[-1].name) if more and shown else None, exists=bool(listed))

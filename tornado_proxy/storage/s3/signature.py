@@ -1,4 +1,6 @@
-"""Signature Version 4 of requests without a body (S3 API, "Authenticating Requests: Using the Authorization Header").
+"""Signature Version 4 of requests without a body, and the key pairs that sign them.
+
+S3 API, "Authenticating Requests: Using the Authorization Header".
 
 The signing key is an HMAC chain over day, region and service, and is kept for the day. All that depends on the moment
 and the headers is kept for the second, which leaves two hashes for a request.
@@ -6,14 +8,32 @@ and the headers is kept for the second, which leaves two hashes for a request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from hmac import HMAC, digest
+from math import inf
 from typing import NamedTuple
 from urllib.parse import quote
+
+from botocore.credentials import Credentials
+
+from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.s3.failures import translated
+
+_LOG = logging.getLogger(__name__)
+
+# boto3 renews what expires 15 minutes ahead, whenever it is asked: so it is asked each minute in which there are
+# requests, and a pair of five minutes ago is still good while it is.
+_ASK_AFTER = 60.0
+_GOOD_FOR = 300.0
+
+_AGAIN_AFTER_FAILURE = 5.0
 
 EMPTY_BODY = sha256(b"").hexdigest()
 """The hash of the body of every GET and HEAD."""
@@ -107,3 +127,57 @@ def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
     for part in (day, region, service, "aws4_request"):
         key = digest(key, part.encode(), "sha256")
     return HMAC(key, digestmod="sha256")
+
+
+class KeyPairs:
+    """Fetches the access key pair of boto3's credentials, kept for a while and renewed while it is still in use."""
+
+    def __init__(self, credentials: Credentials, clock: Callable[[], float] = time.monotonic) -> None:
+        self._credentials = credentials
+        self._clock = clock
+        self._pair: KeyPair | None = None
+        self._ask_at = -inf
+        self._good_until = -inf
+        self._asking: asyncio.Task[KeyPair] | None = None
+
+    def __repr__(self) -> str:
+        return "<KeyPairs>"
+
+    def at_hand(self) -> KeyPair | None:
+        """The pair to sign with now; None where `ask` has to be awaited."""
+        now = self._clock()
+        if now >= self._good_until:
+            return None
+        if now >= self._ask_at:
+            self._begin_to_ask().add_done_callback(_log_failure)
+        return self._pair
+
+    async def ask(self) -> KeyPair:
+        """The pair that boto3 has now; all who wait wait for one answer. Raises `StorageError` where it has not one."""
+        # One that goes away does not take the answer from the others.
+        return await asyncio.shield(self._begin_to_ask())
+
+    def distrust(self) -> None:
+        """Ask again before the next request: S3 says that the pair has expired."""
+        self._good_until = -inf
+
+    def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
+        if self._asking is None or self._asking.done():
+            self._ask_at = self._clock() + _AGAIN_AFTER_FAILURE
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+        return self._asking
+
+    async def _ask(self) -> KeyPair:
+        with translated("credentials"):
+            found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
+        self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
+        now = self._clock()
+        self._ask_at, self._good_until = now + _ASK_AFTER, now + _GOOD_FOR
+        return self._pair
+
+
+def _log_failure(asking: asyncio.Task[KeyPair]) -> None:
+    """Log what went wrong where nobody awaits it: the pair of before is still used."""
+    error = None if asking.cancelled() else asking.exception()
+    if isinstance(error, StorageError):
+        _LOG.warning("credentials could not be renewed: %s", error)

@@ -11,8 +11,8 @@ from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import make_client, make_session
 from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.loop_reads import loop_reads
-from tornado_proxy.storage.s3.parts import UploadMemory
 from tornado_proxy.storage.s3.reads import ReadCalls, Reader
+from tornado_proxy.storage.s3.upload import UploadMemory
 from tornado_proxy.storage.s3.writes import Writer
 from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, UploadForm, Write
 

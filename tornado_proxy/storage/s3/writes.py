@@ -18,9 +18,8 @@ from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, Preconditi
 from tornado_proxy.storage.s3.client import Parameters, ask
 from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.parts import Part, UploadMemory, cut
 from tornado_proxy.storage.s3.reads import is_strong
-from tornado_proxy.storage.s3.upload import Upload
+from tornado_proxy.storage.s3.upload import Part, Upload, UploadMemory, cut
 from tornado_proxy.storage.store import ObjectInfo, Stored, UploadForm, Write
 
 if TYPE_CHECKING:
