@@ -8,7 +8,7 @@ import yaml
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert, together
 from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome

@@ -6,8 +6,8 @@ import re
 
 from hypothesis import strategies as st
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import (
     Comment,
     Dialect,

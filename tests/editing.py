@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tornado_proxy.lang.diagnostic import Edit
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import Edit, SourceFile
 from tornado_proxy.lint.engine import edited
 from tornado_proxy.tools.lsp.workspace import Analysis, CheckOptions, RuleFileSet, analyse
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, SourceFile
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, fix_all, lint

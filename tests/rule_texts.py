@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import Parsed, parse
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.tree import Document, Statement
 
 

@@ -19,8 +19,8 @@ from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.gateway.server import HttpServer
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.pages.custom import CustomPages, Recipe
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.access import Access

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.service.demo import read_demo

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.diagnostic import Severity, SourceFile
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint

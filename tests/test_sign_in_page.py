@@ -12,7 +12,7 @@ from tornado_proxy.auth.opa import policy_input
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.routing.request import Request, RequestPath
 from tornado_proxy.templates.template import User
 

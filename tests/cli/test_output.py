@@ -10,8 +10,7 @@ from contextlib import redirect_stderr
 import pytest
 
 from tornado_proxy.cli.output import activity, colored_diff, is_stream_error, progress, show, wants_color
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 
 FILL = """
 import os, sys

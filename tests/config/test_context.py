@@ -8,8 +8,7 @@ from tornado_proxy.config.composer import compose
 from tornado_proxy.config.context import Finding
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
 
 TEXT = """\
 targets:

@@ -16,7 +16,7 @@ from tornado_proxy.config.options import Mark, Option, OptionGroup, OptionPath, 
 from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference, unresolved
 from tornado_proxy.config.show import published
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 
 DOCS = Path(__file__).parents[2] / "docs" / "configuration.md"
 TEXT = DOCS.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import BasicUser, Resource, Settings
 from tornado_proxy.config.options import all_options
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import Secret, unresolved
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 
 
 def _told(text):

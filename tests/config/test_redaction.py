@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tornado_proxy.config.composer import compose
 from tornado_proxy.config.nodes import ScalarKind, ScalarNode
 from tornado_proxy.config.redaction import bare, enumeration, quote, redacted, span_of
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
-from tornado_proxy.lang.source import SourceFile
 
 
 def _shown(text):

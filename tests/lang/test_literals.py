@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from lark import Token
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal, name_text, string_text, undelimited
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Literal
 
 SOURCE = SourceFile("a.rules", r'"a\\b"')

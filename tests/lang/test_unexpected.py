@@ -5,8 +5,8 @@ from lark import Token
 from lark.exceptions import UnexpectedToken
 from rule_texts import complaints
 
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lang.unexpected import KEYWORDS, Unexpected, found, next_statement, shown
 
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linting import EVERY_FIX, block, report, rule_files, subject
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
 from tornado_proxy.lint.check import Category, Check, Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (

@@ -10,7 +10,7 @@ from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal, RewriteStatement
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RewriteError

@@ -62,7 +62,7 @@ ODD = """
 import logging
 from tornado_proxy.config.model import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.telemetry.events import ReloadRefused
 from tornado_proxy.telemetry.service_log import service_log

@@ -7,8 +7,7 @@ import logging
 
 import pytest
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span
 from tornado_proxy.telemetry.events import Failed, Reloaded, ReloadRefused, RequestRecord, Retired, Served
 from tornado_proxy.telemetry.service_log import log_diagnostics, service_log, shortage
 

@@ -8,8 +8,8 @@ from jsonschema import Draft202012Validator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.routing.access import Access
 from tornado_proxy.routing.decide import simulate, trace
 from tornado_proxy.routing.mounts import Mounts, Site

@@ -11,7 +11,7 @@ from tornado_proxy.config.pages import HeaderTemplates
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import DAY, Duration, Size
 from tornado_proxy.config.webhooks import Webhook
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
 Template = Annotated[str, Constraint(values.go_template)]

@@ -10,8 +10,7 @@ from typing import Any
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, SequenceNode
 from tornado_proxy.config.redaction import bare, span_of
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
 
 _NOWHERE = MappingNode(0, 0, ())
 

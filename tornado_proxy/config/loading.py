@@ -13,9 +13,7 @@ from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.redaction import redacted, span_of
 from tornado_proxy.config.secrets import Resolver, resolver
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, errors
-from tornado_proxy.lang.files import read_file
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""

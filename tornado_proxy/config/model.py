@@ -30,7 +30,7 @@ from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret
 from tornado_proxy.config.tls import Ssl
 from tornado_proxy.config.webhooks import Tracing
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
 MountPath = Annotated[str, Constraint(values.mount_path)]

@@ -9,7 +9,7 @@ from tornado_proxy.config import values
 from tornado_proxy.config.options import Bounds, Constraint, Mark, option, place_of
 from tornado_proxy.config.providers import Line
 from tornado_proxy.config.quantities import GIB, Size
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 
 NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]
 LogoPlace = Annotated[str, Constraint(values.logo_place, (("minLength", 1),))]

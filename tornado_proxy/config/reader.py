@@ -31,8 +31,7 @@ from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.redaction import bare, enumeration, quote, span_of
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, OutOfBounds
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, did_you_mean
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
 
 _HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 _INVALID: Any = object()

@@ -16,8 +16,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, merged
 from tornado_proxy.config.options import OptionType, holds_secrets, options_of
 from tornado_proxy.config.secrets import Reference, Source
-from tornado_proxy.lang.diagnostic import did_you_mean
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span, did_you_mean
 
 MASK = "•"
 

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, assert_never
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, option
-from tornado_proxy.lang.files import read_file
+from tornado_proxy.lang.diagnostic import read_file
 
 LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""

@@ -12,7 +12,7 @@ from tornado_proxy.config.options import Constraint, Mark, option, place_of
 from tornado_proxy.config.quantities import Duration
 from tornado_proxy.config.secrets import Credentials, Reference, Secret
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 
 VERSIONS = ("TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 

@@ -1,16 +1,92 @@
-"""Something to say about a place in a file: one value for parser, compiler, checks, reload log and editor.
-
-Nouns: a *diagnostic* states a fact about a *span*; a *note* shows a second place; a *fix* is a
-change that a tool can apply, made of *edits*, with a *safety*: what applying it promises.
-"""
+"""Files as texts, places in them, and the messages about them; reading a file is bounded and never waits."""
 
 from __future__ import annotations
 
+import codecs
+import os
+import re
+import stat
+from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
 
-from tornado_proxy.lang.source import Span
+_LINE_END = re.compile("\n")
+
+
+class Position(NamedTuple):
+    """A place as people count it: line and column from 1, columns in code points."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A named text; only LF ends a line."""
+
+    name: str
+    text: str = field(repr=False)
+    _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        starts = (0, *(end.end() for end in _LINE_END.finditer(self.text)))
+        object.__setattr__(self, "_starts", starts)
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines; a text without LF has one."""
+        return len(self._starts)
+
+    def position(self, offset: int) -> Position:
+        """The line and column of a code-point offset."""
+        line = bisect_right(self._starts, offset)
+        return Position(line, offset - self._starts[line - 1] + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """The code-point offset of a line and column, both from 1."""
+        return self._starts[line - 1] + column - 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, from 1, without its end."""
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        return self.text[self._starts[number - 1] : end].removesuffix("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a source file: code-point offsets, the end excluded; empty at a point."""
+
+    source: SourceFile
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The text that it covers."""
+        return self.source.text[self.start : self.end]
+
+    @property
+    def first(self) -> Position:
+        """Where it begins."""
+        return self.source.position(self.start)
+
+    @property
+    def last(self) -> Position:
+        """Where it ends, the position after its last character."""
+        return self.source.position(self.end)
+
+    @property
+    def place(self) -> str:
+        """The place as `file:line:column`."""
+        line, column = self.first
+        return f"{self.source.name}:{line}:{column}"
+
+    def part(self, start: int, end: int) -> Span:
+        """The span of a part, by offsets within this one."""
+        return Span(self.source, self.start + start, self.start + end)
 
 
 class Severity(Enum):
@@ -97,3 +173,55 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     folded = {candidate.casefold(): candidate for candidate in candidates}
     close = get_close_matches(word.casefold(), folded, n=1, cutoff=_CLOSE_ENOUGH)
     return folded[close[0]] if close else None
+
+
+class FileTooLargeError(OSError):
+    """A file that is larger than is allowed."""
+
+
+_SHOWN = 200  # bytes after one that cannot be decoded
+
+
+def read_file(path: Path, largest: int, *, regular: bool) -> bytes:
+    """The bytes of a file; raises `OSError`, and `FileTooLargeError` where there are more than `largest`.
+
+    With `regular` it must be a regular file, which can be read again. A pipe would block the reader.
+    """
+    with open(path, "rb", opener=_at_once if regular else None) as file:
+        if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "it is not a regular file", str(path))
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise FileTooLargeError(0, f"it is larger than {largest} bytes", str(path))
+    return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def decode(name: str, data: bytes) -> tuple[SourceFile | None, Diagnostic | None]:
+    """The text of a file without its byte order mark, or a diagnostic of what is wrong: exactly one of the two."""
+    mark = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    nul = data.find(b"\0")
+    try:
+        text = data[mark:].decode()
+    except UnicodeDecodeError as error:
+        if not 0 <= nul < mark + error.start:
+            return None, _undecodable(name, data, mark + error.start)
+    return (SourceFile(name, text), None) if nul < 0 else (None, _undecodable(name, data, nul))
+
+
+def _undecodable(name: str, data: bytes, offset: int) -> Diagnostic:
+    """What is wrong with the first byte that text in UTF-8 cannot have."""
+    readable = data[:offset].decode("utf-8-sig")
+    # The rest of a binary file may be one line of megabytes, which would fill the screen.
+    source = SourceFile(name, readable + data[offset : offset + _SHOWN].decode(errors="replace"))
+    span = Span(source, len(readable), len(readable) + 1)
+    where = f"byte 0x{data[offset]:02x} at offset {offset}, on line {span.first.line}"
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or data[:2].count(0) == 1:
+        return Diagnostic("not-utf-8", f"invalid UTF-8: {where}", span, "the file seems to be UTF-16; save it as UTF-8")
+    if data[offset] == 0:
+        return Diagnostic("not-utf-8", f"the file is not text: {where}", span, "remove the file, or restore its text")
+    return Diagnostic("not-utf-8", f"invalid UTF-8: {where}", span, "save the file as UTF-8")

@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
-from tornado_proxy.lang.source import Position, SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Position, Severity, SourceFile, Span
 
 _TAB = 4
 _WIDEST = 120

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from lark import Token
 
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Literal
 
 # A pair of surrogates first: it is one character.

@@ -1,20 +1,205 @@
-"""Text becomes a document and diagnostics; no text makes it raise."""
+"""Text becomes a document with its comments, and diagnostics; no text makes it raise."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
 
-from tornado_proxy.lang.building import Builder, Comments
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
+from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.reading import Reading, Where
-from tornado_proxy.lang.source import SourceFile
-from tornado_proxy.lang.tree import Document
+from tornado_proxy.lang.tree import (
+    Comment,
+    Dialect,
+    Document,
+    Literal,
+    RequestClauses,
+    RewriteStatement,
+    Statement,
+    TargetBlock,
+    TestStatement,
+    Verdict,
+)
+
+_DIALECTS = {"JINJA": Dialect.JINJA, "GO": Dialect.GO}
+_VERDICTS = {"UNCHANGED": Verdict.UNCHANGED, "ERROR": Verdict.ERROR}
+_SINGLE_CLAUSES = {"AS": "user", "METHOD": "method", "HOST": "host", "USER_GROUPS": "user_groups", "EMAIL": "email"}
+_CONTENT = {"NAME", "STRING", "RAW"}
+
+
+class _Setting(TypedDict):
+    """What every statement has: its span, the comments around it, whether a blank line is above."""
+
+    span: Span
+    comments: tuple[Comment, ...]
+    trailing: Comment | None
+    blank_before: bool
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds the nodes of one file in the order of its text, which is the order of its comments too.
+
+    Every rule of the grammar keeps all its tokens, so that a tree's children are the symbols of its rule.
+    """
+
+    source: SourceFile
+    comments: Comments
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def document(self, tree: Tree[Any]) -> Document:
+        """The document of a file, without what recovery had to make up."""
+        blocks = tuple(self._blocks(tree.children))
+        return Document(self.source, blocks, self.comments.before(len(self.source.text) + 1))
+
+    def _blocks(self, trees: Iterable[Tree[Any]]) -> Iterator[TargetBlock]:
+        for tree in trees:
+            block = self._block(*tree.children)
+            if _is_whole(tree):
+                yield block
+
+    def _block(self, *symbols: Any) -> TargetBlock:
+        keyword, name, brace, *inside, end_brace = symbols
+        start = _start(keyword)
+        above = self.comments.before(start)
+        blank = self.comments.blank_above(start)
+        above += self.comments.before(_start(brace))
+        opening = self.comments.behind(_end(brace))
+        statements = tuple(self._statements(inside))
+        closing = self.comments.before(_start(end_brace))
+        trailing = self.comments.behind(_end(end_brace))
+        span = Span(self.source, start, _end(end_brace))
+        return TargetBlock(self._literal(name), statements, span, above, opening, closing, trailing, blank)
+
+    def _statements(self, trees: Iterable[Tree[Any]]) -> Iterator[Statement]:
+        for tree in trees:
+            symbols: list[Any] = tree.children
+            setting = self._setting(symbols[0], symbols[-1])
+            if _is_whole(tree):
+                yield self._rewrite(setting, *symbols) if tree.data == "rewrite" else self._test(setting, *symbols)
+
+    def _setting(self, first: Token, last: Token) -> _Setting:
+        start, end = _start(first), _end(last)
+        above = self.comments.before(start)
+        blank = self.comments.blank_above(start)
+        above += self.comments.before(end)  # those between its tokens have no better place
+        trailing = self.comments.behind(end)
+        return _Setting(span=Span(self.source, start, end), comments=above, trailing=trailing, blank_before=blank)
+
+    def _rewrite(self, setting: _Setting, *symbols: Any) -> RewriteStatement:
+        _, name, source, _, dialect, template = symbols
+        written_in = _DIALECTS[dialect.type] if dialect else Dialect.PLAIN
+        return RewriteStatement(
+            self._literal(name) if name else None,
+            self._literal(source),
+            written_in,
+            self._literal(template, written_in),
+            **setting,
+        )
+
+    def _test(self, setting: _Setting, *symbols: Any) -> TestStatement:
+        _, key, *clauses, _, expected = symbols
+        return TestStatement(
+            self._literal(key),
+            self._clauses(clauses),
+            _VERDICTS.get(expected.type) or self._literal(expected),
+            **setting,
+        )
+
+    def _clauses(self, clauses: Iterable[Any]) -> RequestClauses:
+        singles: dict[str, Literal] = {}
+        headers: list[tuple[Literal, Literal]] = []
+        for clause in clauses:
+            keyword, *values = clause.children
+            literals = [self._literal(value) for value in values]
+            if keyword.type == "HEADER":
+                headers.append((literals[0], literals[1]))
+                continue
+            name = _SINGLE_CLAUSES[keyword.type]
+            if name in singles:
+                self._report_repeated(keyword, singles[name])
+            singles[name] = literals[0]
+        return RequestClauses(headers=tuple(headers), **singles)
+
+    def _report_repeated(self, keyword: Token, first: Literal) -> None:
+        place = Span(self.source, _start(keyword), _end(keyword))
+        note = Note("first given here", first.span)
+        message = f"`{keyword}` is given twice"
+        self.diagnostics.append(Diagnostic("repeated-clause", message, place, "keep one of them", (note,)))
+
+    def _literal(self, token: Token, dialect: Dialect | None = None) -> Literal:
+        found, mistake = literal(self.source, token, dialect)
+        if mistake:
+            self.diagnostics.append(mistake)
+        return found
+
+
+def _is_whole(tree: Tree[Any]) -> bool:
+    """Whether nothing of a statement, or of a block's first line, is made up."""
+    return not any(child.type in _CONTENT and child == "" for child in _tokens(tree))
+
+
+def _tokens(tree: Any) -> Iterator[Token]:
+    """The tokens of a statement and of its clauses; of a block only its own."""
+    for child in tree.children:
+        if isinstance(child, Token):
+            yield child
+        elif child is not None and child.data == "clause":
+            yield from child.children
+
+
+def _start(token: Token) -> int:
+    return token.start_pos or 0
+
+
+def _end(token: Token) -> int:
+    return token.end_pos or 0
+
+
+@dataclass(slots=True)
+class Comments:
+    """What is left of a file's comments while its nodes are built from first to last."""
+
+    source: SourceFile
+    tokens: list[Token]
+    _next: int = 0  # the first comment that has found no place yet
+    _end: int = 0  # where the last comment or node ended
+
+    def before(self, offset: int) -> tuple[Comment, ...]:
+        """All that are left and begin before an offset."""
+        return tuple(self._until(offset))
+
+    def behind(self, end: int) -> Comment | None:
+        """The one at the end of the line on which a node ends, if nothing else stands between; the node is done."""
+        self._end = end
+        if self._next == len(self.tokens):
+            return None
+        start = self.tokens[self._next].start_pos or 0
+        gap = self.source.text[end:start]
+        return None if gap.strip(" \t") else next(self._until(start + 1))
+
+    def blank_above(self, start: int) -> bool:
+        """Whether a blank line separates an offset from the comment or node that ended last."""
+        gap = self.source.text[self._end : start]
+        return gap.isspace() and gap.count("\n") > 1
+
+    def _until(self, offset: int) -> Iterator[Comment]:
+        while self._next < len(self.tokens):
+            token = self.tokens[self._next]
+            start = token.start_pos or 0
+            if start >= offset:
+                return
+            text = token.rstrip()
+            span = Span(self.source, start, start + len(text))
+            comment = Comment(text, span, self.blank_above(start))
+            self._next, self._end = self._next + 1, span.end
+            yield comment
+
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 
 
 class Dialect(Enum):

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, TargetBlock
 from tornado_proxy.lint.findings import whole_lines
 

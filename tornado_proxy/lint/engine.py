@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, errors
-from tornado_proxy.lang.files import decode
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, decode, errors
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check, Selection
 from tornado_proxy.lint.subject import Subject

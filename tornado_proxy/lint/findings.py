@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tornado_proxy.lang.diagnostic import Edit
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Edit, Span
 from tornado_proxy.lang.tree import Comment, Literal, Statement
 from tornado_proxy.rules.model import Rewrite
 

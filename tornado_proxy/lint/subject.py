@@ -15,8 +15,7 @@ from tornado_proxy.goregex.budget import Budget
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.proofs import Example, Reach, reachability
 from tornado_proxy.goregex.syntax import Node
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, errors
 from tornado_proxy.lang.tree import Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import Allowances
 from tornado_proxy.rules.loading import LoadedRules

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.pages import PAGES, HelperOptions, PageOptions, TargetPageOptions, ThemeOptions
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.files import decode, read_file
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span, decode, read_file
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomPage, CustomPageMistake, CustomPages, Part, Recipe
 from tornado_proxy.rules.compile import HelperTexts
 from tornado_proxy.rules.loading import Read, RuleFile

@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tornado_proxy.lang.diagnostic import Diagnostic, errors
-from tornado_proxy.lang.files import FileTooLargeError, decode, read_file
+from tornado_proxy.lang.diagnostic import Diagnostic, FileTooLargeError, Span, decode, errors, read_file
 from tornado_proxy.lang.parser import Parsed, parse
-from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Document
 from tornado_proxy.rules.compile import HelperTexts, compile_documents, no_helpers
 from tornado_proxy.rules.model import RuleSet

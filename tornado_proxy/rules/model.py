@@ -14,8 +14,7 @@ from dataclasses import InitVar, dataclass, field
 from typing import Final, NewType
 
 from tornado_proxy.goregex.matching import Captures, FirstMatch, Pattern
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Span
 from tornado_proxy.lang.tree import Dialect, RewriteStatement, TestStatement, Verdict
 from tornado_proxy.templates.template import (
     MissingUserError,

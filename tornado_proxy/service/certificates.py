@@ -17,8 +17,7 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Resolver, Secret, SecretMissing
 from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig, file_reference
 from tornado_proxy.gateway.tls import CertificateUnusable, ask_clients, make_context
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, Span
 from tornado_proxy.storage.documents import DocumentUnavailable, fetch_document
 
 if TYPE_CHECKING:

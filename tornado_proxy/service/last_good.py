@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.service.sources import Sources, compile_text
 

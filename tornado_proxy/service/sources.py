@@ -16,8 +16,7 @@ from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Source, file_of, resolver
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, errors
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.loading import compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets

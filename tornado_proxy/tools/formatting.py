@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.files import decode
+from tornado_proxy.lang.diagnostic import Diagnostic, decode
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules.loading import RuleFile

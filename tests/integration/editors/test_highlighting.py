@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from real_editors import node_modules, program
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, Verdict
 
 pytestmark = pytest.mark.integration

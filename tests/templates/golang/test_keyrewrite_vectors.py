@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from go_programs import user_of
 
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData

@@ -1,7 +1,7 @@
 import pytest
 from conversions import made, target
 
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.conversion import read, together
 from tornado_proxy.tools.convert.options import Section, Unreadable

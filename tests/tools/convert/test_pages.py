@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 from conversions import made, target
 
-from tornado_proxy.lang.source import SourceFile
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.pages.custom import (
     DeleteData,
     DeletePageData,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from conversions import made, target
 
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.report import (
     READINGS,
     ConversionReport,

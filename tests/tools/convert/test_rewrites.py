@@ -1,7 +1,7 @@
 import pytest
 from conversions import target
 
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.values import prefix as as_directory
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files

@@ -6,7 +6,7 @@ from editing import NAME, after, analysed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
 from tornado_proxy.tools.lsp.translation import Encoding, Translation

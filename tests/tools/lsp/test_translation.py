@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from rule_texts import document
 
-from tornado_proxy.lang.diagnostic import Edit
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Edit, SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion, ItemKind
 from tornado_proxy.tools.lsp.hover import Hover, symbols
 from tornado_proxy.tools.lsp.translation import ClientPosition, Encoding, Lines, Translation, uri_of

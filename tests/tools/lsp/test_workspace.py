@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_texts import parsed
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.diagnostic import Severity, SourceFile
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.check import Selection
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (

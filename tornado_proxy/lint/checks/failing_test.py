@@ -32,9 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
 from tornado_proxy.lang.literals import string_text
-from tornado_proxy.lang.source import Span
 from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.findings import named, shown

@@ -33,8 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.check import Category, check_name
 from tornado_proxy.lint.subject import Subject

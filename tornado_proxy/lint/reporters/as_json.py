@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note
-from tornado_proxy.lang.source import Position, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Position, Span
 from tornado_proxy.lint.engine import LintReport
 
 VERSION = 1

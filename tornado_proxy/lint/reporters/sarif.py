@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Severity
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Severity, Span
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport

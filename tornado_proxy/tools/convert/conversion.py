@@ -19,8 +19,7 @@ from typing import assert_never
 from tornado_proxy.config.composer import Fault, compose
 from tornado_proxy.config.nodes import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.nodes import merged as merge_sources
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert.options import (
     Items,
     Options,

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.nodes import ScalarKind
-from tornado_proxy.lang.diagnostic import Diagnostic
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Span
 
 
 class Unreadable(Exception):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.tools.convert.rewrites import ConvertedRewrite, LeftOut, Never, Written
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 
 
 class OptionOutcome(Enum):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.templates.golang.template import BUILT_IN

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from lark import Token
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.parser import Unfinished, unfinished
 from tornado_proxy.lang.reading import Where
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lang.unexpected import KEYWORDS
 from tornado_proxy.lint.checks import CHECKS

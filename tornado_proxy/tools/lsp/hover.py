@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.syntax import Node
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import Group, Node, PatternError, walk
-from tornado_proxy.lang.source import Span
+from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, Statement, TargetBlock, TestStatement
 from tornado_proxy.templates import plain
 

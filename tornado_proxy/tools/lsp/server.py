@@ -18,8 +18,8 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lang.source import SourceFile
 from tornado_proxy.lint.check import SettingsMistake, find_settings
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.tools.lsp.completion import completions

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Severity
-from tornado_proxy.lang.source import SourceFile, Span
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Severity, SourceFile, Span
 from tornado_proxy.tools.lsp.completion import Completion, ItemKind
 from tornado_proxy.tools.lsp.hover import Hover, Lens, Symbol
 from tornado_proxy.tools.lsp.workspace import Action

@@ -11,11 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from tornado_proxy.config.model import Settings
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety
-from tornado_proxy.lang.files import decode
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceFile, Span, decode
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lang.source import SourceFile, Span
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import Allowance, find_allowances
 from tornado_proxy.lint.check import Selection
