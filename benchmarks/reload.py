@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from endless_s3 import endless_s3  # noqa: E402 - found by the line above
 
-from tornado_proxy.config.model import Log  # noqa: E402
+from tornado_proxy.config.server import Log  # noqa: E402
 from tornado_proxy.service.logs import configure_logging  # noqa: E402
 from tornado_proxy.service.process import Launch, run  # noqa: E402
 from tornado_proxy.service.serving import SingleProcess  # noqa: E402

@@ -12,9 +12,10 @@ from typing import Any
 from memory_store import MemoryStore
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import Bucket, Limits, Mount, Resource, Settings, Target
-from tornado_proxy.config.model import Server as ServerSettings
+from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
 from tornado_proxy.config.pages import ListingOptions
+from tornado_proxy.config.server import Limits
+from tornado_proxy.config.server import Server as ServerSettings
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared

@@ -14,7 +14,7 @@ from coroutines import run
 from memory_store import MemoryStore
 from real_s3 import Endpoint
 
-from tornado_proxy.config.model import S3Pool
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.store import ObjectInfo, Store, UploadForm

@@ -7,19 +7,9 @@ import pytest
 from configurations import MINIMAL, complaints, complaints_about_target, settings, target
 
 from tornado_proxy.config import model
-from tornado_proxy.config.model import (
-    BasicProvider,
-    InternalServer,
-    Limits,
-    Log,
-    Mount,
-    S3Pool,
-    Server,
-    Settings,
-    Target,
-)
-from tornado_proxy.config.options import all_options
-from tornado_proxy.config.quantities import KIB, MIB
+from tornado_proxy.config.model import BasicProvider, Mount, Settings, Target
+from tornado_proxy.config.options import KIB, MIB, all_options
+from tornado_proxy.config.server import InternalServer, Limits, Log, S3Pool, Server
 
 
 @pytest.mark.parametrize("kind", [each for _, each in inspect.getmembers(model, dataclasses.is_dataclass)])

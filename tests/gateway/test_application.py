@@ -10,7 +10,7 @@ from memory_store import MemoryStore
 from serving import generation, serve
 
 from tornado_proxy.config.actions import Actions
-from tornado_proxy.config.model import Server
+from tornado_proxy.config.server import Server
 from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.server import HttpServer
 

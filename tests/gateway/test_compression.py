@@ -12,8 +12,7 @@ from fakes import OneObject, ScriptedBody
 from memory_store import MemoryStore
 from serving import head, serve
 
-from tornado_proxy.config.answers import CacheHeaders, Compress
-from tornado_proxy.config.model import Server
+from tornado_proxy.config.server import CacheHeaders, Compress, Server
 from tornado_proxy.gateway import compression
 from tornado_proxy.storage.errors import Unreachable
 from tornado_proxy.storage.store import ObjectInfo

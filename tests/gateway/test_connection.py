@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import serve
 
-from tornado_proxy.config.model import Limits
+from tornado_proxy.config.server import Limits
 from tornado_proxy.telemetry.events import Failed, Refused
 
 HOST = "Host: files.test\r\n"

@@ -12,9 +12,9 @@ from serving import EVERYTHING, PAGES, part, serve
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
-from tornado_proxy.config.answers import Cors
-from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Server
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.server import Cors, Server
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.pages.theme import Look, Theme
 from tornado_proxy.semantics.conditions import UNCONDITIONAL

@@ -8,9 +8,9 @@ from serving import serve
 
 from tornado_proxy.auth.authenticator import SignIn
 from tornado_proxy.config.actions import Actions, GetAction
-from tornado_proxy.config.answers import CacheHeaders, Cors
-from tornado_proxy.config.model import BasicUser, Resource, Server
+from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.server import CacheHeaders, Cors, Server
 from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.templates.template import User
 

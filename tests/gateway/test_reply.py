@@ -9,7 +9,7 @@ import pytest
 from fakes import Endless, OneObject, ScriptedBody
 from serving import serve
 
-from tornado_proxy.config.model import Limits
+from tornado_proxy.config.server import Limits
 from tornado_proxy.storage.errors import TimedOut, Unreachable
 from tornado_proxy.telemetry.events import Failed, Refused, Served
 

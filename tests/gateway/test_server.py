@@ -12,7 +12,7 @@ import pytest
 from fakes import OneObject, ScriptedBody
 from serving import Client, serve
 
-from tornado_proxy.config.model import Limits
+from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.server import HttpServer, Opening
 from tornado_proxy.semantics.forwarded import PROXY_SIGNATURE, TrustedProxies
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from serving import EVERYTHING, serve
 
-from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
 from tornado_proxy.config.model import Bucket, Mount
-from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.telemetry.events import ObjectUsed
 
 HOOKS = (Webhook("http://hooks.example/"),)

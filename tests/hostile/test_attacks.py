@@ -16,8 +16,9 @@ from serving import FORM_TYPE, form, part, serve
 
 from tornado_proxy.auth.headers import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
-from tornado_proxy.config.model import Resource, Server
+from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import HeaderProvider
+from tornado_proxy.config.server import Server
 from tornado_proxy.semantics.conditions import Conditions
 
 TESTS = Path(__file__).parents[1]

@@ -9,8 +9,9 @@ import pytest
 from certificates import pair
 from files import CONFIGURATION, Files
 
-from tornado_proxy.config.model import InternalServer, Server, Settings
+from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import Secret, resolver
+from tornado_proxy.config.server import InternalServer, Server
 from tornado_proxy.config.tls import Certificate, Ssl
 from tornado_proxy.gateway.tls import check_pair, names_of
 from tornado_proxy.lang.diagnostic import Severity

@@ -15,12 +15,12 @@ from select import PIPE_BUF
 
 import pytest
 
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.service.logs import LogWriter
 
 SCRIPT = """
 import logging, sys
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.service.logs import configure_logging, line_writer
 configure_logging(Log({level!r}, {form!r}))
 logging.getLogger("tornado_proxy").info("serving %s", "well")
@@ -60,7 +60,7 @@ def test_json_lines_are_one_object_each():
 
 ODD = """
 import logging
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.service.logs import configure_logging
@@ -107,7 +107,7 @@ def test_the_level_decides_what_is_said(level, count):
 
 MANY = """
 import logging, os, sys
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.service.runtime import end_process
 from tornado_proxy.service.logs import configure_logging, line_writer
 configure_logging(Log())
@@ -136,7 +136,7 @@ def test_a_stuck_reader_does_not_hold_up_the_end(end):
 
 SHORT = """
 import errno, logging
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.service.logs import Shortages, configure_logging
 configure_logging(Log("info", {form!r}))
 for number in range(100):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from files import CONFIGURATION, Files
 
-from tornado_proxy.config.model import Reload
+from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.sources import compile_sources

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tornado_proxy.config.model import Listener
+from tornado_proxy.config.server import Listener
 from tornado_proxy.service.sockets import CannotListen, named, open_sockets
 
 

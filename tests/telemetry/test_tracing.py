@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tornado_proxy.config.webhooks import Tracing
+from tornado_proxy.config.server import Tracing
 from tornado_proxy.telemetry.events import Bus, Refused, RequestRecord, S3Called, Served
 from tornado_proxy.telemetry.tracing import RequestTracer
 

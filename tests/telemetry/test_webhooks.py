@@ -6,8 +6,8 @@ import json
 import pytest
 
 from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.telemetry.events import Bus, ObjectUsed, WebhookCalled
 from tornado_proxy.telemetry.webhooks import WORKERS, WebhookCaller
 

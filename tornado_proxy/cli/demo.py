@@ -13,7 +13,7 @@ from functools import partial
 
 from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.cli.serve import explained
-from tornado_proxy.config.model import Listener, Log
+from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.logs import configure_logging
 from tornado_proxy.service.process import Launch

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tornado_proxy.cli.inputs import CommandError, add_timeout, raise_errors, require_target
 from tornado_proxy.cli.output import ExitStatus, activity
-from tornado_proxy.config.model import S3Pool, Settings, Target
+from tornado_proxy.config.model import Settings, Target
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.service.probing import probe_view
 from tornado_proxy.service.sources import read_to_check
 from tornado_proxy.storage.errors import StorageError

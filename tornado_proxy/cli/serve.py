@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.cli.probe import probe_buckets, to_text
-from tornado_proxy.config.model import Log, Settings
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts

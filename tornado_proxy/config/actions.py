@@ -1,4 +1,4 @@
-"""The actions of a target: what clients may do at all, and how it is done."""
+"""The actions of a target: what clients may do at all, how it is done, and the webhooks that follow."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.options import DAY, Bounds, Constraint, Duration, Mark, OptionGroup, Size, option, place_of
 from tornado_proxy.config.pages import HeaderTemplates
-from tornado_proxy.config.providers import Line
-from tornado_proxy.config.quantities import DAY, Duration, Size
-from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.config.providers import Line, Url
+from tornado_proxy.config.secrets import Secret
 from tornado_proxy.lang.diagnostic import Span
 
 IndexDocument = Annotated[str, Constraint(values.index_document)]
@@ -26,11 +25,37 @@ CannedAcl = Literal[
 ]
 MediaType = Annotated[str, Constraint(values.media_type)]
 UserName = Annotated[str, Constraint(values.user_name, (("pattern", values.USER_NAME),))]
+_HEADERS = Constraint(values.header_pairs)
+_Wait = Annotated[float, Duration(0, DAY)]
 
 _GET_CONFIG = OptionGroup("config", "Options of GET and HEAD.")
 _PUT_CONFIG = OptionGroup("config", "Options of uploads.")
 _HEAD_CONFIG = OptionGroup("config", "Options of HEAD.")
 _DELETE_CONFIG = OptionGroup("config", "Options of DELETE.")
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A request that is made after each request of the action that succeeded; nobody waits for it."""
+
+    shape: ClassVar[str] = "such as `{url: https://hooks.example.org/files}`"
+
+    url: Url = option("The URL that is called.", example="https://hooks.example.org/files")
+    method: Literal["POST", "PUT", "PATCH", "DELETE"] = option("The method.", default="POST")
+    headers: Annotated[tuple[tuple[str, str], ...], Mark.PAIRS, _HEADERS, Constraint(values.header_values)] = option(
+        "Headers by name.", default=()
+    )
+    secret_headers: Annotated[tuple[tuple[str, Secret], ...], Mark.PAIRS, _HEADERS] = option(
+        "Headers whose values are secrets, by name.", default=()
+    )
+    retry_count: Annotated[int, Bounds(0, 100)] = option(
+        "How often a failed call is repeated: one without an answer, or with 429 or 5xx.", default=0
+    )
+    default_wait_time: _Wait = option(
+        "How long the first repetition waits; each further one waits twice as long.", default=0.1
+    )
+    max_wait_time: _Wait = option("How long a repetition waits at most.", default=2.0)
+    timeout: Annotated[float, Duration(0.1, 3600)] = option("How long one call may take.", default=10.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,20 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, UserName
-from tornado_proxy.config.answers import CacheHeaders, Compress, Cors
-from tornado_proxy.config.options import Bounds, Constraint, Mark, OptionGroup, option, place_of
+from tornado_proxy.config.options import (
+    DAY,
+    GIB,
+    KIB,
+    MIB,
+    Bounds,
+    Constraint,
+    Duration,
+    Mark,
+    OptionGroup,
+    Size,
+    option,
+    place_of,
+)
 from tornado_proxy.config.pages import ListingOptions, TargetTemplates, Templates, ThemeOptions
 from tornado_proxy.config.providers import (
     AUTH_PROVIDERS,
@@ -26,10 +38,8 @@ from tornado_proxy.config.providers import (
     OidcProvider,
     OpaServer,
 )
-from tornado_proxy.config.quantities import DAY, GIB, KIB, MIB, Duration, Size
 from tornado_proxy.config.secrets import Credentials, Secret
-from tornado_proxy.config.tls import Ssl
-from tornado_proxy.config.webhooks import Tracing
+from tornado_proxy.config.server import InternalServer, Limits, Log, Reload, S3Pool, Server, Timeout, Tracing
 from tornado_proxy.lang.diagnostic import Span
 
 Host = Annotated[str, Constraint(values.host, (("pattern", values.HOST),))]
@@ -39,12 +49,6 @@ Prefix = Annotated[str, Constraint(values.prefix)]
 Region = Annotated[str, Constraint(values.region, (("pattern", values.REGION),))]
 Endpoint = Annotated[str, Constraint(values.endpoint, (("minLength", 1),))]
 Glob = Annotated[str, Constraint(values.glob, (("pattern", values.ROOTED),))]
-Network = Annotated[str, Constraint(values.network)]
-Address = Annotated[str, Constraint(values.listen_address)]
-Port = Annotated[int, Bounds(0, 65535)]
-Timeout = Annotated[float, Duration(0.1, DAY)]
-LogLevel = Literal["debug", "info", "warning", "error"]
-LOG_LEVELS = get_args(LogLevel)
 Method = Literal["GET", "HEAD", "PUT", "DELETE"]
 
 
@@ -219,123 +223,6 @@ class TargetList:
     enabled: bool = option("Whether the page exists.", default=False)
     mount: Mount = option("The host and the paths of the page itself.", default=Mount())
     resource: Resource | None = option("Who may see the page. By default, everyone.", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """Where a server listens."""
-
-    address: Address = option(
-        "The address. An empty string listens on every interface.", default="127.0.0.1", name="listenAddr"
-    )
-    port: Port = option("The port; 0 is any free one.", default=8080)
-    ssl: Ssl | None = option("TLS; without it, the listener speaks plain HTTP.", default=None)
-
-    @property
-    def speaks_tls(self) -> bool:
-        """Whether it speaks TLS."""
-        return self.ssl is not None and self.ssl.enabled
-
-
-@dataclass(frozen=True, slots=True)
-class Server(Listener):
-    """The server for clients."""
-
-    grace_period: Annotated[float, Duration(0, DAY)] = option(
-        "How long running requests may take to finish when the service stops.", default=30.0
-    )
-    event_loop: Literal["auto", "asyncio", "uvloop"] = option(
-        "The event loop. `auto` is uvloop if it is installed, else asyncio.", default="auto"
-    )
-    generation_header: bool = option(
-        "Whether answers name the files in force, as `X-Tornado-Proxy-Generation`.", default=True
-    )
-    trusted_proxies: tuple[Network, ...] = option(
-        "Addresses and networks of proxies whose headers about the client are trusted.", default=()
-    )
-    proxy_protocol: bool = option(
-        "Whether connections from `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2.",
-        default=False,
-    )
-    cors: Cors | None = option("Access for pages of other origins (CORS).", default=None)
-    cache: CacheHeaders | None = option("Headers about caching.", default=None)
-    compress: Compress = option("Compression of answers.", default=Compress())
-
-
-@dataclass(frozen=True, slots=True)
-class InternalServer(Listener):
-    """The admin listener: health, metrics, status. Keep it away from clients."""
-
-    port: Port = option("The port; 0 is any free one.", default=9090)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds on everything that a client can make large or slow."""
-
-    max_header_size: Annotated[int, Size(KIB, 16 * MIB)] = option(
-        "The size of the request line and headers.", default=64 * KIB
-    )
-    max_form_field_size: Annotated[int, Size(KIB, 64 * MIB)] = option(
-        "The size of an upload's form without its file.", default=64 * KIB
-    )
-    idle_timeout: Timeout = option("How long a connection may be idle between requests.", default=75.0)
-    header_timeout: Timeout = option("How long a client may take to send the request line and headers.", default=60.0)
-    body_timeout: Timeout = option("How long a client may pause while it sends a body.", default=60.0)
-    send_timeout: Timeout = option("How long a client may pause while it reads an answer.", default=60.0)
-
-
-@dataclass(frozen=True, slots=True)
-class S3Pool:
-    """How the bucket of a target is called."""
-
-    threads: Annotated[int, Bounds(1, 1024)] = option(
-        "How many calls of boto3 run at once for a target; each has a thread and a connection.", default=32
-    )
-    queue: Annotated[int, Bounds(0, 1_000_000)] = option(
-        "How many calls of a target wait for a thread, or for a connection; further ones are answered with 503.",
-        default=1000,
-    )
-    upload_memory: Annotated[int, Size(5 * MIB, 1024 * GIB)] = option(
-        "The memory for uploads of all targets in a process; further uploads wait.",
-        default=128 * MIB,
-    )
-    reads: Literal["loop", "executor"] = option(
-        "Whether objects are read on the event loop, or by boto3 in threads.", default="loop"
-    )
-    connections: Annotated[int, Bounds(1, 65_536)] = option(
-        "How many connections the event loop uses to read from a target; further requests wait.", default=512
-    )
-    probe_interval: Annotated[float, Duration(0, DAY)] = option(
-        "How long after a probe of the buckets the next one follows, give or take a tenth; 0 turns probes off.",
-        default=60.0,
-    )
-    ready_needs_bucket: bool = option(
-        "Whether `/-/ready` answers 503 until the last probe of at least one bucket succeeded.", default=False
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The log on standard error."""
-
-    level: LogLevel = option("The least severe level that is logged.", default="info")
-    format: Literal["text", "json"] = option("Whether lines are text or JSON.", default="text")
-    access: bool = option("Whether each request is logged.", default=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """How an edit is tested before it is put in force."""
-
-    tests: Literal["refuse", "warn", "off"] = option(
-        "What happens where a rule test of a changed target fails: the edit is refused, or a warning is logged. `off` "
-        "runs no tests.",
-        default="warn",
-    )
-    test_timeout: Timeout = option(
-        "How long the tests may run; what is not tested by then counts as failed.", default=10.0
-    )
 
 
 Provider = BasicProvider | OidcProvider | HeaderProvider | CertificateProvider

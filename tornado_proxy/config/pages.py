@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Bounds, Constraint, Mark, option, place_of
+from tornado_proxy.config.options import GIB, Bounds, Constraint, Mark, Size, option, place_of
 from tornado_proxy.config.providers import Line
-from tornado_proxy.config.quantities import GIB, Size
 from tornado_proxy.lang.diagnostic import Span
 
 NamePattern = Annotated[str, Constraint(values.name_pattern, (("pattern", values.NAME_PATTERN),))]

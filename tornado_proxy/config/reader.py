@@ -20,14 +20,15 @@ from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarKi
 from tornado_proxy.config.options import (
     Bounds,
     Constraint,
+    Duration,
     Mark,
     Option,
     OptionGroup,
     OptionType,
+    Size,
     all_options,
     options_of,
 )
-from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.redaction import bare, enumeration, quote, span_of
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, OutOfBounds

@@ -19,13 +19,14 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
     Bounds,
     Constraint,
+    Duration,
     Mark,
     Option,
     OptionType,
+    Size,
     all_options,
     options_of,
 )
-from tornado_proxy.config.quantities import Duration, Size
 from tornado_proxy.config.secrets import Reference, Secret
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
 
 from tornado_proxy.config import values
-from tornado_proxy.config.options import Constraint, Mark, option, place_of
-from tornado_proxy.config.quantities import Duration
+from tornado_proxy.config.options import Constraint, Duration, Mark, option, place_of
 from tornado_proxy.config.secrets import Credentials, Reference, Secret
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.diagnostic import Span

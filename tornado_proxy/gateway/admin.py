@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.web import Application, RequestHandler
 
-from tornado_proxy.config.model import LOG_LEVELS
+from tornado_proxy.config.server import LOG_LEVELS
 from tornado_proxy.pages.status import Overview, StatusPages
 from tornado_proxy.routing.request import host_name
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from tornado_proxy.config.answers import Compress
+from tornado_proxy.config.server import Compress
 from tornado_proxy.gateway.answer import Answer, Headers, Streamed, Whole, without
 from tornado_proxy.gateway.parser import RequestHead
 from tornado_proxy.semantics.conditions import is_weak

@@ -21,7 +21,7 @@ from typing import cast
 
 from tornado.httputil import HTTPOutputError
 
-from tornado_proxy.config.model import Limits
+from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.errors import ClientDisconnected
 from tornado_proxy.gateway.incoming import Incoming
 from tornado_proxy.gateway.parser import RequestHead, RequestParser

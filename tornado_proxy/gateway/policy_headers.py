@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tornado_proxy.config.answers import CacheHeaders, Cors
-from tornado_proxy.config.model import Server
+from tornado_proxy.config.server import CacheHeaders, Cors, Server
 from tornado_proxy.gateway.answer import Answer, Headers, Whole
 from tornado_proxy.gateway.parser import RequestHead
 from tornado_proxy.semantics.cors import Ask, CorsPolicy, is_preflight

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from tornado.netutil import bind_sockets
 
-from tornado_proxy.config.model import Limits
+from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.connection import Begin, Connection
 from tornado_proxy.semantics.forwarded import (
     LONGEST_PROXY_LINE,

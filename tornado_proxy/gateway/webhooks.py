@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from tornado_proxy.config.actions import Actions
-from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.config.actions import Actions, Webhook
 from tornado_proxy.gateway.perform import RequestContext
 from tornado_proxy.gateway.upload import stored_type
 from tornado_proxy.routing.plan import Attempt, Browse, Receive, Remove, Serve

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.config.quantities import GIB
+from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, Request, RequestPath, object_key

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from tornado_proxy.config.model import Listener, Target
+from tornado_proxy.config.model import Target
+from tornado_proxy.config.server import Listener
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import Sources, read_sources
 

@@ -17,7 +17,8 @@ from tornado_proxy.auth.certificates import CertificateAuthenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.auth.headers import HeaderAuthenticator
 from tornado_proxy.auth.verifier import Verifier
-from tornado_proxy.config.model import Bucket, ObjectCache, S3Pool, Settings, Target
+from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic

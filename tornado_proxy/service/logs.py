@@ -11,7 +11,7 @@ import select
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from tornado_proxy.config.model import Log
+from tornado_proxy.config.server import Log
 from tornado_proxy.telemetry.access_log import Field, harmless, json_line, moment
 from tornado_proxy.telemetry.service_log import shortage
 

@@ -14,7 +14,7 @@ from typing import Any
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 
-from tornado_proxy.config.model import Listener
+from tornado_proxy.config.server import Listener
 
 _LOG = logging.getLogger("tornado_proxy")
 

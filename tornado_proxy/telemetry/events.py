@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
-from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.config.actions import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage.probe import ProbeResult
 

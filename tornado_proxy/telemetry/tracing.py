@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from tornado_proxy.config.webhooks import Tracing
+from tornado_proxy.config.server import Tracing
 from tornado_proxy.telemetry.events import Bus, Refused, S3Called, Served
 
 if TYPE_CHECKING:

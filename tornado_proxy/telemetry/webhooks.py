@@ -9,7 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from tornado_proxy.auth.fetching import Fetch, Fetcher
-from tornado_proxy.config.webhooks import Webhook
+from tornado_proxy.config.actions import Webhook
 from tornado_proxy.telemetry.events import Bus, Event, ObjectUsed, WebhookCalled
 
 MOST_QUEUED = 1000

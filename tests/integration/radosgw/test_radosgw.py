@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 from stores import body_of, pieces, post
 
-from tornado_proxy.config.model import Credentials, S3Pool
+from tornado_proxy.config.model import Credentials
 from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectExists

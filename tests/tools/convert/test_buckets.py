@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 from conversions import made, target
 
-from tornado_proxy.config.actions import SystemMetadata
+from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.config.webhooks import Webhook
 from tornado_proxy.tools.convert.report import OptionOutcome
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from botocore.session import Session
 
-from tornado_proxy.config.model import Bucket, S3Pool
+from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.server import S3Pool
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange, parse_date
 from tornado_proxy.storage.errors import StorageError, TimedOut, Unreachable, UpstreamError
 from tornado_proxy.storage.s3.answers import (

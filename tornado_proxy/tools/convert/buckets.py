@@ -7,7 +7,7 @@ from typing import NamedTuple, get_args
 
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import CannedAcl
-from tornado_proxy.config.quantities import DAY, MIB
+from tornado_proxy.config.options import DAY, MIB
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section
 from tornado_proxy.tools.convert.output import Setting

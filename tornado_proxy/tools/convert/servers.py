@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 
 from tornado_proxy.config import values
-from tornado_proxy.config.quantities import DAY
+from tornado_proxy.config.options import DAY
 from tornado_proxy.config.tls import file_reference
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.tools.convert.options import Section, refusal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from tornado_proxy.config import values
-from tornado_proxy.config.quantities import DAY
+from tornado_proxy.config.options import DAY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket, upload_settings, webhooks

@@ -1,7 +1,7 @@
 import pytest
 from configurations import MINIMAL, complaints, settings
 
-from tornado_proxy.config.answers import Compress
+from tornado_proxy.config.server import Compress
 
 
 def test_cors_and_cache_are_read():
