@@ -99,11 +99,11 @@ class MemoryStore:
         self._check_write(key, conditions)
         self._objects.pop(key, None)
 
-    async def sign(self, key: ObjectKey, expires: int) -> str:
+    async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL of the right shape, which leads nowhere."""
         return f"https://memory.invalid{path_reference(f'/{key}')}?X-Amz-Expires={expires}"
 
-    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form of the right shape, which leads nowhere."""
         fields = {"key": key, "Content-Type": write.content_type or "", "policy": f"{write.max_size} {expires}"}
         return UploadForm("https://memory.invalid/", fields)

@@ -587,9 +587,9 @@ class _Signing(MemoryStore):
         super().__init__()
         self.signed = []
 
-    async def sign_upload(self, key, write, expires):
+    async def presign_upload(self, key, write, expires):
         self.signed.append((key, write))
-        return await super().sign_upload(key, write, expires)
+        return await super().presign_upload(key, write, expires)
 
 
 async def test_a_raw_upload_is_authorized_before_its_body():

@@ -75,4 +75,4 @@ async def test_a_write_that_cannot_be_stored_reads_nothing():
 
 async def test_a_signed_url_leads_nowhere():
     """The URL of a store in memory has a host that cannot be."""
-    assert await MemoryStore().sign("a b", 60) == "https://memory.invalid/a%20b?X-Amz-Expires=60"
+    assert await MemoryStore().presign("a b", 60) == "https://memory.invalid/a%20b?X-Amz-Expires=60"

@@ -623,14 +623,14 @@ async def test_a_missing_object_is_removed_without_a_word(world):
 
 async def test_a_signed_url_names_the_object_and_its_time(world):
     """A signed URL has the key, percent-encoded, and says for how long it holds."""
-    url = await world.store.sign("a b/é.txt", 300)
+    url = await world.store.presign("a b/é.txt", 300)
     assert "/a%20b/%C3%A9.txt?" in url
     assert "X-Amz-Expires=300" in url
 
 
 async def test_a_form_has_the_key_and_the_type(world):
     """The fields stand before the file, and each is bound by the form's policy."""
-    form = await world.store.sign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
+    form = await world.store.presign_upload("a b/é.txt", Write("text/plain", max_size=10), 300)
     assert form.url.startswith("http")
     assert (form.fields["key"], form.fields["Content-Type"]) == ("a b/é.txt", "text/plain")
     assert form.fields["policy"] not in repr(form)

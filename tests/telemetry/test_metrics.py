@@ -136,8 +136,8 @@ async def _use(store: MeasuredStore) -> bytes:
     opened = await store.open("a", Conditions())
     content = b"".join([chunk async for chunk in opened.chunks()])
     await opened.close()
-    assert await store.sign("a", 60)
-    assert await store.sign_upload("a", Write(max_size=1), 60)
+    assert await store.presign("a", 60)
+    assert await store.presign_upload("a", Write(max_size=1), 60)
     await store.remove("a")
     await store.close()
     return content

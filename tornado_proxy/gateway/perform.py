@@ -165,7 +165,7 @@ async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None
 
 async def _sign(attempt: Sign, context: RequestContext) -> Answer:
     await context.store.head(attempt.key, UNCONDITIONAL)
-    return _found(await context.store.sign(attempt.key, attempt.expires), "private, no-store")
+    return _found(await context.store.presign(attempt.key, attempt.expires), "private, no-store")
 
 
 def _found(location: str, cache_control: str) -> Whole:
@@ -195,7 +195,7 @@ async def _presign(attempt: Presign, context: RequestContext) -> Answer:
     file = FileHead(name, context.headers.get("Content-Type"), None)
     properties = _properties(attempt.key, file, context)
     write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
-    form = await context.store.sign_upload(attempt.key, write, attempt.expires)
+    form = await context.store.presign_upload(attempt.key, write, attempt.expires)
     fields = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
     body = json.dumps({**fields, "expiresIn": attempt.expires}).encode()
     headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))

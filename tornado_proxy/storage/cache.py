@@ -187,13 +187,13 @@ class CachingStore:
         finally:
             self.forget(key)
 
-    async def sign(self, key: ObjectKey, expires: int) -> str:
+    async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a number of seconds; needs no network."""
-        return await self.behind.sign(key, expires)
+        return await self.behind.presign(key, expires)
 
-    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object; what it stores is noticed when S3 is asked again."""
-        return await self.behind.sign_upload(key, write, expires)
+        return await self.behind.presign_upload(key, write, expires)
 
     async def close(self) -> None:
         """Drops all entries and closes the store."""

@@ -158,11 +158,11 @@ class Store(Protocol):
         """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
         ...
 
-    async def sign(self, key: ObjectKey, expires: int) -> str:
+    async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a number of seconds; needs no network."""
         ...
 
-    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object for a number of seconds, under this key, of this type and size.
 
         It replaces what is there. `write` has a `max_size`; needs no network.

@@ -260,13 +260,13 @@ class MeasuredStore:
         finally:
             self._emit(ObjectWritten(self._target, key))
 
-    async def sign(self, key: ObjectKey, expires: int) -> str:
+    async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object; makes no call to the bucket."""
-        return await self.measured.sign(key, expires)
+        return await self.measured.presign(key, expires)
 
-    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object; makes no call to the bucket."""
-        return await self.measured.sign_upload(key, write, expires)
+        return await self.measured.presign_upload(key, write, expires)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -114,7 +114,7 @@ async def test_a_signed_url_is_verified(bucket):
     """A signed URL fetches its object, and no other."""
     bucket.add("a b/é+%.txt", b"abc")
     bucket.add("a b/other", b"secret")
-    url = await bucket.store.sign("a b/é+%.txt", 60)
+    url = await bucket.store.presign("a b/é+%.txt", 60)
     assert await asyncio.to_thread(_fetch, url) == b"abc"
     with pytest.raises(urllib.error.HTTPError, match="403"):
         await asyncio.to_thread(_fetch, url.replace("%C3%A9%2B%25.txt", "other"))
@@ -122,7 +122,7 @@ async def test_a_signed_url_is_verified(bucket):
 
 async def test_a_form_stores_what_it_was_signed_for_and_nothing_else(bucket):
     """S3 refuses another key, another type, a larger file, and a form that has expired."""
-    form = await bucket.store.sign_upload("d/a.txt", Write("text/css", max_size=10), 60)
+    form = await bucket.store.presign_upload("d/a.txt", Write("text/css", max_size=10), 60)
     await asyncio.to_thread(post, form, b"x" * 10)
     assert (await bucket.store.head("d/a.txt", ANY)).content_type == "text/css"
     others = (
@@ -130,7 +130,7 @@ async def test_a_form_stores_what_it_was_signed_for_and_nothing_else(bucket):
         (replace(form, fields={**form.fields, "key": "other"}), b"x"),
         (replace(form, fields={**form.fields, "Content-Type": "text/html"}), b"x"),
         (replace(form, fields={**form.fields, "x-amz-meta-by": "eve"}), b"x"),
-        (await bucket.store.sign_upload("late", Write("text/css", max_size=10), -60), b"x"),
+        (await bucket.store.presign_upload("late", Write("text/css", max_size=10), -60), b"x"),
     )
     for other, content in others:
         with pytest.raises(urllib.error.HTTPError, match=r"40[03]"):

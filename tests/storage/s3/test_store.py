@@ -25,6 +25,7 @@ from tornado_proxy.storage.errors import (
     AccessDenied,
     BucketMissing,
     Busy,
+    ObjectExists,
     ObjectMissing,
     PreconditionFailed,
     TimedOut,
@@ -33,7 +34,8 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.storage.s3.boto3_reads import CHUNK
-from tornado_proxy.storage.store import Write
+from tornado_proxy.storage.s3.store import Precondition, after_a_look, at_once, parameters_of
+from tornado_proxy.storage.store import ObjectInfo, Write
 
 ANY = Conditions()
 NEWS = Conditions(if_none_match=('"old"',))
@@ -516,7 +518,7 @@ async def test_a_slow_s3_slows_the_upload_down():
 async def test_a_signed_url_fetches_the_object(bucket, key):
     """Whoever has the URL has the object."""
     bucket.add(key, b"abc")
-    url = await bucket.store.sign(key, 60)
+    url = await bucket.store.presign(key, 60)
     assert await asyncio.to_thread(_fetch, url) == b"abc"
 
 
@@ -537,7 +539,7 @@ async def test_a_form_binds_all_that_it_says(bucket):
         storage_class="STANDARD_IA",
         canned_acl="private",
     )
-    form = await bucket.store.sign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
+    form = await bucket.store.presign_upload("a", Write("text/css", max_size=10, properties=properties), 60)
     policy = json.loads(b64decode(form.fields["policy"]))
     conditions = {
         name: value for each in policy["conditions"] if isinstance(each, dict) for name, value in each.items()
@@ -551,7 +553,7 @@ async def test_a_form_binds_all_that_it_says(bucket):
 
 async def test_a_form_stores_the_object(bucket):
     """Whoever has the form, until it expires."""
-    form = await bucket.store.sign_upload("d/é.txt", Write("text/css", max_size=10), 60)
+    form = await bucket.store.presign_upload("d/é.txt", Write("text/css", max_size=10), 60)
     await asyncio.to_thread(post, form, b"abc")
     opened = await bucket.store.open("d/é.txt", ANY)
     assert b"".join([chunk async for chunk in opened.chunks()]) == b"abc"
@@ -571,3 +573,107 @@ async def test_a_closed_store_is_unreachable():
             await store.head("a", ANY)
         with pytest.raises(ObjectMissing):
             await store.head("", ANY)
+
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+THERE = ObjectInfo(3, '"1"', NOW)
+EMPTY = {"IfNoneMatch": "*"}
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (Write(), Precondition()),
+        (Write(conditions=Conditions(if_modified_since=NOW)), Precondition()),
+        (Write(replace=False), Precondition(EMPTY, ObjectExists)),
+        (Write(conditions=Conditions(if_none_match=("*",))), Precondition(EMPTY)),
+        (Write(replace=False, conditions=Conditions(if_none_match=("*",))), Precondition(EMPTY)),
+        (Write(conditions=Conditions(if_match=('"1"',))), Precondition({"IfMatch": '"1"'})),
+    ],
+)
+def test_what_s3_decides_alone(write, expected):
+    """One condition that every S3 knows is sent with the write; what it raises tells the rule from the client's."""
+    assert at_once(write) == expected
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        Conditions(if_match=("*",)),
+        Conditions(if_match=('W/"1"',)),
+        Conditions(if_match=("nonsense",)),
+        Conditions(if_match=('"1"', '"2"')),
+        Conditions(if_match=('"1"',), if_none_match=("*",)),
+        Conditions(if_none_match=('"1"',)),
+        Conditions(if_unmodified_since=NOW),
+        Conditions(if_none_match=("*",), if_unmodified_since=NOW),
+    ],
+)
+def test_what_needs_a_look(conditions):
+    """Conditions that S3 does not decide, or decides in its own way, are decided here."""
+    assert at_once(Write(conditions=conditions)) is None
+
+
+def test_an_if_match_of_a_target_that_does_not_replace_needs_a_look():
+    """Such a write can only fail, and how is a question of what is there."""
+    assert at_once(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
+
+
+@pytest.mark.parametrize(
+    ("write", "found", "expected"),
+    [
+        (Write(conditions=Conditions(if_match=("*",))), THERE, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), THERE, Precondition({"IfMatch": '"1"'})),
+        (Write(conditions=Conditions(if_none_match=('"2"',))), None, Precondition(EMPTY)),
+        (Write(conditions=Conditions(if_unmodified_since=NOW)), ObjectInfo(3), Precondition()),
+        (Write(replace=False, conditions=Conditions(if_none_match=('"2"',))), None, Precondition(EMPTY, ObjectExists)),
+    ],
+)
+def test_a_write_is_pinned_to_what_was_found(write, found, expected):
+    """A write that may go ahead does so only if nothing has changed since."""
+    assert after_a_look(write, found) == expected
+
+
+@pytest.mark.parametrize(
+    ("write", "found", "error"),
+    [
+        (Write(conditions=Conditions(if_match=("*",))), None, PreconditionFailed),
+        (Write(conditions=Conditions(if_match=('"2"', '"3"'))), THERE, PreconditionFailed),
+        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), THERE, ObjectExists),
+        (Write(replace=False, conditions=Conditions(if_match=('"1"',))), None, PreconditionFailed),
+    ],
+)
+def test_a_write_that_may_not_go_ahead_is_refused(write, found, error):
+    """What stands against a write is told before a byte is sent."""
+    with pytest.raises(error):
+        after_a_look(write, found)
+
+
+@pytest.mark.parametrize("theirs", [PreconditionFailed, ObjectMissing])
+def test_what_s3_finds_is_told_in_the_words_of_the_write(theirs):
+    """S3 says 412 of an object in the way and 404 of one that is gone; either is the write's own refusal."""
+    with pytest.raises(ObjectExists, match="so it is"), Precondition(EMPTY, ObjectExists).decided():
+        raise theirs("so it is")
+
+
+def test_other_errors_pass():
+    """What has nothing to do with the condition is raised as it is."""
+    with pytest.raises(Unreachable), Precondition(EMPTY, ObjectExists).decided():
+        raise Unreachable("so it is")
+
+
+def test_properties_are_parameters_of_s3():
+    """What is not given is not said, so that the bucket's defaults hold."""
+    moment = datetime(2065, 10, 21, tzinfo=UTC)
+    properties = Properties(
+        {"a": "b"}, cache_control="no-cache", expires=moment, storage_class="GLACIER", canned_acl="private"
+    )
+    assert parameters_of(Write("text/plain", properties=properties)) == {
+        "ContentType": "text/plain",
+        "Metadata": {"a": "b"},
+        "CacheControl": "no-cache",
+        "Expires": moment,
+        "StorageClass": "GLACIER",
+        "ACL": "private",
+    }
+    assert parameters_of(Write()) == {}

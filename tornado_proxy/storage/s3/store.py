@@ -1,74 +1,225 @@
-"""A bucket of S3 as a store: its reads and its writes."""
+"""A bucket of S3 as a store: read on the event loop or through boto3, written through boto3 in threads."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import format_datetime
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
+from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
+from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
-from tornado_proxy.storage.s3.client import make_client, make_session
+from tornado_proxy.storage.s3.client import Parameters, ask, make_client, make_session
 from tornado_proxy.storage.s3.executor import Executor
+from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.loop_reads import loop_reads
-from tornado_proxy.storage.s3.reads import ReadCalls, Reader
-from tornado_proxy.storage.s3.upload import UploadMemory
-from tornado_proxy.storage.s3.writes import Writer
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Stored, UploadForm, Write
+from tornado_proxy.storage.s3.reads import Reader, is_strong
+from tornado_proxy.storage.s3.upload import Part, Upload, UploadMemory, cut
+from tornado_proxy.storage.store import ObjectInfo, Stored, UploadForm, Write
+
+T = TypeVar("T")
+
+_NOTHING_THERE = {"IfNoneMatch": ANY}
 
 
-class S3Store:
-    """A bucket of S3: read on the event loop or through boto3, written through boto3.
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The parameters of the write, and what it raises when S3 finds that they do not hold."""
+
+    parameters: Parameters = field(default_factory=dict)
+    refusal: type[StorageError] = PreconditionFailed
+
+    @contextmanager
+    def decided(self) -> Iterator[None]:
+        """Around the write: S3 finds an object in the way, or another than it should replace, or none (a 404)."""
+        try:
+            yield
+        except (PreconditionFailed, ObjectMissing) as error:
+            raise self.refusal(str(error)) from error
+
+
+def at_once(write: Write) -> Precondition | None:
+    """The precondition of a write that S3 can decide alone; None where the object must be looked at first."""
+    match write:
+        case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition()
+        case Write(replace=False, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE, ObjectExists)
+        case Write(conditions=Conditions(if_match=(), if_none_match=("*",), if_unmodified_since=None)):
+            return Precondition(_NOTHING_THERE)
+        case Write(replace=True, conditions=Conditions(if_match=(etag,), if_none_match=())) if is_strong(etag):
+            return Precondition({"IfMatch": etag})
+    return None
+
+
+def after_a_look(write: Write, found: ObjectInfo | None) -> Precondition:
+    """The precondition of a write for which this was found: that it still is there as it was, or still is not.
+
+    Raises what stands against the write already.
+    """
+    if found is not None and not write.replace:
+        raise ObjectExists("an object that may not be replaced is there")
+    etag, date = (found.etag, found.last_modified) if found else (None, None)
+    if not write.conditions.allow_write(etag, date, exists=found is not None):
+        raise PreconditionFailed("the object to be replaced is not what the client expects")
+    if found is None:
+        return Precondition(_NOTHING_THERE, PreconditionFailed if write.replace else ObjectExists)
+    return Precondition({"IfMatch": etag} if etag else {})
+
+
+_PROPERTIES: Mapping[str, str] = MappingProxyType(
+    {
+        "metadata": "Metadata",
+        "cache_control": "CacheControl",
+        "content_disposition": "ContentDisposition",
+        "content_encoding": "ContentEncoding",
+        "content_language": "ContentLanguage",
+        "expires": "Expires",
+        "storage_class": "StorageClass",
+        "canned_acl": "ACL",
+    }
+)
+"""The properties of an upload, and how S3 calls them."""
+
+
+def parameters_of(write: Write) -> Parameters:
+    """What S3 is told of an object, whether it comes whole or in parts."""
+    given = {"ContentType": write.content_type}
+    given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
+    return {parameter: value for parameter, value in given.items() if value}
+
+
+_FORM_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "cache_control": "Cache-Control",
+        "content_disposition": "Content-Disposition",
+        "content_encoding": "Content-Encoding",
+        "content_language": "Content-Language",
+        "storage_class": "x-amz-storage-class",
+        "canned_acl": "acl",
+    }
+)
+"""The properties of an upload, and the fields that a form has for them (S3 API, POST Object)."""
+
+
+def fields_of(write: Write) -> dict[str, str]:
+    """The fields of a form that say how an object is stored; each is a condition of the form, too."""
+    properties = write.properties
+    given = {"Content-Type": write.content_type}
+    given |= {field: getattr(properties, name) for name, field in _FORM_FIELDS.items()}
+    if properties.expires is not None:
+        given["Expires"] = format_datetime(properties.expires.astimezone(UTC), usegmt=True)
+    given |= {f"x-amz-meta-{name}": text for name, text in properties.metadata.items()}
+    return {field: value for field, value in given.items() if value}
+
+
+class S3Store(Reader):
+    """A bucket of S3: the operations of `Reader`, and those that write.
 
     It has threads and connections of its own: a bucket that hangs holds up no other. The memory of uploads is shared.
     """
 
     def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
-        self._bucket = bucket
         session = make_session(bucket)
+        self._bucket = bucket
         self._client = make_client(bucket, pool.threads, session)
-        executor = Executor(pool.threads, pool.queue, bucket.timeout)
+        self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
+        self._memory = memory or UploadMemory(pool.upload_memory)
         on_loop = loop_reads(bucket, session, self._client, pool) if pool.reads == "loop" else None
-        calls: ReadCalls = on_loop or Boto3Reads(bucket, self._client, executor)
-        self._reader = Reader(calls, bucket.timeout)
-        self._writer = Writer(
-            bucket, self._client, executor, memory or UploadMemory(pool.upload_memory), self._reader.head
-        )
+        super().__init__(on_loop or Boto3Reads(bucket, self._client, self._executor), bucket.timeout)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and body, or the part of it that was asked for."""
-        return await self._reader.open(key, conditions, part)
-
-    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
-        return await self._reader.head(key, conditions)
-
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
-        return await self._reader.list(prefix, token, limit)
-
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
-        return await self._writer.put(key, chunks, write)
+        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again.
+
+        Up to one part is sent at once, more as an upload in parts of which three are in memory at most.
+        """
+        precondition = at_once(write) or after_a_look(write, await self._look(key))
+        said = parameters_of(write)
+        async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
+            first = await anext(parts)
+            with closing(first.body):
+                if not first.is_last:
+                    target = {"Bucket": self._bucket.name, "Key": key}
+                    upload = await Upload.begin(self._client, self._executor, target, said)
+                    return await _put_in_parts(upload, first, parts, precondition)
+                whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
+                put = partial(self._client.put_object, **whole)
+                with precondition.decided():
+                    return _stored(await self._call("PutObject", key, put, is_upload=True))
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
-        await self._writer.remove(key, conditions)
+        """Remove an object; conditions are checked by a HEAD before, as S3's DELETE does not take them everywhere."""
+        if conditions != UNCONDITIONAL:
+            found = await self._look(key)
+            etag, date = (found.etag, found.last_modified) if found else (None, None)
+            if not conditions.allow_write(etag, date, exists=found is not None):
+                raise PreconditionFailed("a condition of the DELETE is not met")
+        with suppress(ObjectMissing):
+            await self._call("DeleteObject", key, self._client.delete_object)
 
-    async def sign(self, key: ObjectKey, expires: int) -> str:
+    async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a time in seconds; needs no network."""
-        return await self._writer.sign(key, expires)
+        parameters = {"Bucket": self._bucket.name, "Key": key}
+        sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
+        with translated(f"signing `{key}` in `{self._bucket.name}`"):
+            return await self._executor.run(sign)
 
-    async def sign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object for a time in seconds; needs no network."""
-        return await self._writer.sign_upload(key, write, expires)
+        fields = fields_of(write)
+        conditions: list[object] = [{name: value} for name, value in fields.items()]
+        conditions.append(["content-length-range", 0, write.max_size])
+        sign = partial(self._client.generate_presigned_post, self._bucket.name, key, fields, conditions, expires)
+        with translated(f"signing a form for `{key}` in `{self._bucket.name}`"):
+            made = await self._executor.run(sign)
+        return UploadForm(made["url"], made["fields"])
 
     async def close(self) -> None:
-        """Make no new call; the threads end with the last object that is still read, and with the store."""
+        """Makes no new call; the threads end with the last object that is still read, and with the store."""
         self._client.close()
-        await self._reader.close()
-        await self._writer.close()
+        await super().close()
+        self._executor.close()
+
+    async def _look(self, key: ObjectKey) -> ObjectInfo | None:
+        """The object's info, if there is one."""
+        try:
+            return await self.head(key, UNCONDITIONAL)
+        except ObjectMissing:
+            return None
+
+    async def _call(self, operation: str, key: str, method: Callable[..., T], *, is_upload: bool = False) -> T:
+        """What an operation on an object answers."""
+        if not key:
+            raise ObjectMissing("the empty key names no object")
+        with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
+            call = partial(ask, method, Bucket=self._bucket.name, Key=key)
+            return await self._executor.run(call, is_upload=is_upload)
+
+
+async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
+    """Send the parts, and make them an object; if anything fails, no part stays behind."""
+    try:
+        await upload.send(first)
+        async for part in parts:
+            await upload.send(part)
+        with precondition.decided():
+            return _stored(await upload.complete(precondition.parameters))
+    except BaseException:
+        with suppress(StorageError):
+            await upload.abort()
+        raise
+
+
+def _stored(answer: Parameters) -> Stored:
+    return Stored(answer.get("ETag"), answer.get("VersionId"))
