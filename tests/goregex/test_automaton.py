@@ -1,8 +1,7 @@
 import pytest
 
-from tornado_proxy.goregex.alphabet import TRUTHS
+from tornado_proxy.goregex.alphabet import TRUTHS, Unsupported
 from tornado_proxy.goregex.automaton import LARGEST, Automaton, Stage, atoms, bits
-from tornado_proxy.goregex.budget import Unsupported
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import AssertionKind
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.goregex.budget import Budget, Exhausted, Unsupported
+from tornado_proxy.goregex.alphabet import Budget, Exhausted, Unsupported
 from tornado_proxy.goregex.language import guess, language, longest_matching_part
 from tornado_proxy.goregex.parser import parse
 

@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 
 from tornado_proxy.goregex import proofs
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.goregex.proofs import (

@@ -1,6 +1,6 @@
 import pytest
 
-from tornado_proxy.goregex.budget import Budget, Exhausted, OnlyOverlong
+from tornado_proxy.goregex.alphabet import Budget, Exhausted, OnlyOverlong
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.search import Product, shortest
 

@@ -13,10 +13,10 @@ import re2
 from generated_expressions import Generator
 from real_go import build
 
-from tornado_proxy.goregex.codepoints import NAMES
+from tornado_proxy.goregex.classes import NAMES
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.printer import print_program
+from tornado_proxy.goregex.program import print_program
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.plain import compile_template
 from tornado_proxy.templates.template import TargetKeyRewriteData

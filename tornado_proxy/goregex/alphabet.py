@@ -1,8 +1,13 @@
-"""What proofs read: real keys, character by character, with the gaps between characters where assertions look.
+"""What proofs read and what they may cost: real keys, character by character, and a budget of steps.
 
 A real key is one that `rules.model.objection` lets through and that starts with `/`. A *letter* stands for all
-characters that the expressions of a proof cannot tell apart. Roles, places, sides and truths are plain integers: they
-are parts of states, and members of an `Enum` are slow to hash.
+characters that the expressions of a proof cannot tell apart; assertions look at the gaps between characters. Roles,
+positions, sides and truths are plain integers: they are parts of states, and members of an `Enum` are slow to hash.
+
+Unproved
+├── Unsupported     an expression cannot be treated exactly, so nothing is concluded from it
+├── Exhausted       the budget is used up
+└── OnlyOverlong    what answers the question is longer than keys may be
 """
 
 from __future__ import annotations
@@ -15,9 +20,69 @@ from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
-from tornado_proxy.goregex.classes import cases, characters
-from tornado_proxy.goregex.codepoints import WORD, Ranges, complement, contains, difference, listed
+from tornado_proxy.goregex.classes import WORD, Ranges, cases, characters, complement, contains, difference, listed
 from tornado_proxy.goregex.syntax import AnyOf, AssertionKind
+
+
+class Unproved(Exception):
+    """A question that stays open; the text says why, as a fact without a full stop."""
+
+
+class Unsupported(Unproved):
+    """An expression, or a part of one, cannot be treated exactly; nothing is concluded from it."""
+
+
+class Exhausted(Unproved):
+    """The steps of a budget are used up."""
+
+    def __init__(self) -> None:
+        super().__init__("the proof would take too long")
+
+
+class OnlyOverlong(Unproved):
+    """Every key that answers the question is longer than keys may be.
+
+    Such a key is refused where a client asks for it, but a rewrite may shorten it. So it is not an example, and does
+    not prove that there is no key.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("only keys that are too long would show it")
+
+
+QUESTION = 200_000
+"""The steps of one question by default: at most a second of plain Python."""
+
+LIST = 2_000_000
+"""The steps of all questions about one list by default."""
+
+
+class Budget:
+    """Steps to be spent; a step is some microseconds of a proof."""
+
+    __slots__ = ("_left", "_whole")
+
+    def __init__(self, steps: int = QUESTION, whole: Budget | None = None) -> None:
+        self._left = steps
+        self._whole = whole
+
+    @property
+    def left(self) -> int:
+        """The steps that may still be spent."""
+        return self._left if self._whole is None else min(self._left, self._whole.left)
+
+    def spend(self, steps: int) -> None:
+        """Take steps from this budget and from the one it is part of; raises `Exhausted` where too few are left."""
+        self._left -= steps
+        if self._left < 0:
+            raise Exhausted
+        if self._whole is not None:
+            self._whole.spend(steps)
+
+    def portion(self, steps: int) -> Budget:
+        """A budget for one question of many, which spends from this one too."""
+        return Budget(steps, self)
+
 
 LONGEST = 1025
 """The most bytes of UTF-8 in a key, its leading slash included."""

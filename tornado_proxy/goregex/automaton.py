@@ -20,12 +20,12 @@ from tornado_proxy.goregex.alphabet import (
     HOLDING,
     LETTER,
     TRUTHS,
+    Unsupported,
     gaps,
     readable,
     readable_cases,
 )
-from tornado_proxy.goregex.budget import Unsupported
-from tornado_proxy.goregex.codepoints import Ranges, contains
+from tornado_proxy.goregex.classes import Ranges, contains
 
 LARGEST = 2000
 """The most positions of one expression: more than the thousandfold repetition that RE2 allows, in bounded time."""

@@ -7,9 +7,8 @@ from functools import cached_property, lru_cache
 from typing import assert_never
 
 from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.alphabet import everyday, gaps, is_real, readable, readable_cases
+from tornado_proxy.goregex.alphabet import Budget, Unsupported, everyday, gaps, is_real, readable, readable_cases
 from tornado_proxy.goregex.automaton import Atom, Automaton, atoms
-from tornado_proxy.goregex.budget import Budget, Unsupported
 from tornado_proxy.goregex.parser import parse
 
 DEEPEST = 60

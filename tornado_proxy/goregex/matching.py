@@ -20,11 +20,9 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
-from tornado_proxy.goregex.engine import MEMORY, ProgramRefused, compile_program, leftmost, options
-from tornado_proxy.goregex.limits import measure
 from tornado_proxy.goregex.parser import Expression, parse
-from tornado_proxy.goregex.printer import print_program
-from tornado_proxy.goregex.syntax import PatternError, fold
+from tornado_proxy.goregex.program import MEMORY, ProgramRefused, compile_program, leftmost, options, print_program
+from tornado_proxy.goregex.syntax import PatternError, fold, measure
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.limits import check_limits
 from tornado_proxy.goregex.tokens import (
     Count,
     GroupOpening,
@@ -23,6 +22,8 @@ from tornado_proxy.goregex.tokens import (
     read_unicode_class,
 )
 
+# A text this short is neither too deep nor, without counts, too large.
+_SHORT = 1000
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPEATS = {"*": Count(0, None), "+": Count(1, None), "?": Count(0, 1)}
@@ -50,7 +51,8 @@ def parse(text: str) -> Expression:
     while parser.at < len(text):
         parser.step()
     tree = parser.finish()
-    check_limits(text, tree)
+    if len(text) > _SHORT or "{" in text:
+        syntax.fold(tree, syntax.measure)
     return Expression(text, tree, tuple(parser.names))
 
 

@@ -31,8 +31,16 @@ from functools import partial
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from tornado_proxy.goregex.alphabet import is_real
-from tornado_proxy.goregex.budget import LIST, QUESTION, Budget, Exhausted, OnlyOverlong, Unproved, Unsupported
+from tornado_proxy.goregex.alphabet import (
+    LIST,
+    QUESTION,
+    Budget,
+    Exhausted,
+    OnlyOverlong,
+    Unproved,
+    Unsupported,
+    is_real,
+)
 from tornado_proxy.goregex.language import Language
 from tornado_proxy.goregex.search import shortest
 from tornado_proxy.goregex.syntax import Assertion, AssertionKind, FlagChange, Node, Text

@@ -26,13 +26,14 @@ from tornado_proxy.goregex.alphabet import (
     LETTER,
     LONGEST,
     NOWHERE,
+    Budget,
+    OnlyOverlong,
     led,
     letters,
     side,
 )
 from tornado_proxy.goregex.automaton import Automaton, Stage, bits
-from tornado_proxy.goregex.budget import Budget, OnlyOverlong
-from tornado_proxy.goregex.codepoints import Ranges
+from tornado_proxy.goregex.classes import Ranges
 
 Spot = tuple[int, int, int]
 """A place in a key's segments, the side of its last character, and what automata hold that have to match."""

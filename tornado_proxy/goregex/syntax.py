@@ -1,9 +1,10 @@
-"""The syntax tree of an expression."""
+"""The syntax tree of an expression, and Go's limits on its depth, its size and its repetitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import Enum
+from enum import Enum, auto
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 
@@ -208,17 +209,7 @@ Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alter
 
 def children(node: Node | Member) -> tuple[Node | Member, ...]:
     """The nodes directly below one."""
-    match node:
-        case Group() | Repeat():
-            return (node.body,)
-        case Sequence():
-            return node.parts
-        case Alternation():
-            return node.branches
-        case BracketClass():
-            return node.members
-        case _:
-            return ()
+    return node.members if isinstance(node, BracketClass) else _parts(node)
 
 
 def walk(node: Node) -> Iterator[Node | Member]:
@@ -253,9 +244,112 @@ def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Resu
     return results[0]
 
 
-def _parts(node: Node) -> tuple[Node, ...]:
+def _parts(node: Node | Member) -> tuple[Node, ...]:
     if isinstance(node, Sequence):
         return node.parts
     if isinstance(node, Group | Repeat):
         return (node.body,)
     return node.branches if isinstance(node, Alternation) else ()
+
+
+# Go counts on its own tree (regexp/syntax: maxHeight, maxSize, repeatIsValid), where neighbouring characters are one
+# literal and a group that captures nothing has no node of its own; so does `measure`. It does not factor common
+# beginnings out of alternatives, as Go does before it counts, so that a depth within a few of the limit may be judged
+# otherwise; nor does it let a literal of thousands of characters grow past the largest size, as Go does.
+GREATEST_REPEAT = 1000
+"""The greatest bound of a count, and the most copies that nested counts may make."""
+GREATEST_DEPTH = 1000
+GREATEST_SIZE = (128 << 20) // 40
+"""In instructions of Go's program, which may take 128 MiB."""
+
+
+class _MeasureKind(Enum):
+    """What Go treats apart when it joins nodes."""
+
+    LITERAL = auto()
+    FOLDED = auto()  # a literal under `(?i)`
+    CONCATENATION = auto()
+    ALTERNATION = auto()
+    EMPTY = auto()
+    FLAGS = auto()
+    OTHER = auto()
+
+
+class Measure(NamedTuple):
+    """A node as Go counts it: instructions, levels, and the most copies that counts make of anything within it."""
+
+    kind: _MeasureKind
+    size: int = 1
+    depth: int = 1
+    copies: int = 1
+
+
+_EMPTY = Measure(_MeasureKind.EMPTY)
+
+
+def measure(node: Node, below: list[Measure]) -> Measure:
+    """The measure of a node, given those of the nodes below it; raises `PatternError`."""
+    found = _measured(node, below)
+    start, end = node.extent
+    if found.size > GREATEST_SIZE:
+        raise PatternError("expression too large", start, end, "lower its counts, or split it into several rewrites")
+    if found.depth > GREATEST_DEPTH:
+        raise PatternError(f"expression nested deeper than {GREATEST_DEPTH} levels", start, end)
+    if found.copies > GREATEST_REPEAT:
+        raise PatternError(f"nested counts make more than {GREATEST_REPEAT} copies", start, end, "lower a count")
+    return found
+
+
+def _measured(node: Node, below: list[Measure]) -> Measure:  # noqa: PLR0911 - one case for each kind of node
+    match node:
+        case Text():
+            return Measure(_MeasureKind.FOLDED if node.folded else _MeasureKind.LITERAL, len(node.characters))
+        case Repeat():
+            return _repeated(below[0], node.least, node.most)
+        case Group(number=None):
+            return below[0]
+        case Group():
+            return Measure(_MeasureKind.OTHER, below[0].size + 2, below[0].depth + 1, below[0].copies)
+        case Sequence():
+            return _joined(_MeasureKind.CONCATENATION, _with_literals_joined(below), 0)
+        case Alternation():
+            counted = [one for one, other in pairwise(below) if not one.kind is other.kind is _MeasureKind.EMPTY]
+            return _joined(_MeasureKind.ALTERNATION, [*counted, below[-1]], len(counted))
+        case FlagChange():
+            return Measure(_MeasureKind.FLAGS)
+        case _:
+            return Measure(_MeasureKind.OTHER)
+
+
+def _repeated(body: Measure, least: int, most: int | None) -> Measure:
+    if most is None:
+        size = body.size + 2 if least == 0 else least * body.size + 1
+    else:
+        size = max(1, most * body.size + most - least)
+    # What is repeated no times has no copies, however often they would be repeated.
+    copies = 1 if most == 0 else body.copies * max(1, least if most is None else most)
+    return Measure(_MeasureKind.OTHER, size, body.depth + 1, copies)
+
+
+def _with_literals_joined(parts: list[Measure]) -> list[Measure]:
+    joined: list[Measure] = []
+    for part in parts:
+        if part.kind is _MeasureKind.FLAGS:
+            continue
+        if joined and part.kind in (_MeasureKind.LITERAL, _MeasureKind.FOLDED) and joined[-1].kind is part.kind:
+            joined[-1] = Measure(part.kind, joined[-1].size + part.size)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _joined(kind: _MeasureKind, parts: list[Measure], extra: int) -> Measure:
+    if len(parts) <= 1:
+        return parts[0] if parts else _EMPTY
+    return Measure(
+        kind,
+        sum(part.size for part in parts) + extra,
+        # A part of the same kind is not a level of its own.
+        1 + max(part.depth - (part.kind is kind) for part in parts),
+        max(part.copies for part in parts),
+    )

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tornado_proxy.goregex.classes import resolve
-from tornado_proxy.goregex.codepoints import LAST, NAMES, POSIX
-from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.goregex.classes import LAST, NAMES, POSIX, resolve
+from tornado_proxy.goregex.syntax import GREATEST_REPEAT, PatternError
 
 # What to write instead of what other dialects have. RE2 finds matches in time linear in the text, at the price of
 # everything that would need to go back: look-around, back-references, recursion. The rest is spelled differently.
@@ -85,9 +84,6 @@ _ESCAPES_IN_CLASS = {
     "Q": "escape each character with a backslash",
 }
 
-
-GREATEST_REPEAT = 1000
-"""The greatest bound of a count, and the most copies that nested counts may make."""
 
 # One non-zero digit alone would be a back-reference.
 _OCTAL = re.compile(r"\\(0[0-7]{0,2}|[1-7][0-7]{1,2})")

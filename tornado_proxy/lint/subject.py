@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.proofs import Example, Reach, reachability
 from tornado_proxy.goregex.syntax import Node

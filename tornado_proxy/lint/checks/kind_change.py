@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.goregex.syntax import Alternation, Node, Text

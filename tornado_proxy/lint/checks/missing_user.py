@@ -40,7 +40,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, overlap
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import Language
 from tornado_proxy.goregex.proofs import Neighbours, NoKey, overlap
 from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.proofs import Example, Overlap, difference, overlaps
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity
 from tornado_proxy.lint.check import Category, check_name

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tornado_proxy.goregex.automaton import Automaton, atoms, bits
-from tornado_proxy.goregex.codepoints import contains
+from tornado_proxy.goregex.classes import contains
 from tornado_proxy.goregex.syntax import Group, Node, Repeat, Sequence, walk
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity
 from tornado_proxy.lang.tree import Dialect, Literal

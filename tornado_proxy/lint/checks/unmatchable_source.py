@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.proofs import Example, NoKey, shortest_key
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tornado_proxy.goregex.budget import Budget
+from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.proofs import Covered, NoKey, difference
 from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Note, Safety, Severity
 from tornado_proxy.lint.check import Category, check_name

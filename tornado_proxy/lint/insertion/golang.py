@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.alphabet import readable
-from tornado_proxy.goregex.codepoints import contains
+from tornado_proxy.goregex.classes import contains
 from tornado_proxy.goregex.language import language
 from tornado_proxy.lint.insertion import EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
 from tornado_proxy.lint.shapes import bare, ends_anchored, starts_anchored

@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from tornado_proxy.goregex.engine import ProgramRefused, ProgramTooLarge, compile_program, is_within, leftmost
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.goregex.parser import parse
-from tornado_proxy.goregex.printer import print_program
+from tornado_proxy.goregex.program import (
+    ProgramRefused,
+    ProgramTooLarge,
+    compile_program,
+    is_within,
+    leftmost,
+    print_program,
+)
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parameter, budgeted, function
 from tornado_proxy.templates.golang.nodes import Literal
