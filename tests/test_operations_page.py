@@ -57,7 +57,7 @@ def test_instances_are_confined_as_the_one_service_is():
     """The two services differ in what makes an instance, and in nothing else."""
     one, instance = _directives("tornado-proxy.service"), _directives("tornado-proxy@.service")
     different = {line.partition("=")[0] for line in set(one) ^ set(instance)}
-    assert different == {"Description", "Sockets", "ExecStart", "ExecReload", "StateDirectory"}
+    assert different == {"Description", "Sockets", "ExecStart", "ExecReload", "StateDirectory", "RuntimeDirectory"}
 
 
 def test_sockets_are_named_as_the_service_knows_them():

@@ -1,6 +1,5 @@
 """`tornado-proxy reload`, against a running service."""
 
-import argparse
 import http.server
 import json
 import re
@@ -11,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from administering import RULES, service
-
-from tornado_proxy.cli.reload import admin_url
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
 
@@ -169,20 +166,3 @@ def test_another_server_is_not_obeyed(command):
     assert done.status == 2
     assert "answered 403: no␛[31mxxx" in done.err
     assert len(done.err) < 400
-
-
-@pytest.mark.parametrize(
-    "text", ["ftp://x", "http://", "http://u:p@x", "http://x/path", "http://[::1", "x:0", "x:port"]
-)
-def test_only_the_url_of_a_listener_is_taken(text):
-    """A path, a user or another scheme is a mistake."""
-    with pytest.raises(argparse.ArgumentTypeError, match="is not the URL of an admin listener"):
-        admin_url(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "url"), [("x:1", "http://x:1"), ("https://x", "https://x"), ("http://[::1]:9", "http://[::1]:9")]
-)
-def test_the_scheme_may_be_left_out(text, url):
-    """Plain HTTP is the default."""
-    assert admin_url(text).geturl() == url

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tornado_proxy.config.server import Listener
-from tornado_proxy.service.sockets import CannotListen, named, open_sockets
+from tornado_proxy.service.sockets import CannotListen, local_socket, named, open_sockets
 
 
 def test_port_zero_is_any_free_one_and_the_url_says_which():
@@ -56,3 +56,37 @@ def test_an_ipv6_address_stands_in_brackets():
         pytest.skip("loopback has no IPv6 here")
     assert sockets.url.startswith("http://[::1]:")
     sockets.close()
+
+
+def test_a_socket_in_the_file_system_is_for_its_user_only(tmp_path):
+    """Nobody else may connect, whatever the umask."""
+    with local_socket(tmp_path / "admin.sock") as made:
+        assert (tmp_path / "admin.sock").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(BlockingIOError):
+            made.accept()
+
+
+def test_a_socket_that_a_process_left_is_replaced(tmp_path):
+    """A process that was killed removes nothing."""
+    local_socket(tmp_path / "admin.sock").close()
+    with local_socket(tmp_path / "admin.sock"), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(tmp_path / "admin.sock"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("admin.sock", "Address already in use"),
+        ("file", "Address already in use"),
+        ("x" * 200, "AF_UNIX path too long"),
+    ],
+)
+def test_a_socket_that_cannot_be_had_is_said_plainly(tmp_path, name, reason):
+    """Another service answers there, there is another file, or the path is too long; neither is touched."""
+    (tmp_path / "file").write_text("kept")
+    with (
+        local_socket(tmp_path / "admin.sock"),
+        pytest.raises(CannotListen, match=rf"cannot listen on `{tmp_path / name}`: {reason}$"),
+    ):
+        local_socket(tmp_path / name)
+    assert (tmp_path / "file").read_text() == "kept"

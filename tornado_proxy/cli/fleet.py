@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
-from urllib.parse import SplitResult
 
+from tornado_proxy.cli.admin import AdminListener, add_tls_arguments, admin_url
 from tornado_proxy.cli.inputs import CommandError, add_timeout
 from tornado_proxy.cli.output import ExitStatus
-from tornado_proxy.cli.reload import admin_url, ask
 from tornado_proxy.lang.excerpt import visible
 
 _SHOWN = 12  # digits of a digest
@@ -24,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urls", nargs="+", type=admin_url, metavar="URL", help="the admin listener of a service")
     add_timeout(parser, 5, "each service may take to answer")
     parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+    add_tls_arguments(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,29 @@ class Member:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask all; 1 if they differ, or one is not ready, refuses its files or does not answer."""
+    try:
+        listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
+    except CommandError as error:
+        return error.report("fleet")
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        asked = list(threads.map(lambda url: _member(url, arguments.timeout), arguments.urls))
+        asked = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
     members = compared(asked)
     print(_json(members) if arguments.format == "json" else _text(members), end="")
     return ExitStatus.FINDINGS if any(each.trouble for each in members) else ExitStatus.CLEAN
 
 
-def _member(url: SplitResult, within: float) -> Member:
+def _member(listener: AdminListener, within: float) -> Member:
+    url = listener.url.geturl()
     try:
-        status, said = ask(url, "GET", "/-/status", within)
+        status, said = listener.ask("GET", "/-/status", within)
         if status != 200:
-            return Member(url.geturl(), trouble=f"answered {status}: {said}")
-        known = Member(url.geturl(), said["version"], said["digest"], said["generation"], said["loadedAt"])
+            return Member(url, trouble=f"answered {status}: {said}")
+        known = Member(url, said["version"], said["digest"], said["generation"], said["loadedAt"])
         return replace(known, trouble=_trouble(said))
     except CommandError as error:
-        return Member(url.geturl(), trouble=str(error).partition(" cannot be asked: ")[2])
+        return Member(url, trouble=str(error).partition(" cannot be asked: ")[2])
     except (KeyError, TypeError):
-        return Member(url.geturl(), trouble="what answers is not a tornado-proxy")
+        return Member(url, trouble="what answers is not a tornado-proxy")
 
 
 def _trouble(said: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ from tornado_proxy.service.reload import counted
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.sockets import CannotListen, Sockets, named, open_sockets
+from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources, read_to_check
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
@@ -47,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--last-good", type=Path, metavar="DIR", help="keep the last good files in DIR, and start from them if need be"
+    )
+    parser.add_argument(
+        "--admin-socket",
+        type=Path,
+        metavar="FILE",
+        help="also have the admin listener on a socket at FILE, without TLS",
     )
     parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
     parser.add_argument("--probe", action="store_true", help="with `--check`: also ask each bucket, as `probe` does")
@@ -150,7 +156,7 @@ async def _serve(
     launch = Launch(
         start.sources,
         start.loaded,
-        *_sockets(settings),
+        *_sockets(settings, arguments.admin_socket),
         read=reader,
         announce=_announce,
         notifier=Notifier.from_environment(os.environ),
@@ -184,17 +190,18 @@ def _announce(url: str, admin: str) -> None:
         _LOG.handle(_LOG.makeRecord(_LOG.name, logging.INFO, "", 0, message, (address,), None))
 
 
-def _sockets(settings: Settings) -> tuple[Sockets, Sockets]:
+def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
     """The sockets for requests and for the admin listener: the service manager's, or those of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
     given = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
-    return (
-        named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else open_sockets(settings.server),
-        named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls)
-        if admin
-        else open_sockets(settings.internal_server),
-    )
+    of_requests = named(given, inherited=True, is_tls=settings.server.speaks_tls) if given else None
+    of_admin = named(admin, inherited=True, is_tls=settings.internal_server.speaks_tls) if admin else None
+    of_requests = of_requests or open_sockets(settings.server)
+    of_admin = of_admin or open_sockets(settings.internal_server)
+    if local is not None:
+        of_admin = replace(of_admin, sockets=(*of_admin.sockets, local_socket(local)))
+    return of_requests, of_admin
 
 
 def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:

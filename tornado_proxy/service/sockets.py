@@ -9,10 +9,12 @@ import socket
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
+from tornado.iostream import IOStream
 
 from tornado_proxy.config.server import Listener
 
@@ -57,6 +59,30 @@ def open_sockets(listener: Listener) -> Sockets:
         raise CannotListen(f"cannot listen on {listener.address}:{listener.port}: {reason}") from error
 
 
+def local_socket(path: Path) -> socket.socket:
+    """Listens on a socket in the file system, which only the same user may use; raises `CannotListen`.
+
+    One that an earlier process left is replaced.
+    """
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        os.fchmod(made.fileno(), 0o600)  # before it has a name, so that it is open to others at no moment
+        if path.is_socket() and not _is_alive(path):
+            path.unlink()
+        made.bind(os.fspath(path))
+        made.listen(BACKLOG)
+    except OSError as error:
+        made.close()
+        raise CannotListen(f"cannot listen on `{path}`: {error.strerror or error}") from error
+    made.setblocking(False)
+    return made
+
+
+def _is_alive(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(os.fspath(path)) == 0
+
+
 def _bound(listener: Listener) -> list[socket.socket]:
     """A socket for each address of a name, all on one port; where one cannot be had, none is left open."""
     kind, passive = socket.SOCK_STREAM, socket.AI_PASSIVE
@@ -87,7 +113,10 @@ def named(sockets: Sequence[socket.socket], *, inherited: bool = False, is_tls: 
 
 
 class AdminServer(HTTPServer):
-    """HTTP on sockets that listen already, with a few descriptors kept back for its connections."""
+    """HTTP on sockets that listen already, with a few descriptors kept back for its connections.
+
+    Sockets in the file system have no TLS: their permissions say who may use them.
+    """
 
     def initialize(self, *arguments: Any, **options: Any) -> None:
         """Take what `HTTPServer` takes; called by Tornado."""
@@ -115,6 +144,12 @@ class AdminServer(HTTPServer):
         """Keeps the descriptor of a connection that has ended; called by Tornado."""
         super().on_close(server_conn)
         asyncio.get_running_loop().call_soon(self._fill)
+
+    def _handle_connection(self, connection: socket.socket, address: Any) -> None:
+        if connection.family == socket.AF_UNIX:
+            self.handle_stream(IOStream(connection), address)
+        else:
+            super()._handle_connection(connection, address)
 
     def _resume(self, listening: socket.socket) -> None:
         if listening in self._listening:

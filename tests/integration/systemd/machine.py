@@ -127,6 +127,12 @@ class Machine:
         """What `systemctl` says."""
         return self.run("systemctl", "--no-pager", *arguments, check=check)
 
+    def install_units(self) -> None:
+        """Install the units of this checkout."""
+        for unit in (_CHECKOUT / "systemd").iterdir():
+            self.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
+        self.systemctl("daemon-reload")
+
     def show(self, unit: str, name: str) -> str:
         """A property of a unit."""
         return self.systemctl("show", "--property", name, "--value", unit).strip()
@@ -158,9 +164,7 @@ class Machine:
 def boot(program: Path) -> Iterator[Machine]:
     """A machine of Debian 13 with the program and the units of this checkout installed."""
     with boot_bare("trixie", f"--bind={program}:{PROGRAM}") as machine:
-        for unit in (_CHECKOUT / "systemd").iterdir():
-            machine.write(f"/etc/systemd/system/{unit.name}", unit.read_text())
-        machine.systemctl("daemon-reload")
+        machine.install_units()
         yield machine
 
 
