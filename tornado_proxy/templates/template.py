@@ -9,6 +9,7 @@ TemplateError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -92,13 +93,25 @@ class TemplateError(Exception):
 
 
 class TemplateMistake(TemplateError):
-    """A template that cannot be compiled; `offset` and `end` are code points in its text."""
+    """A template that cannot be compiled; `offset` and `end` are code points in its text, `others` more mistakes."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)
         self.offset = offset
         self.end = end
         self.help = help
+        self.others: tuple[TemplateMistake, ...] = ()
+
+
+def refuse(mistakes: Iterable[TemplateMistake]) -> None:
+    """Raise the first mistake of a text with the others, if there are any; at one place only one is told."""
+    by_place: dict[int, TemplateMistake] = {}
+    for mistake in mistakes:
+        by_place.setdefault(mistake.offset, mistake)
+    if by_place:
+        first, *others = (by_place[offset] for offset in sorted(by_place))
+        first.others = tuple(others)
+        raise first
 
 
 class RenderError(TemplateError):
@@ -115,7 +128,7 @@ class LimitError(RenderError):
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """The most that one rendering may take: steps of work, bytes of a text, elements of a list, nested templates.
+    """The most that one rendering may take: steps of work, the size of a text, elements of a list, nested templates.
 
     A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
     defaults a hostile template ends within some tens of milliseconds.
@@ -125,6 +138,7 @@ class RenderLimits:
     text: int = 16_384
     items: int = 4_096
     depth: int = 60
+    unit: str = "bytes"  # of texts
 
 
 class RenderBudget:
@@ -143,17 +157,17 @@ class RenderBudget:
             raise LimitError(f"the template takes more than {self.limits.steps} steps")
 
     def text(self, size: int) -> None:
-        """Accounts for a text that is about to be read or made; in bytes."""
+        """Account for a text that is about to be read or made."""
         self.fit(size)
         self.spend(size >> 4)
 
     def fit(self, size: int) -> None:
         """Check the size of a text that is accounted for elsewhere."""
         if size > self.limits.text:
-            raise LimitError(f"the template makes a text of more than {self.limits.text} bytes")
+            raise LimitError(f"the template makes a text of more than {self.limits.text} {self.limits.unit}")
 
     def items(self, count: int) -> None:
-        """Accounts for a list or a map that is about to be made; in elements."""
+        """Account for a list or a map that is about to be made."""
         if count > self.limits.items:
             raise LimitError(f"the template makes a list of more than {self.limits.items} elements")
         self.spend(count >> 3)

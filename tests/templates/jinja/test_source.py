@@ -1,8 +1,8 @@
 import pytest
 from jinja2 import nodes
 
-from tornado_proxy.templates.jinja.environment import KeyEnvironment
 from tornado_proxy.templates.jinja.source import parse, reworded
+from tornado_proxy.templates.jinja.template import KeyEnvironment
 from tornado_proxy.templates.template import TemplateMistake
 
 ENVIRONMENT = KeyEnvironment()

@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from jinja2 import nodes
 
 from tornado_proxy.lint.insertion import ALL_GROUPS, EMAIL, GROUPS, HEADER, NAME, QUERY, Insertion
-from tornado_proxy.templates.jinja.environment import KeyEnvironment
 from tornado_proxy.templates.jinja.source import TokenPlaces, parse
+from tornado_proxy.templates.jinja.template import KeyEnvironment
 
 _LOOKUPS: Mapping[str, str] = {"request.headers": HEADER, "request.query": QUERY, "user.groups": GROUPS}
 _SOURCES: Mapping[str, str] = {

@@ -1,20 +1,196 @@
-"""The filters and tests of templates, those of Jinja2 that a key may need, each charged for what it reads and makes.
+"""What templates do with values, within the limits of a rendering: operators, methods of texts, filters and tests.
 
-Not among them: what is random or depends on the time or the place, what makes markup, what is for pages of text
-(`indent`, `wordwrap`), and what reaches for attributes by names made at rendering (`attr`, `groupby`).
+The filters are those of Jinja2 that a key may need. Not among them: what is random or depends on the time or the place,
+what makes markup, what is for pages of text (`indent`, `wordwrap`), and what reaches for attributes by names made at
+rendering (`attr`, `groupby`).
 """
 
 from __future__ import annotations
 
+import operator as python
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from jinja2 import filters, pass_context, tests
-from jinja2.runtime import Context
+from jinja2 import Undefined, filters, pass_context, tests
+from jinja2.runtime import Context, LoopContext, Macro
+from jinja2.utils import Namespace
 
-from tornado_proxy.templates.jinja.limits import Size, budget_of, formatted_with, joined, padded, replaced, written
 from tornado_proxy.templates.jinja.views import NobodyView
-from tornado_proxy.templates.template import RenderError
+from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, RenderLimits
+
+LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
+"""A usual template takes a few dozen steps; a key has at most 1024 bytes."""
+
+MOST_BITS = 1024
+"""The size of the largest integer."""
+
+KEY = " budget"
+"""The name of the budget among a template's variables: no template can spell it."""
+
+
+def budget_of(context: Context) -> RenderBudget:
+    """The budget of the rendering that a context belongs to."""
+    budget = context.parent[KEY]
+    assert isinstance(budget, RenderBudget)
+    return budget
+
+
+def read(budget: RenderBudget, *values: object) -> None:
+    """Charge for looking at values through and through; a list that stands in several places is read in each."""
+    rest: list[Any] = list(values)
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            budget.spend(1 + (len(value) >> 4))
+        elif isinstance(value, (list, tuple, dict)):
+            budget.spend(1 + len(value))
+            rest.extend(value.values() if isinstance(value, dict) else value)
+
+
+def keep(budget: RenderBudget, value: object) -> None:
+    """Charge for a value that has been made of what was read."""
+    if isinstance(value, str):
+        budget.text(len(value))
+    elif isinstance(value, (list, tuple)):
+        budget.items(len(value))
+
+
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    tuple: "a list",
+    dict: "a mapping",
+    type(None): "`none`",
+    Macro: "a macro",
+    Namespace: "a namespace",
+    LoopContext: "`loop`",
+}
+
+
+def written(value: object) -> str:
+    """The text of a text, a number or a truth value; raises `RenderError` for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return str(value)
+    if isinstance(value, Undefined):
+        return str(value)  # raises, and says what is undefined
+    raise RenderError(f"{described(value)} has no text")
+
+
+def described(value: object) -> str:
+    """What a value is, in the words of the manual."""
+    return getattr(value, "NAME", None) or _KINDS.get(type(value), "this")
+
+
+Size = Callable[..., int]
+
+_CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(\*|\d*)(?:\.(\*|\d*))?")
+_LONGEST_WIDTH = 4  # digits
+_LONGEST_NUMBER = 330  # characters of the largest float, all its digits written out
+
+
+def padded(text: object, width: int = 80, *_: object) -> int:
+    """The size of a text brought to a width."""
+    return max(len(written(text)), width)
+
+
+def joined(items: Iterable[object], d: object = "") -> int:
+    """The size of texts in a row, with something between them, which Jinja2 calls `d`."""
+    sizes = [len(written(item)) for item in items]
+    return sum(sizes) + len(sizes) * len(written(d))
+
+
+def replaced(text: object, old: object, new: object, count: int | None = -1) -> int:
+    """The size of a text in which one part stands for another."""
+    whole, part = written(text), written(old)
+    times = whole.count(part)
+    if count is not None and count >= 0:
+        times = min(times, count)
+    return len(whole) + times * len(written(new))
+
+
+def formatted(text: str, values: object) -> int:
+    """The size of a text with `%` conversions, and their values in it; the text alone gives the widths."""
+    sizes = 0
+    for conversion in _CONVERSION.finditer(text):
+        for width in conversion.groups(default=""):
+            if width == "*" or len(width) > _LONGEST_WIDTH:
+                raise LimitError(f"`{conversion[0]}` asks for more than {10**_LONGEST_WIDTH - 1} characters")
+            sizes += int(width or 0)
+    return len(text) + sizes + _size_of_values(values)
+
+
+def _size_of_values(values: object) -> int:
+    if isinstance(values, tuple):
+        return sum(_size_of_values(value) for value in values)
+    if isinstance(values, dict):
+        return sum(_size_of_values(value) for value in values.values())
+    return max(len(written(values)), 0 if isinstance(values, str) else _LONGEST_NUMBER)
+
+
+TEXT_METHODS: Mapping[str, Size | None] = {
+    **dict.fromkeys(
+        (
+            *("capitalize", "casefold", "lower", "swapcase", "title", "upper"),
+            *("count", "endswith", "find", "rfind", "startswith"),
+            *("isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "isupper"),
+            *("lstrip", "removeprefix", "removesuffix", "rstrip", "strip"),
+            *("partition", "rpartition", "rsplit", "split", "splitlines"),
+        )
+    ),
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), padded),
+    "join": lambda separator, items: joined(items, separator),
+    "replace": replaced,
+}
+"""The methods of texts, and the size of the results that may be longer than what is read."""
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": python.add,
+    "-": python.sub,
+    "*": python.mul,
+    "/": python.truediv,
+    "//": python.floordiv,
+    "**": python.pow,
+    "%": python.mod,
+}
+
+
+def apply(budget: RenderBudget, operator: str, left: Any, right: Any) -> Any:
+    """The result of an operator; raises `LimitError` before more is made than may be."""
+    budget.spend()
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return _calculate(operator, left, right)
+    match operator, left, right:
+        case "+", str(), str():
+            budget.text(len(left) + len(right))
+        case "+", list() | tuple(), list() | tuple():
+            budget.items(len(left) + len(right))
+        case ("*", str() as text, int() as times) | ("*", int() as times, str() as text):
+            budget.text(len(text) * max(times, 0))
+        case ("*", list() | tuple() as items, int() as times) | ("*", int() as times, list() | tuple() as items):
+            budget.items(len(items) * max(times, 0))
+        case "%", str(), _:
+            read(budget, right)
+            budget.text(formatted(left, right))
+        case _:
+            raise RenderError(f"`{operator}` cannot be put between {described(left)} and {described(right)}")
+    return _OPERATORS[operator](left, right)
+
+
+def _calculate(operator: str, left: float, right: float) -> Any:
+    if operator == "**" and isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > MOST_BITS:
+        raise LimitError(f"a number has more than {MOST_BITS} bits")
+    result = _OPERATORS[operator](left, right)
+    if isinstance(result, int) and result.bit_length() > MOST_BITS:
+        raise LimitError(f"a number has more than {MOST_BITS} bits")
+    return result
+
 
 Filter = Callable[..., Any]
 
@@ -23,29 +199,17 @@ _PRECISION = 15  # digits of a float that mean something
 
 def _of_text(method: Filter) -> Filter:
     """A filter that works on the text of its value."""
-
-    def filtered(_: Context, value: object, *args: Any, **kwargs: Any) -> Any:
-        return method(written(value), *args, **kwargs)
-
-    return filtered
+    return lambda _, value, *args, **kwargs: method(written(value), *args, **kwargs)
 
 
 def _of_value(function: Filter) -> Filter:
     """A filter that works on its value."""
-
-    def filtered(_: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(value, *args, **kwargs)
-
-    return filtered
+    return lambda _, value, *args, **kwargs: function(value, *args, **kwargs)
 
 
 def _with_environment(function: Filter) -> Filter:
     """One of Jinja2's own that asks the environment for attributes, or for what stands for nothing."""
-
-    def filtered(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(context.environment, value, *args, **kwargs)
-
-    return filtered
+    return lambda context, *args, **kwargs: function(context.environment, *args, **kwargs)
 
 
 def _join(value: Iterable[object], d: object = "") -> str:
@@ -69,6 +233,10 @@ def _sum(value: Iterable[float], start: float = 0) -> float:
     return sum(numbers)
 
 
+def _formatted(text: object, *values: object, **named: object) -> int:
+    return formatted(written(text), named or values)
+
+
 def _reverse(value: Any) -> Any:
     return value[::-1] if isinstance(value, str) else list(value)[::-1]
 
@@ -83,31 +251,31 @@ def _map(context: Context, value: Iterable[Any], name: str | None = None, *args:
     return [environment.call_filter(name, each, args, kwargs, context) for each in value]
 
 
-def _chosen(*, keep: bool) -> Filter:
+def _chosen(*, passing: bool) -> Filter:
     """The items that pass a test, or those that do not."""
 
     def filtered(context: Context, value: Iterable[Any], name: str | None = None, *args: Any) -> list[Any]:
         if name is None:
-            return [each for each in value if bool(each) is keep]
+            return [each for each in value if bool(each) is passing]
         call_test = context.environment.call_test
-        return [each for each in value if call_test(name, each, args, None, context) is keep]
+        return [each for each in value if call_test(name, each, args, None, context) is passing]
 
     return filtered
 
 
-def _paid(function: Filter, size: Size | None) -> Filter:
+def _paid(function: Filter, size: Size | None = None) -> Filter:
     """A filter that pays for what it reads, and for what it makes: in advance, where the size is known."""
 
     @pass_context
     def filtered(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
         budget = budget_of(context)
-        budget.work()
-        budget.read(value, args, kwargs)
+        budget.spend()
+        read(budget, value, args, kwargs)
         if size is not None:
-            budget.make(size(value, *args, **kwargs))
+            budget.text(size(value, *args, **kwargs))
             return function(context, value, *args, **kwargs)
         result = function(context, value, *args, **kwargs)
-        budget.keep(result)
+        keep(budget, result)
         return result
 
     return filtered
@@ -148,16 +316,16 @@ _ASKING: Mapping[str, Filter] = {
 }
 
 FILTERS: Mapping[str, Filter] = {
-    **{name: _paid(_of_text(method), None) for name, method in _TEXT.items()},
-    **{name: _paid(_of_value(function), None) for name, function in _VALUES.items()},
-    **{name: _paid(_with_environment(function), None) for name, function in _ASKING.items()},
+    **{name: _paid(_of_text(method)) for name, method in _TEXT.items()},
+    **{name: _paid(_of_value(function)) for name, function in _VALUES.items()},
+    **{name: _paid(_with_environment(function)) for name, function in _ASKING.items()},
     "center": _paid(_of_text(lambda text, width=80: text.center(width)), padded),
-    "format": _paid(_of_text(lambda text, *values, **named: text % (named or values)), formatted_with),
+    "format": _paid(_of_text(lambda text, *values, **named: text % (named or values)), _formatted),
     "join": _paid(_of_value(_join), joined),
     "replace": _paid(_of_text(_replace), replaced),
-    "map": _paid(_map, None),
-    "reject": _paid(_chosen(keep=False), None),
-    "select": _paid(_chosen(keep=True), None),
+    "map": _paid(_map),
+    "reject": _paid(_chosen(passing=False)),
+    "select": _paid(_chosen(passing=True)),
 }
 """Every filter that a template may name."""
 
@@ -179,7 +347,7 @@ def _is_none(value: object) -> bool:
 def _paid_test(test: Test) -> Test:
     @pass_context
     def tested(context: Context, value: Any, *args: Any) -> Any:
-        budget_of(context).read(value, args)
+        read(budget_of(context), value, args)
         return test(value, *args)
 
     return tested
@@ -190,3 +358,15 @@ TESTS: Mapping[str, Test] = {
     "none": _paid_test(_is_none),
 }
 """Every test that a template may name."""
+
+
+@pass_context
+def _range(context: Context, *bounds: int) -> list[int]:
+    """Python's range as a list that has been paid for."""
+    numbers = range(*bounds)
+    budget_of(context).items(max(0, (numbers.stop - numbers.start) // numbers.step))
+    return list(numbers)
+
+
+GLOBALS: Mapping[str, Any] = {"range": _range, "namespace": Namespace}
+"""The functions that a template may call."""

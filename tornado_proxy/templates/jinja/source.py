@@ -16,7 +16,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
-from tornado_proxy.templates.jinja.limits import MOST_BITS, backticked
+from tornado_proxy.templates.jinja.filters import MOST_BITS
 from tornado_proxy.templates.jinja.views import NAMES
 from tornado_proxy.templates.template import TemplateMistake
 
@@ -32,6 +32,7 @@ CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
 _LISTED = "the statements are " + ", ".join(f"`{name}`" for name in STATEMENTS)
 _BRACES = "`{{` is closed by `}}`, `{%` by `%}`"
 
+_QUOTED = re.compile(r"'([^']*)'")
 _PLACE = re.compile(r" at \d+$")
 
 _TOKENS: Mapping[str, str] = {
@@ -62,6 +63,12 @@ _EXPECTED: Mapping[str, str] = {
     "end of print statement": "`~` joins two values; an expression ends in `}}`",
     "end of statement block": "a statement ends in `%}`",
 }
+
+
+def backticked(message: str) -> str:
+    """A message of Jinja2 in the form of ours: names in backticks, no capital, no full stop."""
+    text = _QUOTED.sub(r"`\1`", message).rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def reworded(message: str) -> Said:

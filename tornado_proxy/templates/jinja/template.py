@@ -1,226 +1,214 @@
-"""A `jinja` template: what its text shows at load, and its rendering for each key that its rewrite matched."""
+"""A `jinja` template: Jinja2's sandbox, narrowed and bounded, and a rendering for each key that its rewrite matched.
+
+Jinja2 compiles a template to Python that asks its environment for every attribute, item, call, operator and text. Only
+what is allowed here by name can be reached, and it is charged. Jinja2 does not ask where it loops, compares, slices or
+joins texts by `~`: the tree is changed there, before it is compiled, into filters whose names begin with a space, so
+that no template can spell them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from types import BuiltinMethodType, MethodType
+from typing import Any
 
 import jinja2
-from jinja2 import nodes
+from jinja2 import StrictUndefined, Undefined, nodes, pass_context
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context, LoopContext, Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.jinja.environment import GLOBALS, KeyEnvironment, instrument
-from tornado_proxy.templates.jinja.filters import FILTERS, TESTS
-from tornado_proxy.templates.jinja.limits import KEY, TEXT_METHODS, JinjaBudget, backticked
-from tornado_proxy.templates.jinja.source import TokenPlaces, parse
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS, variables
+from tornado_proxy.templates.jinja.checks import TemplateFacts, check
+from tornado_proxy.templates.jinja.filters import (
+    FILTERS,
+    GLOBALS,
+    KEY,
+    LIMITS,
+    TESTS,
+    TEXT_METHODS,
+    apply,
+    budget_of,
+    described,
+    keep,
+    read,
+    written,
+)
+from tornado_proxy.templates.jinja.source import TokenPlaces, backticked, parse
+from tornado_proxy.templates.jinja.views import View, variables
 from tornado_proxy.templates.template import (
     LimitError,
+    RenderBudget,
     RenderError,
     TargetKeyRewriteData,
     TemplateMistake,
-    group_number,
     trimmed,
 )
 
-Reference = tuple[str, int, int]
 
-GREATEST_DEPTH = 60
+def instrument(tree: nodes.Template) -> nodes.Template:
+    """The tree with a filter around all work that Jinja2 does without asking; changes the tree itself."""
+    for node in list(tree.find_all((nodes.For, nodes.Compare, nodes.Concat, nodes.Getitem))):
+        match node:
+            case nodes.For():
+                steps = 1 + sum(1 for _ in node.find_all(nodes.Node))
+                node.iter = _hidden(" each", node.iter, nodes.Const(steps))
+            case nodes.Compare():
+                node.expr = _hidden(" read", node.expr)
+                for operand in node.ops:
+                    operand.expr = _hidden(" read", operand.expr)
+            case nodes.Concat():
+                node.nodes = [_hidden(" concatenated", nodes.List(node.nodes, lineno=node.lineno))]
+            case nodes.Getitem(arg=nodes.Slice()):
+                node.node = _hidden(" read", node.node)
+    tree.set_environment(tree.environment)  # type: ignore[arg-type]  # the parser has set it
+    return tree
 
-_REFUSED: Mapping[type[nodes.Node], str] = {
-    nodes.Include: "a template stands alone: it cannot include another",
-    nodes.Import: "a template stands alone: it cannot import another",
-    nodes.FromImport: "a template stands alone: it cannot import another",
-    nodes.Extends: "a template stands alone: it cannot extend another",
-    nodes.Block: "a template stands alone: nothing can replace its blocks",
-    nodes.ScopedEvalContextModifier: "a key is not markup: there is nothing to escape",
+
+def _hidden(name: str, node: nodes.Node, *args: nodes.Expr) -> nodes.Filter:
+    return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
+
+
+@pass_context
+def _each(context: Context, value: Any, steps: int) -> Any:
+    """What a loop runs over; all rounds are paid for before the first."""
+    items = value if isinstance(value, (str, list, tuple, dict)) else list(value)
+    budget_of(context).spend(len(items) * steps)
+    return items
+
+
+@pass_context
+def _read(context: Context, value: Any) -> Any:
+    read(budget_of(context), value)
+    return value
+
+
+@pass_context
+def _concatenated(context: Context, values: list[object]) -> str:
+    texts = [written(value) for value in values]
+    budget_of(context).text(sum(map(len, texts)))
+    return "".join(texts)
+
+
+HIDDEN_FILTERS: Mapping[str, Callable[..., Any]] = {" each": _each, " read": _read, " concatenated": _concatenated}
+"""The filters that only the changed tree names."""
+
+
+_ATTRIBUTES: Mapping[type, Collection[str]] = {
+    str: TEXT_METHODS,
+    dict: frozenset({"get", "items", "keys", "values"}),
+    LoopContext: frozenset(
+        (
+            *("cycle", "depth", "first", "index", "index0", "last", "length"),
+            *("nextitem", "previtem", "revindex", "revindex0"),
+        )
+    ),
 }
-# Names that Jinja2 gives a meaning in loops and macros.
-_SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
+"""What a template may read of values that are not ours; their methods may be called."""
 
-_LOOKUPS = frozenset({"groups", "request.headers", "request.query"})
-_TEXTS = frozenset(
-    (
-        *("key", "request.method", "request.host", "request.path", "request.scheme", "request.remote_address"),
-        *("user.username", "user.kind", "user.email", "user.name", "user.given_name", "user.family_name"),
-        *("target.name", "target.bucket.name", "target.bucket.prefix", "target.bucket.region", "target.mount.host"),
-    )
-)
-# The filter that speaks of what there is not.
-_DEFAULTS = frozenset({"default", "d"})
+# With these a call would run in a context of variables that the template chose, the budget among them.
+_JINJA_ARGUMENTS = ("_loop_vars", "_block_vars")
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateFacts:
-    """What a template without mistakes says of itself."""
-
-    group_references: tuple[Reference, ...]
-    reads_user: bool
-
-
-def read(tree: nodes.Template, tokens: TokenPlaces, names: Mapping[str, int], group_count: int) -> TemplateFacts:
-    """The facts of a template for a source with these groups; raises `TemplateMistake` for its first mistake."""
-    reading = _TemplateReading(tree, tokens, names)
-    for check in (_check_kind, _check_parts, _check_name, _check_field):
-        for node, _ in reading.nodes:
-            check(reading, node)
-    for node, parent in reading.nodes:
-        _check_text(reading, node, parent)
-    references = tuple(reading.group_references())
-    for name, start, end in references:
-        number = group_number(name)
-        if name not in names and (number is None or number > group_count):
-            raise TemplateMistake(f"the source has no group `{name}`", start, end, _near(name, names))
-    return TemplateFacts(references, reading.reads_user())
+@pass_context
+def _finalize(context: Context, value: object) -> str:
+    """The text of what stands between `{{` and `}}`."""
+    text = written(value)
+    budget_of(context).text(len(text))
+    return text
 
 
-class _TemplateReading:
-    """A tree with the parent of each node, and the names that it gives a value itself."""
-
-    def __init__(self, tree: nodes.Template, tokens: TokenPlaces, groups: Collection[str]) -> None:
-        self.tokens = tokens
-        self.groups = groups
-        self.nodes = tuple(_walk(tree))
-        stored = (node.name for node, _ in self.nodes if isinstance(node, nodes.Name) and node.ctx != "load")
-        macros = (node.name for node, _ in self.nodes if isinstance(node, nodes.Macro))
-        self.own_names = frozenset((*stored, *macros))
-        self.known_names = self.own_names.union(NAMES, GLOBALS, _SPECIAL_NAMES)
-
-    def is_ours(self, node: nodes.Node, name: str) -> bool:
-        """Whether a node is one of our variables, and the template gives the name no other meaning."""
-        return isinstance(node, nodes.Name) and node.name == name and name not in self.own_names
-
-    def group_references(self) -> Iterator[Reference]:
-        """The groups that are named by literals."""
-        for node, _ in self.nodes:
-            match node:
-                case nodes.Getattr() if self.is_ours(node.node, "groups"):
-                    yield node.attr, node.node.lineno, self.tokens.end(self.tokens.after(node.lineno))
-                case nodes.Getitem(arg=nodes.Const() as constant) if self.is_ours(node.node, "groups"):
-                    closing = self.tokens.after(constant.lineno)
-                    bracketed = self.tokens.text.startswith("]", closing)
-                    end = closing + 1 if bracketed else self.tokens.end(constant.lineno)
-                    yield str(constant.value), node.node.lineno, end
-
-    def reads_user(self) -> bool:
-        """Whether more is asked of the user than whether there is one."""
-        return any(self.is_ours(node, "user") and not _asks(node, parent) for node, parent in self.nodes)
+def _joined(pieces: Iterable[str]) -> str:
+    """What a template or a part of it writes, as long as it is no longer than any other text."""
+    size, kept = 0, []
+    for piece in pieces:
+        size += len(piece)
+        if size > LIMITS.text:
+            RenderBudget(LIMITS).fit(size)
+        kept.append(piece)
+    return "".join(kept)
 
 
-def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
-    """Every node with its parent, in the order of the text; raises `TemplateMistake` where they nest too deeply."""
-    rest: list[tuple[nodes.Node, nodes.Node, int]] = [(tree, tree, 0)]
-    while rest:
-        node, parent, depth = rest.pop()
-        if depth > GREATEST_DEPTH:
-            raise TemplateMistake(f"the template nests deeper than {GREATEST_DEPTH} levels", node.lineno)
-        yield node, parent
-        rest += [(child, node, depth + 1) for child in reversed(list(node.iter_child_nodes()))]
+class KeyEnvironment(ImmutableSandboxedEnvironment):
+    """The one environment of all `jinja` templates; it holds no state of its own."""
 
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "**", "%"})
+    concat = staticmethod(_joined)
 
-def _asks(node: nodes.Node, parent: nodes.Node) -> bool:
-    """Whether a variable stands where only its truth, or a test of it, counts."""
-    match parent:
-        case nodes.If() | nodes.CondExpr():
-            return parent.test is node
-        case _:
-            return isinstance(parent, (nodes.Not, nodes.Test))
-
-
-def _check_kind(reading: _TemplateReading, node: nodes.Node) -> None:
-    """Refuse statements that need other templates, or work that is not paid for."""
-    message = _REFUSED.get(type(node))
-    if message is None and isinstance(node, nodes.For) and node.recursive:
-        message = "a loop cannot be recursive; write one loop within another"
-    if message is None and isinstance(node, nodes.Pair) and not isinstance(node.key, nodes.Const):
-        message = "the keys of a mapping are written out, not computed"
-    if message is not None:
-        raise TemplateMistake(message, node.lineno, reading.tokens.end(node.lineno))
-
-
-def _check_parts(reading: _TemplateReading, node: nodes.Node) -> None:
-    """Refuse filters and tests that do not exist."""
-    known: Collection[str]
-    match node:
-        case nodes.Filter():
-            kind, known = "filter", FILTERS
-        case nodes.Test():
-            kind, known = "test", TESTS
-        case _:
-            return
-    if node.name not in known:
-        start = reading.tokens.after(node.lineno) if kind == "test" else node.lineno
-        raise TemplateMistake(
-            f"unknown {kind} `{node.name}`", start, reading.tokens.end(start), _near(node.name, known)
+    def __init__(self) -> None:
+        super().__init__(
+            undefined=StrictUndefined,
+            finalize=_finalize,
+            keep_trailing_newline=True,
+            optimized=False,  # constants are evaluated at rendering, where they are paid for
+            cache_size=0,
         )
+        self.globals = dict(GLOBALS)
+        self.filters = {**FILTERS, **HIDDEN_FILTERS}
+        self.tests = dict(TESTS)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """The attribute of a value, from those that its kind has in templates."""
+        if isinstance(obj, View):
+            return self._entry(obj, attribute)
+        if attribute in _ATTRIBUTES.get(type(obj), ()) or (isinstance(obj, Namespace) and attribute[:1] != "_"):
+            with suppress(AttributeError):
+                return getattr(obj, attribute)
+        return self.getitem(obj, attribute) if isinstance(obj, dict) else self._nothing(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """The item of a value: of a text or list by position, of a mapping by key, else as an attribute."""
+        if isinstance(obj, (View, Namespace)):
+            return self.getattr(obj, written(argument))
+        # A tuple as a key would be hashed, whatever is nested in it.
+        if isinstance(obj, (str, list, tuple, dict)) and not isinstance(argument, tuple):
+            with suppress(LookupError, TypeError):
+                return obj[argument]
+        return self._nothing(obj, argument)
+
+    def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a macro, a function, or a method of a text; nothing else can be called."""
+        budget = budget_of(context)
+        budget.spend()
+        for name in _JINJA_ARGUMENTS:
+            kwargs.pop(name, None)
+        if isinstance(obj, Macro):
+            return context.call(obj, *args, **kwargs)
+        read(budget, args, kwargs)
+        if isinstance(obj, BuiltinMethodType) and isinstance(obj.__self__, str):
+            size = TEXT_METHODS[obj.__name__]
+            read(budget, obj.__self__)
+            budget.text(size(obj.__self__, *args, **kwargs) if size else 0)
+        elif isinstance(obj, Undefined) or not _is_callable(obj):
+            raise SecurityError(str(obj) if isinstance(obj, Undefined) else f"{described(obj)} cannot be called")
+        result = context.call(obj, *args, **kwargs)
+        keep(budget, result)
+        return result
+
+    def _entry(self, view: View, name: str) -> Any:
+        try:
+            return view.entry(name)
+        except KeyError:
+            return self.undefined(view.lack(name))
+
+    def _nothing(self, obj: object, name: object) -> Undefined:
+        """What is undefined, with a message that does not write out how either value is nested."""
+        missing = f"`{name}`" if isinstance(name, (str, int)) else f"item for {described(name)}"
+        return self.undefined(f"{described(obj)} has no {missing}")
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """The result of an operator between two values."""
+        return apply(budget_of(context), operator, left, right)
 
 
-def _check_name(reading: _TemplateReading, node: nodes.Node) -> None:
-    """Refuse variables that nothing gives a value."""
-    if isinstance(node, nodes.Name) and node.name not in reading.known_names:
-        end = reading.tokens.end(node.lineno)
-        advice = _path_to(node.name, reading.groups) or _near(node.name, reading.known_names - _SPECIAL_NAMES)
-        raise TemplateMistake(f"unknown variable `{node.name}`", node.lineno, end, advice)
-
-
-def _check_field(reading: _TemplateReading, node: nodes.Node) -> None:
-    """Refuse fields that our records do not have."""
-    if not isinstance(node, nodes.Getattr):
-        return
-    record = RECORDS.get(_dotted(reading, node.node))
-    if record is not None and node.attr not in record.FIELDS:
-        start = reading.tokens.after(node.lineno)
-        raise TemplateMistake(
-            f"{record.NAME} has no field `{node.attr}`",
-            start,
-            reading.tokens.end(start),
-            _near(node.attr, record.FIELDS) or _listed(record.FIELDS),
-        )
-
-
-def _check_text(reading: _TemplateReading, node: nodes.Node, parent: nodes.Node) -> None:
-    """Refuse what a text does not have, and a method of one that is written without being called."""
-    if not (isinstance(node, nodes.Getattr) and _is_text(reading, node.node)):
-        return
-    start = reading.tokens.after(node.lineno)
-    end = reading.tokens.end(start)
-    if node.attr in TEXT_METHODS:
-        if isinstance(parent, nodes.Output | nodes.Filter | nodes.Concat):
-            raise TemplateMistake(f"`{node.attr}` is not called", start, end, f"write `{node.attr}()`")
-    elif not (isinstance(parent, nodes.Test) or (isinstance(parent, nodes.Filter) and parent.name in _DEFAULTS)):
-        raise TemplateMistake(f"a text has no `{node.attr}`", start, end, _near(node.attr, TEXT_METHODS))
-
-
-def _is_text(reading: _TemplateReading, node: nodes.Node) -> bool:
-    """Whether a node is certainly a text: one of ours, a group, a header or a query parameter."""
-    if isinstance(node, nodes.Getattr | nodes.Getitem) and _dotted(reading, node.node) in _LOOKUPS:
-        return True
-    return _dotted(reading, node) in _TEXTS
-
-
-def _dotted(reading: _TemplateReading, node: nodes.Node) -> str:
-    """What a chain of fields is called, `target.bucket`; empty where it does not begin with a variable of ours."""
-    if isinstance(node, nodes.Getattr):
-        return f"{_dotted(reading, node.node)}.{node.attr}"
-    return node.name if isinstance(node, nodes.Name) and reading.is_ours(node, node.name) else ""
-
-
-def _path_to(name: str, groups: Collection[str]) -> str | None:
-    """A group or a field that is called so, where its name alone was written."""
-    if name in groups:
-        return f"did you mean `groups.{name}`?"
-    record = next((path for path, record in RECORDS.items() if name in record.FIELDS), None)
-    return f"did you mean `{record}.{name}`?" if record else None
-
-
-def _near(word: str, words: Collection[str]) -> str | None:
-    near = get_close_matches(word, words, n=1)
-    return f"did you mean `{near[0]}`?" if near else None
-
-
-def _listed(words: Collection[str]) -> str:
-    return "it has " + ", ".join(f"`{word}`" for word in words)
+def _is_callable(obj: Any) -> bool:
+    """Whether something is a function of ours, or a method that templates may have."""
+    if isinstance(obj, (BuiltinMethodType, MethodType)):
+        return obj.__name__ in _ATTRIBUTES.get(type(obj.__self__), ())
+    return any(obj is function for function in GLOBALS.values())
 
 
 _ENVIRONMENT = KeyEnvironment()
@@ -247,10 +235,10 @@ class JinjaTemplate:
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
         """What it writes, without line ends and outer spaces; raises `RenderError`."""
-        context = self._compiled.new_context({**variables(captures, data), KEY: JinjaBudget()})
+        context = self._compiled.new_context({**variables(captures, data), KEY: RenderBudget(LIMITS)})
         try:
             # Not Template.render: on an error it would rewrite the traceback by line numbers, which here are offsets.
-            return trimmed("".join(self._compiled.root_render_func(context)))
+            return trimmed(_joined(self._compiled.root_render_func(context)))
         except RenderError:
             raise
         except RecursionError as error:
@@ -263,7 +251,7 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int) -> J
     """The template of a text, for a source with these groups; raises `TemplateMistake`."""
     try:
         tree, tokens = parse(_ENVIRONMENT, text)
-        facts = read(tree, tokens, names, group_count)
+        facts = check(tree, tokens, names, group_count)
         compiled = _compiled(tree, tokens)
     except RecursionError as error:
         raise TemplateMistake("the template nests too deeply") from error
