@@ -158,7 +158,7 @@ async def serve(folder: Path, count: int, edits: int, measured: Measured) -> Non
     serving = Observed(loaded)
     sockets = open_sockets(loaded.settings.server)
     admin = open_sockets(loaded.settings.internal_server)
-    launch = Launch(sources, loaded, sockets, admin, reader, lambda *_: None)
+    launch = Launch(loaded, sockets, admin, reader, lambda *_: None)
     stop = multiprocessing.get_context("spawn").Event()
     with a_process(ask, sockets.sockets[0].getsockname(), stop) as client:
         async with asyncio.TaskGroup() as tasks:

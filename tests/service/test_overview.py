@@ -24,7 +24,7 @@ STATE = {"targets": {"site": {"host": "files.test", "paths": ["/a/", "/b/"], "me
 def now(tmp_path):
     """What is in force."""
     sources = Files.create(tmp_path, site=RULES).read()
-    return InForce(3, sources, compile_sources(sources), 100.0)
+    return InForce(3, compile_sources(sources), 100.0)
 
 
 def _overview(overviews, now, activity=None, **asked):
@@ -105,7 +105,7 @@ def test_hits_of_another_generation_are_not_shown(now):
 def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
     """50 of each kind; the others are counted."""
     sources = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
-    now = InForce(1, sources, compile_sources(sources), 100.0)
+    now = InForce(1, compile_sources(sources), 100.0)
     found = _overview(Overviews(None), now, Activity(1, hits={"site": [*range(80), *[0] * 120]}))
     assert [row.hits for row in found.used.rows] == [*range(79, 29, -1)]
     assert (found.used.total, len(found.unused.rows), found.unused.total) == (79, 50, 121)

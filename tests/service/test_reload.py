@@ -36,7 +36,7 @@ class Recorded:
     activated: list[tuple[int, CompiledSet]] = field(default_factory=list)
     mistake: Diagnostic | None = None
 
-    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+    async def activate(self, number: int, loaded: CompiledSet) -> None:
         """Record it."""
         if self.mistake:
             raise Unbuildable((self.mistake,))
@@ -56,7 +56,7 @@ class Story:
 
     def __post_init__(self) -> None:
         first = self.files.read()
-        self.reloader = Reloader((first, compile_sources(first)), self.serving, self.read, self.events.append)
+        self.reloader = Reloader(compile_sources(first), self.serving, self.read, self.events.append)
 
     def read(self) -> Sources:
         """The set as it is now, unless reading it is to break."""
@@ -182,7 +182,7 @@ def test_the_files_of_a_relative_configuration_are_shown_with_their_whole_names(
     """Who reads the status is not in the directory that the service was started in."""
     monkeypatch.chdir(scene.files.folder)
     relative = Files(Path())
-    reloader = Reloader((relative.read(), relative.load()), scene.serving, relative.read, scene.events.append)
+    reloader = Reloader(relative.load(), scene.serving, relative.read, scene.events.append)
     view = reloader_view(reloader, lambda _: None)
     assert view["files"] == [str(scene.files.configuration), str(scene.files.path())]
 
@@ -307,7 +307,7 @@ def test_a_file_system_that_hangs_is_told_and_not_asked_twice(scene):
 
     async def story():
         now = scene.reloader.in_force
-        reloader = Reloader((now.sources, now.loaded), scene.serving, read, scene.events.append, 0.01)
+        reloader = Reloader(now.loaded, scene.serving, read, scene.events.append, 0.01)
         outcomes = [(await reloader.reload()).outcome for _ in range(3)]
         answers.set()
         return outcomes
@@ -324,16 +324,16 @@ def test_two_reloads_at_once_take_turns(scene):
     class Slow(Recorded):
         """Serving that takes a while, and records how many attempts run at once."""
 
-        async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+        async def activate(self, number: int, loaded: CompiledSet) -> None:
             running.append(number)
             most.append(len(running))
             await asyncio.sleep(0.01)
-            await super().activate(number, loaded, sources)
+            await super().activate(number, loaded)
             running.remove(number)
 
     async def story():
         now, serving = scene.reloader.in_force, Slow()
-        reloader = Reloader((now.sources, now.loaded), serving, scene.read, scene.events.append)
+        reloader = Reloader(now.loaded, serving, scene.read, scene.events.append)
         scene.files.write(BETTER)
         reports = await asyncio.gather(reloader.reload(), reloader.reload())
         return [report.outcome for report in reports], [number for number, _ in serving.activated]
@@ -356,9 +356,7 @@ def test_status_metrics_and_log_agree(steps, tmp_path_factory, caplog):
     metrics.listen(bus)
     registry.register(metrics)
     log_service_events(bus)
-    scene.reloader = Reloader(
-        (scene.reloader.in_force.sources, scene.reloader.in_force.loaded), scene.serving, scene.read, bus.emit
-    )
+    scene.reloader = Reloader(scene.reloader.in_force.loaded, scene.serving, scene.read, bus.emit)
     caplog.set_level(logging.INFO, "tornado_proxy")
     texts = {"good": GOOD, "better": BETTER, "bad": BAD, "worse": BAD + BAD}
     caplog.clear()

@@ -23,7 +23,8 @@ def files(tmp_path):
 
 
 def _with(loaded, **options):
-    return replace(loaded, settings=replace(loaded.settings, reload=Reload(**options)))
+    settings = replace(loaded.settings, reload=Reload(**options))
+    return replace(loaded, sources=loaded.sources.with_settings(settings))
 
 
 def test_a_failing_test_is_reported_with_its_place(files):

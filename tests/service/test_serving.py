@@ -71,7 +71,7 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     serving = _single(tmp_path, number=7)
     sources = SourceReader(tmp_path / "config.yaml", {})()
     assert serving.view() == {"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}
-    await serving.activate(8, compile_sources(sources), sources)
+    await serving.activate(8, compile_sources(sources))
     assert (serving.number, (await serving.activity()).generation) == (8, 8)
     await serving.wind_down(0.0)
 

@@ -365,9 +365,10 @@ def test_templates_belong_to_the_set(files):
     assert files.folder / "h.tpl" in before.places
     loaded = compile_sources(before)
     assert loaded.usable
-    assert loaded.pages.find(None, "put") is not None
+    assert loaded.pages.pages.find(None, "put") is not None
+    assert compile_sources(files.read(), loaded).pages is loaded.pages  # unchanged, so not compiled again
     assert loaded.rule_sets["site"].rewrite("/a").key == "/one"
-    assert str(files.folder / "h.tpl") in loaded.files
+    assert str(files.folder / "h.tpl") in [file.name for file in loaded.sources.files]
     (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')
     after = files.read()
     assert not after.is_as(before)

@@ -46,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
-    sources = read()
-    loaded = compile_sources(sources)
+    loaded = compile_sources(read())
     show(loaded.diagnostics)
     if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS
@@ -62,7 +61,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)
     logging.getLogger(EVENTS).setLevel(logging.INFO)
     logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
-    launch = Launch(sources, loaded, sockets, admin, read, _announce, explain=explained)
+    launch = Launch(loaded, sockets, admin, read, _announce, explain=explained)
     run_event_loop(_run(launch), loaded.settings.server.event_loop)
     return end_process(ExitStatus.CLEAN)
 

@@ -27,7 +27,7 @@ from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
-from tornado_proxy.service.sources import CompiledSet, SourceReader, Sources, compile_sources, read_to_check
+from tornado_proxy.service.sources import CompiledSet, SourceReader, compile_sources, read_to_check
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Start:
     """A set of files that the service may start from."""
 
-    sources: Sources
     loaded: CompiledSet
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # they fail, and there is nothing else to start from
@@ -114,7 +113,7 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
 def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
     sources = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(sources, run_rule_tests(compile_sources(sources)))
+    first = _Start(run_rule_tests(compile_sources(sources)))
     yield first
     if arguments.check:
         return
@@ -132,14 +131,14 @@ def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]
         log = first.loaded.settings.log if first.loaded.settings else None
         _fail(f"there is no last good copy to start from: {error}", log)
     else:
-        yield _Start(kept, compile_sources(kept), is_last_good=True)
+        yield _Start(compile_sources(kept), is_last_good=True)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
     """The supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
-    return Supervisor(start.loaded, start.sources, arguments.workers)
+    return Supervisor(start.loaded, arguments.workers)
 
 
 async def _serve(
@@ -154,7 +153,6 @@ async def _serve(
     if start.in_spite_of_tests:
         _LOG.error("rule tests fail: started with these rules, since there is nothing else to start from")
     launch = Launch(
-        start.sources,
         start.loaded,
         *_sockets(settings, arguments.admin_socket),
         read=reader,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, ClassVar, assert_never
+from typing import Annotated, ClassVar
 
 from tornado_proxy.config import values
 from tornado_proxy.config.options import Constraint, option
@@ -53,13 +53,12 @@ class Reference:
     @property
     def sources(self) -> tuple[Source, ...]:
         """The places that are named: one in a valid reference."""
-        return tuple(source for source in Source if getattr(self, source.value) is not None)
+        return tuple([source for source in Source if getattr(self, source.value) is not None])
 
     @property
     def source(self) -> Source:
         """The place that is named."""
-        (source,) = self.sources
-        return source
+        return self.sources[0]
 
     @property
     def text(self) -> str:
@@ -131,46 +130,25 @@ def unresolved(reference: Reference) -> Secret:
 
 def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
     """The resolver that looks into an environment and into files relative to a directory."""
-    return _Lookup(env, directory)
 
-
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    env: Mapping[str, str] = field(repr=False)
-    directory: Path
-
-    def __call__(self, reference: Reference) -> Secret:
-        value = _LINE_END.sub("", self._find(reference), count=1)
+    def resolve(reference: Reference) -> Secret:
+        source, text, origin = reference.source, reference.text, reference.origin
+        if source is Source.ENV and text not in env:
+            raise SecretMissing(f"{origin} is not set")
+        path = file_of(reference, env, directory)
+        if source is Source.CREDENTIAL and path is None:
+            cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
+            raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
+        found = _read(path, origin) if path else env[text] if source is Source.ENV else text
+        value = _LINE_END.sub("", found, count=1)
         if not value:
-            what = "`value`" if reference.source is Source.VALUE else reference.origin
-            raise SecretMissing(f"{what} is empty")
+            raise SecretMissing(f"{'`value`' if source is Source.VALUE else origin} is empty")
         # What is not UTF-8 in an environment comes as surrogates (PEP 383).
         if _SURROGATE.search(value):
-            raise SecretMissing(f"{reference.origin} is not UTF-8")
-        return Secret(reference.origin, value)
+            raise SecretMissing(f"{origin} is not UTF-8")
+        return Secret(origin, value)
 
-    def _find(self, reference: Reference) -> str:
-        match reference.source:
-            case Source.ENV:
-                return self._variable(reference)
-            case Source.PATH | Source.CREDENTIAL:
-                return self._file(reference)
-            case Source.VALUE:
-                return reference.text
-            case _:
-                assert_never(reference.source)
-
-    def _variable(self, reference: Reference) -> str:
-        if reference.text not in self.env:
-            raise SecretMissing(f"{reference.origin} is not set")
-        return self.env[reference.text]
-
-    def _file(self, reference: Reference) -> str:
-        path = file_of(reference, self.env, self.directory)
-        if path is None:
-            cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
-            raise SecretMissing(f"{reference.origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        return _read(path, reference.origin)
+    return resolve
 
 
 def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Path | None:

@@ -22,6 +22,7 @@ from tornado_proxy.config.server import S3Pool
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.service.sources import CompiledSet
@@ -74,8 +75,9 @@ class GenerationBuilder:
             authenticators = before.authenticators
         else:
             authenticators = self._authenticators(settings, before)
-        renderer = PageRenderer(loaded.pages)
-        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.digest)
+        pages = loaded.pages.pages if loaded.pages else CustomPages()
+        renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
+        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.sources.digest)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}

@@ -273,11 +273,12 @@ def report_view(report: ReloadReport) -> dict[str, object]:
 def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
     """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
     now = reloader.in_force
+    sources = now.loaded.sources
     return {
         "generation": now.number,
-        "digest": now.loaded.digest,
+        "digest": sources.digest,
         "loadedAt": moment(now.since),
-        "files": [str(Path(each).absolute()) for each in map(str, (*now.loaded.places[:1], *now.loaded.files))],
+        "files": [str(each.absolute()) for each in (sources.places[0], *(Path(file.name) for file in sources.files))],
         "targets": _targets_view(now.loaded, probe_of),
         "lastAttempt": report_view(reloader.last) if reloader.last else None,
         "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,

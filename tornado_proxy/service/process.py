@@ -56,7 +56,6 @@ class Launch:
     `explain` explains paths on the status page.
     """
 
-    sources: Sources
     loaded: CompiledSet
     sockets: Sockets
     admin: Sockets
@@ -93,10 +92,10 @@ class _Life:
         assert settings is not None, "what is served is valid"
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
-        metrics = ServiceMetrics(self._version, launch.loaded.digest, time.time(), self._prober.results)
+        metrics = ServiceMetrics(self._version, launch.loaded.sources.digest, time.time(), self._prober.results)
         metrics.listen(bus)
         self._registry.register(metrics)
-        self._reloader = Reloader((launch.sources, launch.loaded), serving, launch.read, bus.emit)
+        self._reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
         self._from_last_good = launch.from_last_good
         self._stop = asyncio.Event()
         self._hang_up = asyncio.Event()
@@ -199,7 +198,9 @@ class _Life:
         loops.append(self._prober.run())
         loops.append(self._overviews.sample(self._serving))
         if self._launch.last_good is not None:
-            loops.append(keep_each(self._launch.last_good, lambda: self._reloader.in_force.sources, self._set_changed))
+            loops.append(
+                keep_each(self._launch.last_good, lambda: self._reloader.in_force.loaded.sources, self._set_changed)
+            )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
             await self._stop.wait()
@@ -232,7 +233,7 @@ class _Life:
         """Looks now and then, where certificates come from far away: nothing else would show that they are renewed."""
         while True:
             await asyncio.sleep(RENEW_AFTER)
-            if self._reloader.in_force.sources.fetched.documents:
+            if self._reloader.in_force.loaded.sources.fetched.documents:
                 await self._reload()
 
     async def _heed_hang_ups(self) -> None:

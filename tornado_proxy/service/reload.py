@@ -68,10 +68,9 @@ class ReloadReport:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is in force: its number, its files, since when (Unix time, seconds), and what waits for a restart."""
+    """What is in force: its number, its set of files, since when (Unix time, seconds), and what waits for a restart."""
 
     number: int
-    sources: Sources
     loaded: CompiledSet
     since: float
     kept_back: tuple[str, ...] = ()
@@ -86,7 +85,7 @@ class Reloader:
 
     def __init__(
         self,
-        first: tuple[Sources, CompiledSet],
+        first: CompiledSet,
         serving: Serving,
         read: Callable[[], Sources],
         emit: Callable[[Event], None],
@@ -98,16 +97,16 @@ class Reloader:
         self._read = read
         self._emit = emit
         self._lock = asyncio.Lock()
-        self.in_force = InForce(1, *first, time.time())
-        self._places = first[1].places
-        self._running = first[1].settings
+        self.in_force = InForce(1, first, time.time())
+        self._places = first.sources.places
+        self._running = first.settings
         self._refused_sources: Sources | None = None
         self.last: ReloadReport | None = None
         self.failure: ReloadReport | None = None
 
     def places(self) -> tuple[Path, ...]:
         """The places to watch: those of the set in force, and of the set read last."""
-        return tuple(dict.fromkeys((*self.in_force.loaded.places, *self._places)))
+        return tuple(dict.fromkeys((*self.in_force.loaded.sources.places, *self._places)))
 
     async def reload(self) -> ReloadReport:
         """Reads the set, and puts it in force if it is new and good; raises nothing but cancellation."""
@@ -129,7 +128,7 @@ class Reloader:
         except TimeoutError:
             return self._refuse_for(_HANGS, began)
         self._places = sources.places
-        if sources.is_as(self.in_force.sources):
+        if sources.is_as(self.in_force.loaded.sources):
             self._restore()
             # The watcher may have been faster: who asks gets the warnings that it got.
             now = self.in_force
@@ -144,12 +143,12 @@ class Reloader:
     async def _compile(self, sources: Sources, began: float) -> ReloadReport:
         before = self.in_force.loaded
         loaded = await asyncio.to_thread(in_background, compile_sources, sources, before)
-        if loaded.has_tests:
+        if any(rules.tests for rules in loaded.rule_sets.values()):
             loaded = await asyncio.to_thread(in_background, run_rule_tests, loaded, before)
         if not loaded.usable:
             return self._refuse(loaded, sources, began)
         try:
-            return await self._activate(loaded, sources, began)
+            return await self._activate(loaded, began)
         except Unbuildable as error:
             found = replace(loaded, diagnostics=(*loaded.diagnostics, *error.diagnostics))
             return self._refuse(found, sources, began)
@@ -161,20 +160,22 @@ class Reloader:
         async with asyncio.timeout(self._read_within):
             return await asyncio.shield(self._reading)
 
-    async def _activate(self, loaded: CompiledSet, sources: Sources, began: float) -> ReloadReport:
+    async def _activate(self, loaded: CompiledSet, began: float) -> ReloadReport:
         assert loaded.settings is not None
         assert self._running is not None
         settings, kept_back = fixed_at_start(loaded.settings, self._running)
         before, number = self.in_force.loaded, self.in_force.number + 1
-        loaded, sources = replace(loaded, settings=settings), sources.with_settings(settings)
-        await self._serving.activate(number, loaded, sources)
-        self.in_force = InForce(number, sources, loaded, time.time(), kept_back)
+        loaded = replace(loaded, sources=loaded.sources.with_settings(settings))
+        await self._serving.activate(number, loaded)
+        self.in_force = InForce(number, loaded, time.time(), kept_back)
         self.failure = None
         lines = await asyncio.to_thread(in_background, tuple, changes(before, loaded))
-        report = self._report(ReloadOutcome.LOADED, loaded.digest, began)
+        report = self._report(ReloadOutcome.LOADED, loaded.sources.digest, began)
         news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         self._emit(
-            Reloaded(number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.digest, news)
+            Reloaded(
+                number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.sources.digest, news
+            )
         )
         return replace(report, diagnostics=loaded.diagnostics, changes=lines, kept_back=kept_back)
 
@@ -191,7 +192,7 @@ class Reloader:
         return self._refuse(replace(self.in_force.loaded, diagnostics=(reason,)), None, began)
 
     def _refuse(self, loaded: CompiledSet, sources: Sources | None, began: float) -> ReloadReport:
-        report = self._report(ReloadOutcome.REFUSED, loaded.digest, began)
+        report = self._report(ReloadOutcome.REFUSED, loaded.sources.digest, began)
         self._refused_sources = sources
         self.failure = replace(report, diagnostics=_news(self.in_force.loaded.diagnostics, loaded.diagnostics))
         self._emit(ReloadRefused(report.generation, self.failure.diagnostics))

@@ -30,7 +30,7 @@ from tornado_proxy.service.generations import (
 from tornado_proxy.service.logs import line_writer, set_log_level
 from tornado_proxy.service.runtime import GcFreezer, in_background
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.sources import CompiledSet, Sources
+from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
@@ -54,7 +54,7 @@ class Serving(Protocol):
         """Takes over the sockets, and returns when requests are answered."""
         ...
 
-    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+    async def activate(self, number: int, loaded: CompiledSet) -> None:
         """Puts a set in force, and returns when every new request gets it.
 
         Raises `Unbuildable`; the set before it then stays in force.
@@ -160,7 +160,7 @@ class SingleProcess:
         self._server.add_sockets(sockets.sockets)
         self._freezer.freeze()
 
-    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:  # noqa: ARG002 - for workers
+    async def activate(self, number: int, loaded: CompiledSet) -> None:
         """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
         before = self._generations.current().parts

@@ -17,8 +17,7 @@ from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Source, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
-from tornado_proxy.pages.custom import CustomPages
-from tornado_proxy.pages.loading import compile_pages, read_templates, template_places
+from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, RuleFile, compile_rule_files, read_rule_files
 from tornado_proxy.rules.model import RuleSet
@@ -42,7 +41,7 @@ class Sources:
     The digest may be shown: it covers no secret, so nobody can test guesses on it. `places` are watched for changes:
     the configuration file, the places of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
-    reading.
+    reading. `remarks` are about secrets, so that the digest leaves them out.
     """
 
     configuration: configuration.Loaded
@@ -54,11 +53,16 @@ class Sources:
     fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
     settled: bool = True
     templates: Read = field(default_factory=lambda: Read(()))
+    remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
 
     def is_as(self, other: Sources | None) -> bool:
         """Whether another set has the same files and secrets."""
         mine = self.digest, self.secrets, self.fetched.documents
         return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
+
+    def has_pages_of(self, other: Sources) -> bool:
+        """Whether the custom pages of another set are the same."""
+        return (self.text, self.templates) == (other.text, other.templates)
 
     @property
     def files(self) -> tuple[RuleFile, ...]:
@@ -122,14 +126,16 @@ def compile_text(
     asked = _RecordingResolver(resolve or resolver(environment, config.parent))
     loaded = compile_configuration(text, config.parent, asked)
     fetched = fetched or FetchedDocuments()
-    if loaded.settings is not None and _speak_tls(loaded.settings):
+    if loaded.settings is not None:
         found = find_certificates(loaded.settings, asked, fetched)
         diagnostics, fetched = (*loaded.diagnostics, *found.diagnostics), found.fetched
         loaded = replace(loaded, settings=None if errors(diagnostics) else found.settings, diagnostics=diagnostics)
     rules, templates = kept or (_read_rules(loaded), read_templates(loaded.settings))
     files = (file_of(reference, environment, config.parent) for reference in asked.answers)
     made = _assembled(loaded, config, rules, templates, asked.answers)
-    return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched)
+    settings = loaded.settings
+    remarks = (*doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
+    return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched, remarks=remarks)
 
 
 class SourceReader:
@@ -244,19 +250,18 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CompiledSet:
-    """A set of files, compiled, with all its diagnostics.
+    """A set of files, compiled, with all its diagnostics; `rules` and `pages` are what the next compilation reuses."""
 
-    `settings` is None if the configuration is wrong. `rules` is what the next compilation can reuse.
-    """
-
-    settings: Settings | None
+    sources: Sources = field(repr=False)
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
-    digest: str = ""
-    places: tuple[Path, ...] = ()
-    files: tuple[str, ...] = ()
     rules: LoadedRules | None = field(default=None, repr=False, compare=False)
-    pages: CustomPages = field(default_factory=CustomPages, repr=False, compare=False)
+    pages: LoadedPages | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings; None if the configuration is wrong."""
+        return self.sources.configuration.settings
 
     @property
     def usable(self) -> bool:
@@ -268,11 +273,6 @@ class CompiledSet:
         """The number of rewrites, over all targets."""
         return sum(len(rules.rewrites) for rules in self.rule_sets.values())
 
-    @property
-    def has_tests(self) -> bool:
-        """Whether a target has rule tests."""
-        return any(rules.tests for rules in self.rule_sets.values())
-
 
 def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
     """Reads and compiles a configuration and the rule files that it names."""
@@ -280,23 +280,17 @@ def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
 
 
 def compile_sources(sources: Sources, before: CompiledSet | None = None) -> CompiledSet:
-    """Compiles a set; rule files unchanged since `before` are reused."""
+    """Compiles a set; rule files and custom pages that are unchanged since `before` are reused."""
     loaded = sources.configuration
-    where = (sources.digest, sources.places, tuple(file.name for file in sources.files))
     if loaded.settings is None:
-        return CompiledSet(None, {}, loaded.diagnostics, *where)
-    pages = compile_pages(loaded.settings, sources.templates)
+        return CompiledSet(sources, {}, loaded.diagnostics)
+    pages = before.pages if before and before.sources.has_pages_of(sources) else None
+    pages = pages or compile_pages(loaded.settings, sources.templates)
     rules = compile_rule_files(sources.rules.files, before.rules if before else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])
-    passwords = doubtful_passwords(loaded.settings)
-    certificates = unusable_certificates(loaded.settings) if _speak_tls(loaded.settings) else ()
     of_rules = (*sources.rules.diagnostics, *rules.diagnostics, *unknown)
-    diagnostics = (*loaded.diagnostics, *passwords, *certificates, *pages.diagnostics, *of_rules)
-    return CompiledSet(loaded.settings, rules.rule_sets, diagnostics, *where, rules, pages.pages)
-
-
-def _speak_tls(settings: Settings) -> bool:
-    return settings.server.speaks_tls or settings.internal_server.speaks_tls
+    diagnostics = (*loaded.diagnostics, *sources.remarks, *pages.diagnostics, *of_rules)
+    return CompiledSet(sources, rules.rule_sets, diagnostics, rules, pages)
 
 
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:

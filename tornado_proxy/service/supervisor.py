@@ -25,7 +25,7 @@ from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, Purge, bare_stores
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.sources import CompiledSet, Sources
+from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.service.worker import (
     Activate,
     Channel,
@@ -184,11 +184,10 @@ class Supervisor:
     def __init__(
         self,
         loaded: CompiledSet,
-        sources: Sources,
         count: int,
     ) -> None:
         assert loaded.settings is not None
-        self._start = Start(1, sources)
+        self._start = Start(1, loaded.sources)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
@@ -219,7 +218,7 @@ class Supervisor:
         if not all(await asyncio.gather(*started)):
             raise CannotServe("a worker ended before it served")
 
-    async def activate(self, number: int, loaded: CompiledSet, sources: Sources) -> None:
+    async def activate(self, number: int, loaded: CompiledSet) -> None:
         """Sends the set to every worker, and waits until each serves it."""
         assert loaded.settings is not None
         before = self._parts
@@ -227,9 +226,9 @@ class Supervisor:
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         # From here on a replaced worker starts with it.
-        self._start = replace(self._start, number=number, sources=sources)
+        self._start = replace(self._start, number=number, sources=loaded.sources)
         workers = list(self._workers.values())
-        await asyncio.gather(*(worker.channel.send(Activate(number, sources)) for worker in workers))
+        await asyncio.gather(*(worker.channel.send(Activate(number, loaded.sources)) for worker in workers))
         await asyncio.gather(*(worker.until_serving(number) for worker in workers))
 
     def is_serving(self) -> bool:

@@ -242,6 +242,6 @@ class _Worker:
 
     async def _activate(self, number: int, sources: Sources) -> None:
         loaded = await asyncio.to_thread(in_background, compile_sources, sources, self._loaded)
-        await self._serving.activate(number, loaded, sources)
+        await self._serving.activate(number, loaded)
         self._loaded = loaded
         await self._channel.send(self._heartbeat())
