@@ -11,9 +11,9 @@ from tornado_proxy.lang.diagnostic import Severity, SourceFile
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lint.check import Selection
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import lint
+from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files

@@ -34,8 +34,7 @@ SPARED = (
     *("difflib", "tomllib", "xml", "asyncio"),
     *("tornado_proxy.config.loading", "tornado_proxy.config.model", "tornado_proxy.routing", "tornado_proxy.tools"),
     *("tornado_proxy.lang.excerpt", "tornado_proxy.lang.printer", "tornado_proxy.lang.recovery"),
-    *("tornado_proxy.lint.engine"),
-    *("tornado_proxy.lint.reporters.as_json", "tornado_proxy.lint.reporters.sarif"),
+    *("tornado_proxy.lint.reporters.ci", "tornado_proxy.lint.reporters.documents"),
     *("tornado_proxy.templates.golang", "tornado_proxy.templates.jinja"),
 )
 

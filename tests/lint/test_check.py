@@ -1,39 +1,42 @@
 import pytest
+from linting import block, target
 
-from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.lint import checks
+from tornado_proxy.lang.tree import Literal
 from tornado_proxy.lint.check import (
     Category,
-    LintSettings,
-    Selection,
-    SettingsMistake,
-    UnknownWord,
-    check_name,
-    check_of,
-    find_settings,
-    read_words,
+    Check,
+    comments_of,
+    counted,
+    inserted,
+    listed,
+    moved,
+    removed,
+    reworded,
+    shown,
+    whole_lines,
 )
-from tornado_proxy.lint.checks import CHECKS, missing_user, unescaped_dot
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.checks.security import MissingUser
+from tornado_proxy.lint.checks.sources import UnescapedDot
+from tornado_proxy.lint.engine import edited
 
 
-def test_a_name_is_that_of_the_module():
-    """Hyphens stand for what cannot stand in a module's name."""
-    assert check_name("tornado_proxy.lint.checks.unescaped_dot") == "unescaped-dot"
+def test_a_check_is_named_after_its_class():
+    """Hyphens separate the words; the docstring is the manual page."""
+    assert UnescapedDot.name == "unescaped-dot"
+    assert UnescapedDot().summary == "A `.` that matches any character, where a dot is probably meant."
 
 
-def test_a_check_is_its_module():
-    """Everything about it is read off the module."""
-    check = check_of(unescaped_dot)
-    assert (check.name, check.category, check.look) == ("unescaped-dot", Category.DOUBTS, unescaped_dot.check)
-    assert check.summary == "A `.` that stands for any character where a dot is probably meant."
-    assert not check.needs_configuration
-    assert check_of(missing_user).needs_configuration
+def test_most_checks_need_no_configuration():
+    """One that does says so."""
+    assert not UnescapedDot().needs_configuration
+    assert MissingUser().needs_configuration
 
 
-def test_every_module_is_listed():
+def test_every_check_is_listed():
     """A check that nobody lists would never run."""
-    modules = {name for name in vars(checks) if hasattr(vars(checks)[name], "SEVERITY")} - {"Check"}
-    assert {check.name for check in CHECKS} == {name.replace("_", "-") for name in modules}
+    ours = [each for each in Check.__subclasses__() if each.__module__.startswith("tornado_proxy.")]
+    assert {each.name for each in CHECKS} == {each.name for each in ours}
 
 
 def test_allowances_are_judged_last():
@@ -48,197 +51,88 @@ def test_no_category_is_empty_or_a_check(category):
     assert category.value not in {check.name for check in CHECKS}
 
 
-BY_NAME = {check.name: check for check in CHECKS}
+@pytest.mark.parametrize(("words", "sentence"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c")])
+def test_lists_as_sentences_have_them(words, sentence):
+    """The last word is joined by `and`."""
+    assert listed(words) == sentence
 
 
-def _names(select=("all",), ignore=()):
-    return {check.name for check in Selection(frozenset(select), frozenset(ignore)).checks(CHECKS)}
+@pytest.mark.parametrize(("number", "said"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
+def test_numbers_of_things(number, said):
+    """One is singular, all else plural."""
+    assert counted(number, "file") == said
 
 
-def _category(name):
-    return {check.name for check in CHECKS if check.category.value == name}
+def test_an_irregular_plural():
+    """A plural that does not end in `s` alone is given."""
+    assert counted(2, "fix", "fixes") == "2 fixes"
 
 
-def test_all_run_by_default():
-    """Nothing is left out unless somebody says so."""
-    assert Selection().checks(CHECKS) == list(CHECKS)
+def test_a_key_is_shown_as_far_as_it_helps():
+    """What is longer than a line holds ends in an ellipsis."""
+    assert [shown("/a" * count) for count in (40, 41)] == [f"`{'/a' * 40}`", f"`{'/a' * 40}…`"]
 
 
-@pytest.mark.parametrize(
-    ("select", "ignore", "expected"),
-    [
-        (["unescaped-dot"], [], {"unescaped-dot"}),
-        (["tests"], [], _category("tests")),
-        (["tests"], ["failing-test"], _category("tests") - {"failing-test"}),
-        (["failing-test", "all"], ["tests"], set(BY_NAME) - _category("tests") | {"failing-test"}),
-        (["failing-test"], ["failing-test"], set()),
-        (["all"], ["all"], set()),
-        (["tests"], ["all"], _category("tests")),
-        (["upkeep", "unescaped-dot"], [], {"unused-allowance", "unescaped-dot"}),
-    ],
-)
-def test_a_name_beats_a_category_and_off_beats_on(select, ignore, expected):
-    """Of two words alike the one that turns off wins."""
-    assert _names(select, ignore) == expected
+def _statements(text):
+    return [rewrite.statement for rewrite in target(text).rewrites]
 
 
-@pytest.mark.parametrize(
-    ("glob", "hidden"), [("rules/*", True), ("*.rules", True), ("other/*", False), ("site.rules", False)]
-)
-def test_globs_are_of_paths_seen_from_the_settings(glob, hidden, tmp_path):
-    """A path is given relative to the directory of the settings, with `/`."""
-    selection = Selection(per_file={glob: frozenset({"unescaped-dot"})}, directory=tmp_path)
-    assert selection.hides(BY_NAME["unescaped-dot"], str(tmp_path / "rules" / "site.rules")) is hidden
-    assert not selection.hides(BY_NAME["failing-test"], str(tmp_path / "rules" / "site.rules"))
+@pytest.mark.parametrize(("string", "after"), [("`/a/b`", "`/x/b`"), (r'"/a/b"', '"/x/b"'), (r'"\u002fa/b"', '"/x/b"')])
+def test_a_part_of_a_string_is_replaced(string, after):
+    """Offsets are those of the value, however it is written."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    edits = reworded(statement.template, 0, 2, "/x")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
 
 
-@pytest.mark.parametrize("word", ["unescaped-dot", "security", "all"])
-def test_words_that_mean_something(word):
-    """Names, categories and `all` are words."""
-    assert read_words([word], CHECKS) == {word}
+@pytest.mark.parametrize(("string", "after"), [("`/`", r"`\"/`"), ('"/"', r'"\\\"/"')])
+def test_text_is_written_as_its_string_needs_it(string, after):
+    """A raw string takes it as it is, a quoted one with escapes."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    edits = inserted(statement.template, 0, r"\"")
+    assert edited(block(f"rewrite `^/$` -> {string}"), edits) == block(f"rewrite `^/$` -> {after}")
 
 
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("unescaped-dto", "there is no check or category `unescaped-dto`; did you mean `unescaped-dot`?"),
-        ("zzz", "there is no check or category `zzz`"),
-    ],
-)
-def test_a_word_that_means_nothing(word, message):
-    """It is told, with what was probably meant."""
-    with pytest.raises(UnknownWord) as raised:
-        read_words(["all", word], CHECKS)
-    assert str(raised.value) == message
+@pytest.mark.parametrize(("string", "text"), [("`/`", "`"), ("`/`", "\r"), ('"/"', "\n")])
+def test_what_cannot_be_written_there(string, text):
+    """There is no edit for a text that the string cannot hold."""
+    (statement,) = _statements(f"rewrite `^/$` -> {string}")
+    assert inserted(statement.template, 0, text) == ()
 
 
-EVERYTHING = """
-[lint]
-select = ["mistakes", "unescaped-dot"]
-ignore = ["failing-test"]
-fail-level = "error"
-per-file-ignores = {"generated/*" = ["tests"]}
-"""
+def test_a_string_without_places():
+    """What was not read from a file cannot be edited."""
+    (statement,) = _statements("rewrite `^/$` -> `/`")
+    assert reworded(Literal("/", statement.span), 0, 1, "x") == ()
 
 
-def _settings(folder, text, name="tornado-proxy.toml"):
-    (folder / name).write_text(text)
-    return find_settings(folder / "rules" / "site.rules", CHECKS)
+def test_a_statement_is_removed_with_its_comments():
+    """Its lines go with it, those of others stay."""
+    text = "# one\n  rewrite `^/$` -> `/` # two\nrewrite `^/a$` -> `/`"
+    first, second = _statements(text)
+    assert edited(block(text), removed(first)) == block("rewrite `^/a$` -> `/`")
+    assert [each.text for each in comments_of(first)] == ["# one", "# two"]
+    assert comments_of(second) == ()
 
 
-def test_without_a_file_all_is_as_it_is(tmp_path):
-    """Every check runs, and warnings fail the run."""
-    assert find_settings(tmp_path, CHECKS) == LintSettings(Selection(), Severity.WARNING)
+def test_a_statement_that_shares_its_line():
+    """Only the statement itself goes."""
+    text = "rewrite `^/$` -> `/` rewrite `^/a$` -> `/`"
+    assert edited(block(text), removed(_statements(text)[0])) == block(" rewrite `^/a$` -> `/`")
 
 
-def test_everything_that_can_be_set(tmp_path):
-    """Each setting is read; globs are seen from the file's directory."""
-    selection = Selection(
-        frozenset({"mistakes", "unescaped-dot"}),
-        frozenset({"failing-test"}),
-        {"generated/*": frozenset({"tests"})},
-        tmp_path,
-    )
-    assert _settings(tmp_path, EVERYTHING) == LintSettings(selection, Severity.ERROR)
+def test_a_statement_is_moved():
+    """It goes above the other, with its line."""
+    text = "rewrite `^/$` -> `/`\nrewrite `^/a$` -> `/`"
+    first, second = _statements(text)
+    assert edited(block(text), moved(second, first)) == block("rewrite `^/a$` -> `/`\nrewrite `^/$` -> `/`")
 
 
-def test_the_table_of_a_shared_file(tmp_path):
-    """A pyproject.toml has the same table under a longer name."""
-    found = _settings(tmp_path, '[tool.tornado-proxy.lint]\nfail-level = "info"', "pyproject.toml")
-    assert found.fail_level is Severity.INFO
-
-
-def test_the_nearest_file_counts(tmp_path):
-    """One above is not looked at."""
-    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
-    (tmp_path / "rules").mkdir()
-    assert _settings(tmp_path / "rules", '[lint]\nfail-level = "info"').fail_level is Severity.INFO
-
-
-def test_a_path_that_is_a_file(tmp_path):
-    """The search begins in its directory."""
-    (tmp_path / "site.rules").touch()
-    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
-    assert find_settings(tmp_path / "site.rules", CHECKS).fail_level is Severity.ERROR
-
-
-def test_the_file_of_our_own_comes_first(tmp_path):
-    """In one directory it beats the shared one, even where it is empty."""
-    (tmp_path / "pyproject.toml").write_text('[tool.tornado-proxy.lint]\nfail-level = "info"')
-    assert _settings(tmp_path, "").fail_level is Severity.WARNING
-
-
-@pytest.mark.parametrize(
-    "text", ["[tool.ruff]\n", "# tornado-proxy\n[tool]\n", "[tool.tornado-proxy]\n", 'name = "tornado-proxy"']
-)
-def test_a_shared_file_without_the_table_is_passed_over(tmp_path, text):
-    """The search goes on above it."""
-    (tmp_path / "tornado-proxy.toml").write_text('[lint]\nfail-level = "error"')
-    (tmp_path / "rules").mkdir()
-    assert _settings(tmp_path / "rules", text, "pyproject.toml").fail_level is Severity.ERROR
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[lint", "is not TOML"),
-        ("lint = 1", "`lint` is not a table"),
-        ("[lint]\nselct = []", "there is no setting `selct`; did you mean `select`?"),
-        (
-            "[lint]\nzzz = []",
-            "there is no setting `zzz`; there are `select`, `ignore`, `fail-level`, `per-file-ignores`",
-        ),
-        ('[lint]\nselect = "all"', "`select` is a list of names and categories"),
-        ("[lint]\nignore = [1]", "`ignore` is a list of names and categories"),
-        ('[lint]\nignore = ["unescaped-dto"]', "in `ignore` there is no check or category `unescaped-dto`"),
-        ('[lint]\nfail-level = "hint"', "`fail-level` is one of error, warning, info"),
-        ("[lint]\nfail-level = []", "`fail-level` is one of error, warning, info"),
-        ("[lint]\nper-file-ignores = 1", "`per-file-ignores` is a table"),
-        ('[lint]\nper-file-ignores = {"*" = "all"}', "`per-file-ignores` is a list of names and categories"),
-    ],
-)
-def test_mistakes_name_file_and_setting(tmp_path, text, said):
-    """What cannot be used is told, with what would do."""
-    with pytest.raises(SettingsMistake) as raised:
-        _settings(tmp_path, text)
-    assert said in str(raised.value)
-    assert "tornado-proxy.toml" in str(raised.value)
-
-
-def test_all_mistakes_are_told_at_once(tmp_path):
-    """Each on a line of its own."""
-    with pytest.raises(SettingsMistake) as raised:
-        _settings(tmp_path, '[lint]\nselct = []\nignore = 1\nselect = []\nfail-level = "hint"')
-    said = str(raised.value).splitlines()
-    assert [line.count("tornado-proxy.toml") for line in said] == [1, 1, 1, 1]
-    assert "`select` names nothing" in said[2]
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [("[lnt]\nselect = []", "tornado-proxy.toml"), ("[tool.tornado-proxy.lnt]\nselect = []", "pyproject.toml")],
-)
-def test_a_table_that_is_misspelt_is_a_mistake(tmp_path, text, name):
-    """It would be passed over, and nobody would know."""
-    with pytest.raises(SettingsMistake, match="there is no table `lnt`, only `lint`"):
-        _settings(tmp_path, text, name)
-
-
-def test_tool_is_no_table(tmp_path):
-    """A shared file may be odd further up, too."""
-    with pytest.raises(SettingsMistake, match=r"`tool.tornado-proxy.lint` is not a table"):
-        _settings(tmp_path, 'tool = "tornado-proxy"', "pyproject.toml")
-
-
-def test_a_file_that_cannot_be_read(tmp_path):
-    """Bytes that are no text are told, not skipped."""
-    (tmp_path / "tornado-proxy.toml").write_bytes(b"\xff")
-    with pytest.raises(SettingsMistake, match="cannot be read"):
-        find_settings(tmp_path, CHECKS)
-
-
-def test_a_file_below_the_current_directory_is_named_as_seen_from_there(tmp_path, monkeypatch):
-    """A message is read by somebody who stands somewhere."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SettingsMistake, match=r"^`tornado-proxy\.toml` is not TOML"):
-        _settings(tmp_path, "[")
+def test_a_line_without_an_end():
+    """The last line of a file is whole, too."""
+    statement = _statements("}\ntarget site {\nrewrite `^/$` -> `/`")[0]
+    source = statement.span.source
+    lines = whole_lines(statement.span)
+    assert source.text[lines.start : lines.end] == "rewrite `^/$` -> `/`\n"
+    end = type(lines)(source, len(source.text), len(source.text))
+    assert whole_lines(end) == end

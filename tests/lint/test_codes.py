@@ -38,4 +38,4 @@ def test_every_code_is_explained():
 def test_a_page_says_what_a_mistake_is():
     """The sentence, and whether it is the rules' or the configuration's."""
     assert explain_code("bad-source").startswith("bad-source (rules)\n\nA source that is not a regular expression")
-    assert explain_code("open-writes").startswith("open-writes (configuration)\n\nAnyone may upload or remove.")
+    assert explain_code("open-writes").startswith("open-writes (configuration)\n\nAnyone may upload or delete.")

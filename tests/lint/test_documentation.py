@@ -5,9 +5,10 @@ import pytest
 
 from tornado_proxy.cli.main import load_command, main
 from tornado_proxy.lang.diagnostic import Safety
-from tornado_proxy.lint.check import _SETTINGS, Category, find_settings
+from tornado_proxy.lint.check import Category
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.reporters import FORMATS
+from tornado_proxy.lint.settings import _SETTINGS, find_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from linting import EVERY_FIX, block, report, rule_files, subject
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
-from tornado_proxy.lint.check import Category, Check, Selection
+from tornado_proxy.lint.check import Category, Check, LintFinding
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import (
     INTERNAL_ERROR,
@@ -19,21 +19,28 @@ from tornado_proxy.lint.engine import (
     fix_all,
     lint,
 )
+from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 
 DOT = "rewrite `^/a.html$` -> `/b`"
 
 
-def _fails(_subject):
-    yield Diagnostic("half", "found before it failed")
-    raise ZeroDivisionError("of its own")
+class Half(Check):
+    """A check that fails."""
+
+    category = Category.DOUBTS
+    severity = Severity.INFO
+
+    def find(self, subject):
+        """Yields one finding, and fails."""
+        yield LintFinding("found before it failed", None, "")
+        raise ZeroDivisionError("of its own")
 
 
 def test_a_check_that_fails_is_a_finding():
     """What it found stays, what others find too, and the run is broken."""
-    failing = Check("half", Category.DOUBTS, Severity.INFO, "", _fails)
-    result = lint(subject(DOT), [failing, *CHECKS])
+    result = lint(subject(DOT), [Half(), *CHECKS])
     assert [each.message for each in result.diagnostics][:2] == [
         "found before it failed",
         "the check `half` failed: ZeroDivisionError: of its own",

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from tornado_proxy.cli.output import ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
-from tornado_proxy.lint.check import (
+from tornado_proxy.lint.check import counted
+from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.engine import LintReport, lint
+from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
+from tornado_proxy.lint.settings import (
     ALL,
     LintSettings,
     Selection,
@@ -23,11 +27,6 @@ from tornado_proxy.lint.check import (
     find_settings,
     read_words,
 )
-from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.lint.engine import LintReport, lint
-from tornado_proxy.lint.findings import counted
-from tornado_proxy.lint.reporters import FORMATS, reporter
-from tornado_proxy.lint.reporters.text import render_full
 from tornado_proxy.lint.subject import subject_of
 from tornado_proxy.rules.compile import HelperTexts, no_helpers
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files, read_rule_files

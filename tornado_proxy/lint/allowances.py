@@ -1,8 +1,8 @@
 """What comments allow: `# allow: a-check, another (reason)` at a statement or block, `# allow-file: a-check` anywhere.
 
-The reason may also stand behind a dash: `# allow: a-check - reason`.
-A comment counts for the statement or block that it stands above, or at whose end it stands; one behind the `{` of a
-block counts for the block. Mistakes that parser and compiler find cannot be allowed, nor can findings about allowances.
+A reason may also follow a dash: `# allow: a-check - reason`.
+A comment counts for the statement or block below it or on its line. Mistakes that the parser or the compiler finds
+cannot be allowed, nor can findings about allowances.
 """
 
 from __future__ import annotations
@@ -13,28 +13,19 @@ from dataclasses import dataclass, field
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, SourceFile, Span
 from tornado_proxy.lang.tree import Comment, Document, TargetBlock
-from tornado_proxy.lint.findings import whole_lines
+from tornado_proxy.lint.check import whole_lines
 
 UNALLOWABLE = "unused-allowance"
-"""The check of allowances, whose findings cannot be allowed."""
+"""The check whose findings cannot be allowed."""
 
-MISTAKES = frozenset(
-    (
-        *("bad-escape", "bad-source", "bad-template", "bad-test", "control-character", "duplicate-name"),
-        *("not-utf-8", "outside-block", "repeated-clause", "syntax-error", "too-many-mistakes"),
-        *("unclosed-block", "unterminated-string"),
-    )
-)
-"""What parser and compiler may find wrong with a rule file."""
-
-# What follows the names is the reason: in parentheses, or behind a dash that is not part of a name.
+# The reason follows the names, in parentheses or after a dash that is not part of a name.
 _ALLOWANCE = re.compile(r"#\s*allow(?P<file>-file)?\s*:(?P<names>.*?)(?:\(.*|(?<=\s)-+(?:\s.*)?|[\u2013\u2014].*)?$")
 _NAME = re.compile(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """One name in a comment; `covers` is where it counts: a stretch of the file, or None where nothing stands."""
+    """One name in a comment; `covers` is where it counts, None if no statement or block follows."""
 
     name: str
     span: Span
@@ -42,7 +33,7 @@ class Allowance:
     covers: Span | None
 
     def allows(self, diagnostic: Diagnostic) -> bool:
-        """Whether it silences a finding."""
+        """Returns whether it silences a finding."""
         return (
             self.name == diagnostic.code != UNALLOWABLE
             and self.covers is not None
@@ -54,9 +45,9 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """All allowances of some files, and, as the checks run, which of them have silenced something.
+    """All allowances of some files, with those that have silenced something so far.
 
-    `judged` names the checks that run: of others nobody can say whether an allowance is of use. `known` names all.
+    `judged` names the checks that run, whose allowances can be unused; `known` names all checks.
     """
 
     all: tuple[Allowance, ...] = ()
@@ -71,7 +62,7 @@ class Allowances:
             self._by_name.setdefault(each.name, []).append(each)
 
     def silence(self, diagnostic: Diagnostic) -> bool:
-        """Whether a finding is allowed; all that allow it are then of use."""
+        """Returns whether a finding is allowed, and marks the allowances that allow it as used."""
         allowing = [each for each in self._by_name.get(diagnostic.code, ()) if each.allows(diagnostic)]
         self._used.update(map(id, allowing))
         return bool(allowing)
@@ -86,7 +77,7 @@ class Allowances:
 
 
 def find_allowances(documents: Iterable[Document], judged: frozenset[str], known: tuple[str, ...]) -> Allowances:
-    """The allowances that stand in some files."""
+    """Returns the allowances in some files."""
     found: list[Allowance] = []
     empty: list[Comment] = []
     for document in documents:
@@ -104,7 +95,7 @@ def find_allowances(documents: Iterable[Document], judged: frozenset[str], known
 
 
 def without(allowance: Allowance) -> Edit:
-    """The edit that takes a name out of its comment, or the comment out of the file where it is the only one."""
+    """Returns the edit that removes a name from its comment, or the comment if it has no other name."""
     comment = allowance.comment
     match = _ALLOWANCE.match(comment.text)
     if match and len(_NAME.findall(match["names"])) > 1:
@@ -132,7 +123,7 @@ def _file(source: SourceFile) -> Span:
 
 
 def _comments(document: Document) -> Iterator[tuple[Comment, Span | None]]:
-    """Every comment with the stretch that it speaks of."""
+    """Yields every comment with the span that it counts for."""
     for block in document.blocks:
         yield from _block_comments(block)
     yield from ((comment, None) for comment in document.closing)

@@ -1,275 +1,162 @@
-"""What a check is, and which checks run for which files.
-
-A check is a module of fixed shape, whose docstring is its manual page. A check's name beats its category, and of two
-words alike the one that turns off wins: `--select tests --ignore failing-test` leaves one test check out, `--ignore
-tests --select failing-test` leaves it in.
-"""
+"""What a check is and what it finds, with the words and the edits that findings are made of."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
-from fnmatch import fnmatchcase
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from inspect import cleandoc
+from typing import TYPE_CHECKING, ClassVar
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Severity, did_you_mean
-from tornado_proxy.lint.subject import Subject
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Note, Safety, Severity, Span
+from tornado_proxy.lang.tree import Comment, Literal, Statement
+from tornado_proxy.rules.model import Rewrite
+
+if TYPE_CHECKING:
+    from tornado_proxy.lint.subject import Subject
+
+_LONGEST = 80
 
 
 class Category(Enum):
-    """What a check's findings have in common; a category may stand for all its checks."""
+    """What the findings of a check have in common; the name of a category selects all its checks."""
 
     MISTAKES = "mistakes"  # cannot be meant
     DOUBTS = "doubts"  # may be meant, and often is not
-    SECURITY = "security"  # a client may reach, or be refused, what its author did not think of
+    SECURITY = "security"  # gives clients more, or less, than the author thought of
     TESTS = "tests"  # what the tests beside the rules say, or fail to say
-    UPKEEP = "upkeep"  # what was once of use and no longer is
+    UPKEEP = "upkeep"  # was useful once
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """Something that the linter looks for; `name` reads well after "allow".
+class LintFinding:
+    """What a check finds: a fact about a place, and what to do about it."""
 
-    A check that needs a configuration finds nothing without one, and its allowances are then not unused.
+    message: str
+    span: Span | None
+    help: str
+    notes: tuple[Note, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+class Check(ABC):
+    """Something that the linter looks for: a class whose docstring is its manual page.
+
+    The name of the check is that of the class, unless it sets another: `UnescapedDot` is `unescaped-dot`. It reads well
+    after "allow".
+    A check that needs a configuration finds nothing without one, and its allowances then do not count as unused.
     """
 
-    name: str
-    category: Category
-    severity: Severity
-    manual: str = field(repr=False)
-    look: Callable[[Subject], Iterator[Diagnostic]] = field(repr=False)
-    needs_configuration: bool = False
+    name: ClassVar[str]
+    category: ClassVar[Category]
+    severity: ClassVar[Severity]
+    needs_configuration: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
+    @abstractmethod
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields what is to be reported."""
+
+    @property
+    def manual(self) -> str:
+        """The manual page, in Markdown."""
+        return cleandoc(type(self).__doc__ or "")
 
     @property
     def summary(self) -> str:
-        """The first sentence of its manual page."""
+        """The first sentence of the manual page."""
         return self.manual.partition("\n")[0]
 
-
-def check_name(module_name: str) -> str:
-    """The name of the check that a module is: `…checks.unescaped_dot` is `unescaped-dot`."""
-    return module_name.rpartition(".")[2].replace("_", "-")
-
-
-def check_of(module: ModuleType) -> Check:
-    """The check that a module is."""
-    return Check(
-        module.NAME,
-        module.CATEGORY,
-        module.SEVERITY,
-        (module.__doc__ or "").strip(),
-        module.check,
-        needs_configuration=getattr(module, "NEEDS_CONFIGURATION", False),
-    )
+    def diagnostic(self, finding: LintFinding) -> Diagnostic:
+        """Returns a finding as a diagnostic with the name and the severity of this check."""
+        message, span, advice = finding.message, finding.span, finding.help
+        return Diagnostic(self.name, message, span, advice, finding.notes, self.severity, finding.fixes)
 
 
-ALL = "all"
-"""The word for every check."""
+def offer(title: str, edits: tuple[Edit, ...], safety: Safety = Safety.UNSAFE) -> tuple[Fix, ...]:
+    """Returns a fix for a finding; nothing where there are no edits, because they cannot be written."""
+    return (Fix(title, edits, safety),) if edits else ()
 
 
-class UnknownWord(Exception):
-    """A word that is neither a check, nor a category, nor `all`."""
-
-    def __init__(self, word: str, meant: str | None) -> None:
-        super().__init__(f"there is no check or category `{word}`" + (f"; did you mean `{meant}`?" if meant else ""))
+def named(rewrite: Rewrite) -> str:
+    """Returns the name or the number of a rewrite in backticks."""
+    return f"`{rewrite.label}`"
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The words that turn checks on and off.
+def shown(key: str) -> str:
+    """Returns a key in backticks, cut to a readable length."""
+    return f"`{key[:_LONGEST]}…`" if len(key) > _LONGEST else f"`{key}`"
 
-    `per_file` turns more of them off for the files that a glob matches, by their paths seen from `directory`.
+
+def listed(words: Iterable[str]) -> str:
+    """Returns words as a sentence lists them: `a`, `b` and `c`."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def counted(number: int, word: str, plural: str = "") -> str:
+    """Returns a number of things: 1 file, 2 files."""
+    return f"{number} {word if number == 1 else plural or word + 's'}"
+
+
+def reworded(literal: Literal, start: int, end: int, text: str) -> tuple[Edit, ...]:
+    """Returns the edit that replaces a part of a string's value; nothing where the string cannot hold the text."""
+    written = _written(literal, text)
+    if not literal.offsets or written is None:
+        return ()
+    return (Edit(literal.at(start, end), written),)
+
+
+def inserted(literal: Literal, at: int, text: str) -> tuple[Edit, ...]:
+    """Returns the edit that puts a text before a code point of a string's value; nothing where that is impossible."""
+    return reworded(literal, at, at, text)
+
+
+def _written(literal: Literal, text: str) -> str | None:
+    if literal.raw:
+        return None if "`" in text or "\r" in text else text
+    return text.replace("\\", "\\\\").replace('"', '\\"') if text.isprintable() else None
+
+
+def removed(statement: Statement) -> tuple[Edit, ...]:
+    """Returns the edit that removes a statement with its comments, and with its lines if nothing else is on them."""
+    if not statement.span.text:
+        return ()
+    return (Edit(whole_lines(_with_comments(statement)), ""),)
+
+
+def moved(statement: Statement, above: Statement) -> tuple[Edit, ...]:
+    """Returns the edits that move a statement with its comments above another one in the same file.
+
+    Nothing where one of the two shares a line with something else.
     """
-
-    select: frozenset[str] = frozenset({ALL})
-    ignore: frozenset[str] = frozenset()
-    per_file: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    directory: Path = Path()
-
-    def checks(self, checks: Iterable[Check]) -> list[Check]:
-        """Returns the checks that run."""
-        return [check for check in checks if self._runs(check)]
-
-    def _runs(self, check: Check) -> bool:
-        for word in (check.name, check.category.value, ALL):
-            if word in self.ignore:
-                return False
-            if word in self.select:
-                return True
-        return False
-
-    def hides(self, check: Check, file: str) -> bool:
-        """Whether what a check finds in a file is not asked for."""
-        if not self.per_file:
-            return False
-        path = Path(os.path.relpath(file, self.directory)).as_posix()
-        words = {check.name, check.category.value, ALL}
-        return any(fnmatchcase(path, glob) and not words.isdisjoint(off) for glob, off in self.per_file.items())
+    lines, there = whole_lines(_with_comments(statement)), whole_lines(_with_comments(above))
+    if lines.source is not there.source or not (lines.text.endswith("\n") and there.text.endswith("\n")):
+        return ()
+    return Edit(Span(there.source, there.start, there.start), lines.text), Edit(lines, "")
 
 
-def read_words(words: Iterable[str], checks: Collection[Check]) -> frozenset[str]:
-    """The words, if each means something; raises `UnknownWord`."""
-    known = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
-    found = frozenset(words)
-    for word in sorted(found - known):
-        raise UnknownWord(word, did_you_mean(word, sorted(known)))
-    return found
+def _with_comments(statement: Statement) -> Span:
+    parts = [statement.span, *(comment.span for comment in comments_of(statement))]
+    start, end = min(part.start for part in parts), max(part.end for part in parts)
+    return Span(statement.span.source, start, end)
 
 
-OWN_FILE = "tornado-proxy.toml"
-SHARED_FILE = "pyproject.toml"
+def comments_of(statement: Statement) -> tuple[Comment, ...]:
+    """Returns the comments above a statement, and the one at its end."""
+    return (*statement.comments, *((statement.trailing,) if statement.trailing else ()))
 
 
-class SettingsMistake(Exception):
-    """Settings that cannot be used: the file, seen from the current directory, and each fact, on a line of its own."""
-
-    def __init__(self, file: Path, *facts: str) -> None:
-        here = Path.cwd()
-        shown = file.relative_to(here) if file.is_relative_to(here) else file
-        super().__init__("\n".join(f"`{shown}`{fact}" for fact in facts))
-        self.facts = facts
-
-
-@dataclass(frozen=True, slots=True)
-class LintSettings:
-    """What a file of settings says, with every default filled in."""
-
-    selection: Selection = field(default_factory=Selection)
-    fail_level: Severity = Severity.WARNING
-
-
-def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
-    """The settings that count for a path; raises `SettingsMistake`."""
-    place = start.resolve()
-    for directory in (place, *place.parents):
-        for name, keys in ((OWN_FILE, ("lint",)), (SHARED_FILE, ("tool", "tornado-proxy", "lint"))):
-            table = _table(directory / name, keys)
-            if table is not None:
-                return _read(table, directory, directory / name, checks)
-    return LintSettings()
-
-
-def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """The table of a file; None where the file or the table does not exist."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsMistake(file, f" cannot be read: {error}") from error
-    if file.name == SHARED_FILE and keys[1] not in text:
-        return None
-    return _descended(_parsed(text, file), keys, file)
-
-
-def _parsed(text: str, file: Path) -> Any:
-    import tomllib  # noqa: PLC0415 - most runs have no settings to read
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsMistake(file, f" is not TOML: {error}") from error
-
-
-def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
-    for key in keys:
-        if not isinstance(table, dict):
-            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
-        if key == keys[-1]:
-            _refuse_strange(table, key, file)
-        if key not in table:
-            return {} if file.name == OWN_FILE else None
-        table = table[key]
-    if not isinstance(table, dict):
-        raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
-    return table
-
-
-def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
-    """Nothing but the linter's table stands beside it; one that is spelt otherwise would be passed over."""
-    strange = [key for key in table if key != known]
-    if strange:
-        raise SettingsMistake(file, *(f": there is no table `{key}`, only `{known}`" for key in strange))
-
-
-@dataclass(frozen=True, slots=True)
-class _RawSetting:
-    """A value of a setting, and what to say of it where it does not fit."""
-
-    name: str
-    value: Any
-    file: Path
-    checks: Collection[Check]
-
-    def words(self) -> frozenset[str]:
-        return self.meaning(self.strings(self.value))
-
-    def choice(self) -> frozenset[str]:
-        words = self.words()
-        if not words:
-            raise self.mistake("names nothing, so that nothing would be looked for; leave it out for all")
-        return words
-
-    def level(self) -> Severity:
-        levels = [each.value for each in Severity]
-        if self.value not in levels:
-            raise self.mistake(f"is one of {', '.join(levels)}")
-        return Severity(self.value)
-
-    def per_file(self) -> Mapping[str, frozenset[str]]:
-        if not isinstance(self.value, dict):
-            raise self.mistake("is a table: a glob, and the checks that are off for the files that it matches")
-        return {glob: self.meaning(self.strings(words)) for glob, words in self.value.items()}
-
-    def strings(self, value: Any) -> list[str]:
-        if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
-            raise self.mistake("is a list of names and categories")
-        return value
-
-    def meaning(self, words: list[str]) -> frozenset[str]:
-        try:
-            return read_words(words, self.checks)
-        except UnknownWord as error:
-            raise SettingsMistake(self.file, f": in `{self.name}` {error}") from error
-
-    def mistake(self, fact: str) -> SettingsMistake:
-        return SettingsMistake(self.file, f": `{self.name}` {fact}")
-
-
-_SETTINGS: Mapping[str, Callable[[_RawSetting], Any]] = {
-    "select": _RawSetting.choice,
-    "ignore": _RawSetting.words,
-    "fail-level": _RawSetting.level,
-    "per-file-ignores": _RawSetting.per_file,
-}
-
-
-def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collection[Check]) -> LintSettings:
-    values: dict[str, Any] = {}
-    mistakes: list[str] = []
-    for name, value in table.items():
-        try:
-            values[name] = _value(_RawSetting(name, value, file, checks))
-        except SettingsMistake as error:
-            mistakes += error.facts
-    if mistakes:
-        raise SettingsMistake(file, *mistakes)
-    selection = Selection(
-        values.get("select", frozenset({ALL})),
-        values.get("ignore", frozenset()),
-        values.get("per-file-ignores", {}),
-        directory,
-    )
-    return LintSettings(selection, values.get("fail-level", Severity.WARNING))
-
-
-def _value(reading: _RawSetting) -> Any:
-    if reading.name in _SETTINGS:
-        return _SETTINGS[reading.name](reading)
-    meant = did_you_mean(reading.name, _SETTINGS)
-    advice = f"did you mean `{meant}`?" if meant else f"there are {', '.join(f'`{each}`' for each in _SETTINGS)}"
-    raise SettingsMistake(reading.file, f": there is no setting `{reading.name}`; {advice}")
+def whole_lines(span: Span) -> Span:
+    """Returns a span with its indentation and its line end, if nothing else is on its lines."""
+    text = span.source.text
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.end)
+    end = len(text) if end < 0 else end + 1
+    alone = not (text[start : span.start] + text[span.end : end]).strip()
+    return Span(span.source, start, end) if alone else span

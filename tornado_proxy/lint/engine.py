@@ -1,4 +1,4 @@
-"""Runs checks over a subject, drops what is allowed, and applies fixes until none is left."""
+"""Runs checks, drops the findings that are allowed, and applies fixes until there are no more."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass, replace
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, decode, errors
 from tornado_proxy.lint.allowances import find_allowances
-from tornado_proxy.lint.check import Check, Selection
+from tornado_proxy.lint.check import Check
+from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject
 from tornado_proxy.rules.loading import RuleFile
 
 INTERNAL_ERROR = "internal-error"
-"""The code of the diagnostic for a check that fails itself: the tool could not do its work."""
+"""The code of the diagnostic for a check that raised an exception."""
 
 _WEIGHTS = {Severity.INFO: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """What the linter has to say, in the order of the files, and what it has looked at.
+    """The findings, in the order of the files, and what was linted.
 
-    `judged` names the checks that ran: what has another code comes from parser, compiler or configuration.
+    `judged` names the checks that ran; other codes come from the parser, the compiler or the configuration.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -40,12 +41,12 @@ class LintReport:
 
     @property
     def broken(self) -> bool:
-        """Whether a check itself has failed."""
+        """Whether a check has raised an exception."""
         return any(each.code == INTERNAL_ERROR for each in self.diagnostics)
 
 
 def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None = None) -> LintReport:
-    """Look for what a selection of all `checks` looks for, in their order."""
+    """Runs the selected checks over a subject, in their order."""
     chosen = selection or Selection()
     running = chosen.checks(checks)
     able = frozenset(check.name for check in running if subject.settings or not check.needs_configuration)
@@ -55,23 +56,22 @@ def lint(subject: Subject, checks: Sequence[Check], selection: Selection | None 
     for check in running:
         for each in _looked(check, asked):
             if not (allowances.silence(each) or (each.span and chosen.hides(check, each.span.source.name))):
-                found.append(each)  # noqa: PERF401 - a check sees what the ones before it were allowed
+                found.append(each)  # noqa: PERF401 - a check sees which allowances the checks before it used
     names = tuple(document.source.name for document in subject.documents)
     return LintReport(tuple(_in_order(found, names)), names, subject.rewrite_count, able)
 
 
 def _looked(check: Check, subject: Subject) -> Iterator[Diagnostic]:
-    """What a check finds; whatever goes wrong in it is found, too."""
+    """Yields what a check finds, and its exception if it raises one."""
     try:
-        yield from check.look(subject)
+        yield from map(check.diagnostic, check.find(subject))
     except Exception as error:  # noqa: BLE001 - one check's defect must not hide what the others find
         message = f"the check `{check.name}` failed: {type(error).__name__}: {error}"
-        advice = "please report this, with the rule files if you can"
-        yield Diagnostic(INTERNAL_ERROR, message, None, advice)
+        yield Diagnostic(INTERNAL_ERROR, message, None, "please report this, with the rule files if you can")
 
 
 def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnostic]:
-    """By file, in the order in which they were read, then by place; what has no place comes first."""
+    """Sorts by file, in the order of reading, then by place; what has no place comes first."""
     order = {name: number for number, name in enumerate(names)}
 
     def key(diagnostic: Diagnostic) -> tuple[int, str, int]:
@@ -84,17 +84,17 @@ def _in_order(found: Iterable[Diagnostic], names: Sequence[str]) -> list[Diagnos
 
 
 ROUNDS = 20
-"""A fix may call for another one; more often than this it is a mistake of ours."""
+"""How often fixes are applied: one may lead to another."""
 
 Look = Callable[[Sequence[RuleFile]], LintReport]
-"""What lints some state of the files."""
+"""Lints some state of the files."""
 
 _MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The files after all fixes, the report on them, and the number of fixes applied."""
+    """The files after all fixes, the report on them, and the number of fixes."""
 
     files: tuple[RuleFile, ...]
     report: LintReport
@@ -102,13 +102,13 @@ class Fixed:
 
 
 def applicable(diagnostics: Iterable[Diagnostic], allowed: Collection[Safety]) -> list[Fix]:
-    """The first fix of each diagnostic that may be applied."""
+    """Returns the first fix of each diagnostic that has one of the allowed kinds."""
     offered = (next((fix for fix in each.fixes if fix.safety in allowed), None) for each in diagnostics)
     return [fix for fix in offered if fix is not None]
 
 
 def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) -> Fixed:
-    """Fix what may be fixed, looking again after each round; a fix that would break a file is left out."""
+    """Applies fixes in rounds, linting again after each; leaves out a fix that would break a file."""
     fixed = Fixed(tuple(files), look(files))
     for _ in range(ROUNDS):
         fixes = apart(applicable(fixed.report.diagnostics, allowed))
@@ -120,7 +120,7 @@ def fix_all(files: Sequence[RuleFile], look: Look, allowed: Collection[Safety]) 
 
 
 def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
-    """Returns the files after fixes that do not touch one another; None where that breaks a file."""
+    """Returns the files after fixes that do not touch one another; None if a file would break."""
     if not fixes:
         return fixed
     edits = [edit for fix in fixes for edit in fix.edits]
@@ -131,7 +131,7 @@ def _after(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Fixed | None:
 
 
 def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
-    """Those of some fixes, which together break a file, that do not break it: found by halves."""
+    """Returns the fixes that do not break a file, of some that together do: halves are tried."""
     if len(fixes) < 2:
         return ()
     middle = len(fixes) // 2
@@ -140,12 +140,12 @@ def _bearable(fixed: Fixed, fixes: Sequence[Fix], look: Look) -> Sequence[Fix]:
 
 
 def _mistakes(report: LintReport) -> list[Diagnostic]:
-    """What keeps files from being used, which no fix may add to."""
+    """Returns the mistakes that keep files from being used."""
     return [each for each in errors(report.diagnostics) if each.code not in report.judged]
 
 
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
-    """Those fixes, from the first on, that touch no place that one before them touches."""
+    """Returns the fixes that touch no place of a fix before them."""
     chosen: list[Fix] = []
     taken: list[Edit] = []
     for fix in fixes:
@@ -161,7 +161,7 @@ def _touch(one: Edit, other: Edit) -> bool:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """A text after edits that do not overlap."""
+    """Returns a text after edits that do not overlap."""
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text
@@ -177,5 +177,5 @@ def _edited(file: RuleFile, edits: Iterable[Edit]) -> RuleFile:
 
 
 def changed(before: Sequence[RuleFile], after: Sequence[RuleFile]) -> Mapping[RuleFile, RuleFile]:
-    """The files that fixes have changed, with what has become of them."""
+    """Returns the files that differ, each with its new content."""
     return {old: new for old, new in zip(before, after, strict=True) if old.data != new.data}

@@ -1,8 +1,4 @@
-"""What checks look at: all rule files, what the compiler made of them, and the configuration if there is one.
-
-Nouns: a *subject* is everything that is linted together; a *target's rules* are its blocks and its rule set, with what
-several checks ask of them, found out when first asked for.
-"""
+"""What checks look at: all rule files, what the compiler made of them, and the configuration if there is one."""
 
 from __future__ import annotations
 
@@ -25,17 +21,17 @@ from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyR
 if TYPE_CHECKING:
     from tornado_proxy.config.model import Settings, Target
 
-REACH_STEPS = 1_000_000
-"""What the proofs of one target's reachability may cost together."""
+_REACH_STEPS = 1_000_000  # for each target
 
 _CONFLICT = frozenset(mark * 7 for mark in "<|=>")
 
 
 @dataclass(frozen=True)  # no slots: what most checks do not need is made when first asked for
 class TargetRules:
-    """The rules of one target; `configured` is the target itself, where a configuration is given and knows it.
+    """The rules of one target, with what several checks need, computed when first used.
 
-    It is `disputed` where a file of its has the marks of a merge conflict, so that rewrites of both sides are in it.
+    `configured` is the target in the configuration, if there is one. Rules are `disputed` where a file has the marks of
+    a merge conflict, and so the rewrites of both sides.
     """
 
     blocks: tuple[TargetBlock, ...]
@@ -45,7 +41,7 @@ class TargetRules:
 
     @property
     def name(self) -> str:
-        """The target's."""
+        """The name of the target."""
         return self.rule_set.target
 
     @property
@@ -55,19 +51,19 @@ class TargetRules:
 
     @cached_property
     def languages(self) -> Sequence[Language]:
-        """The keys in which each rewrite's source is found."""
+        """The set of keys that each source matches."""
         return [language(rewrite.pattern.text) for rewrite in self.rewrites]
 
     @property
     def sources(self) -> Iterator[tuple[Rewrite, Node]]:
-        """The rewrites whose sources can be taken apart, each with its expression's tree."""
+        """The rewrites whose sources have a tree, each with it."""
         pairs = zip(self.rewrites, self.languages, strict=True)
         return ((rewrite, each.tree) for rewrite, each in pairs if each.tree is not None)
 
     @cached_property
     def reaches(self) -> Sequence[Reach]:
-        """What is proved of each rewrite: a key that reaches it, those that cover it, no key at all, or nothing."""
-        return reachability(self.languages, self.taker, Budget(REACH_STEPS))
+        """What is proved of each rewrite: a key that reaches it, the rewrites that cover it, or that none matches."""
+        return reachability(self.languages, self.taker, Budget(_REACH_STEPS))
 
     @cached_property
     def outcomes(self) -> Sequence[TestOutcome]:
@@ -76,7 +72,7 @@ class TargetRules:
 
     @cached_property
     def tested(self) -> Mapping[int, Sequence[TestOutcome]]:
-        """The outcomes of tests by the number of the rewrite that takes their keys."""
+        """The outcomes of tests, by the number of the rewrite that takes their key."""
         found: dict[int, list[TestOutcome]] = {}
         for outcome in self.outcomes:
             if outcome.rewrite:
@@ -85,7 +81,7 @@ class TargetRules:
 
     @cached_property
     def data(self) -> TargetData:
-        """The target as its templates see it."""
+        """The target as templates see it."""
         if self.configured is None:
             return TargetData(name=self.name)
         from tornado_proxy.routing.mounts import target_data  # noqa: PLC0415 - for a configuration only
@@ -93,17 +89,17 @@ class TargetRules:
         return target_data(self.configured)
 
     def taker(self, key: str) -> int | None:
-        """The index of the rewrite that takes a key."""
+        """Returns the index of the rewrite that takes a key."""
         found = self.rule_set.first_match.find(key)
         return None if found is None else found[0]
 
     def example(self, index: int) -> str | None:
-        """A key that reaches a rewrite, where one was found."""
+        """Returns a key that reaches a rewrite; None if none was found."""
         reach = self.reaches[index]
         return reach.key if isinstance(reach, Example) else None
 
     def result(self, key: str) -> Key | None:
-        """What becomes of a key where nobody is signed in; None where that fails."""
+        """Returns what a key becomes when nobody is signed in; None where that fails."""
         try:
             return self.rule_set.apply(TargetKeyRewriteData(key, None, RequestData(path=key), self.data)).key
         except RewriteError:
@@ -114,7 +110,7 @@ class TargetRules:
 class Subject:
     """Everything that is linted together.
 
-    `mistakes` is what parser, compiler and configuration have to say; `allowances` what comments in the files allow.
+    `mistakes` come from the parser, the compiler and the configuration, `allowances` from comments in the files.
     """
 
     documents: tuple[Document, ...]
@@ -125,23 +121,23 @@ class Subject:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was left out of the rules because of a mistake, so that what is missing is really missing."""
+        """Whether the rules are complete: no mistake has left anything out."""
         return not errors(self.mistakes)
 
     @property
     def comparable(self) -> tuple[TargetRules, ...]:
-        """The targets whose rewrites can be compared: in a file that is being merged both sides are there."""
+        """The targets whose rewrites can be compared: a file that is being merged has the rewrites of both sides."""
         return tuple(target for target in self.targets if not target.disputed)
 
     @property
     def rewrite_count(self) -> int:
-        """The number of rewrites, with or without a mistake."""
+        """The number of rewrites, including those with a mistake."""
         blocks = (block for document in self.documents for block in document.blocks)
         return sum(isinstance(each, RewriteStatement) for block in blocks for each in block.statements)
 
 
 def subject_of(loaded: LoadedRules, settings: Settings | None = None, mistakes: Sequence[Diagnostic] = ()) -> Subject:
-    """The subject of loaded rule files; `mistakes` are those of the configuration, which `settings` comes from."""
+    """Returns the subject of loaded rule files; `settings` and `mistakes` are those of the configuration."""
     configured = {each.name: each for each in settings.targets} if settings else {}
     blocks = _blocks_by_target(loaded.documents)
     disputed = {each.span.source for each in loaded.diagnostics if each.span and each.span.text in _CONFLICT}

@@ -74,9 +74,9 @@ def _tested_parts(target: Target, loaded: CompiledSet) -> tuple[object, ...]:
 
 def _reported(outcome: TestOutcome) -> Diagnostic:
     # The whole linter comes along, which nobody needs whose tests pass.
-    from tornado_proxy.lint.checks.failing_test import finding  # noqa: PLC0415
+    from tornado_proxy.lint.checks.tests import failing_test  # noqa: PLC0415
 
-    return finding(outcome)
+    return failing_test(outcome)
 
 
 def _out_of_time(target: Target, done: int, all_: int, seconds: float) -> Diagnostic:

@@ -60,7 +60,7 @@ def test_findings_stand_where_they_belong(answers):
     """Columns are bytes in Neovim, UTF-16 on the way."""
     ((line, column, message),) = answers["findings"]
     assert (line, column) == (1, 12 + len("`^/😀/a".encode()))
-    assert message.startswith("`.` stands for any character here")
+    assert message.startswith("`.` matches any character")
 
 
 def test_the_pointer_is_told_what_stands_there(answers):

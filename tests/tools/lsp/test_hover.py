@@ -127,7 +127,7 @@ def test_a_finding_shows_what_the_manual_says_of_it():
     told = _describe(site('rewrite `^/a‸.b$` -> "/c"', 'test "/a.b" -> "/c"'))
     meaning, finding = told.split("\n\n---\n\n")
     assert meaning.startswith("Matches the whole key")
-    assert finding.startswith("**unescaped-dot**: A `.` that stands for any character")
+    assert finding.startswith("**unescaped-dot**: A `.` that matches any character")
     assert "### Avoid" not in finding
 
 

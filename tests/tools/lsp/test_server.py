@@ -243,7 +243,7 @@ def test_fixes_are_offered_with_the_version_that_they_are_for(vscode):
     vscode.show("a.rules", "")
     vscode.show("a.rules", site(_MOVE_TO_B, f"{_TEST_OF_B}  # allow: no-effect"))
     fix, all_fixes = _actions(vscode)
-    assert (fix.title, fix.kind, fix.is_preferred) == ("take it out", types.CodeActionKind.QuickFix, True)
+    assert (fix.title, fix.kind, fix.is_preferred) == ("remove it", types.CodeActionKind.QuickFix, True)
     assert fix.edit.document_changes[0].text_document.version == 2
     assert fix.diagnostics[0].code == "unused-allowance"
     assert all_fixes.kind == types.CodeActionKind.SourceFixAll

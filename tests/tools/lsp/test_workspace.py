@@ -11,7 +11,7 @@ from rule_texts import parsed
 
 from tornado_proxy.lang.diagnostic import Severity, SourceFile
 from tornado_proxy.lang.printer import print_document
-from tornado_proxy.lint.check import Selection
+from tornado_proxy.lint.settings import Selection
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
@@ -253,7 +253,7 @@ def test_fixes_say_what_they_promise():
     text = site(_DOT, 'test "/a.b" -> "/c"  # allow: unescaped-dot')
     offered = [(each.title, each.preferred) for each in _offered(text)]
     assert ("escape the dot (keys may change)", False) in offered
-    assert ("take it out", True) in offered
+    assert ("remove it", True) in offered
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_what_is_allowed_is_not_found_again(statements):
 def test_between_statements_there_is_nothing_to_allow():
     """A finding about a comment that stands nowhere has no statement to stand above."""
     text = "target site {}\n# allow: unescaped-dot\n"
-    assert [each.title for each in _offered(text)] == ["take it out"]
+    assert [each.title for each in _offered(text)] == ["remove it"]
 
 
 _LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"

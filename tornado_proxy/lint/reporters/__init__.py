@@ -1,4 +1,4 @@
-"""What the linter prints: a function `render(report)` for each format, from findings to text.
+"""What the linter prints: a function for each format, from a report to text that ends with a line end.
 
 Lines and columns count from 1 in every format, columns in code points; an end is the place after the last character.
 """
@@ -6,18 +6,72 @@ Lines and columns count from 1 in every format, columns in code points; an end i
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
+from tornado_proxy.lint.check import counted
 from tornado_proxy.lint.engine import LintReport
 
-FORMATS = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
-"""The formats; the module of one is imported when it is asked for, with what it needs."""
-
-_FUNCTIONS = {"full": ("text", "render_full"), "concise": ("text", "render_concise"), "json": ("as_json", "render")}
+_MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}
+FORMATS = ("full", "concise", *_MODULES)
+"""The formats."""
 
 
 def reporter(name: str) -> Callable[[LintReport], str]:
-    """The function that makes the text of a format."""
-    module, function = _FUNCTIONS.get(name, (name, "render"))
-    return cast("Callable[[LintReport], str]", getattr(importlib.import_module(f"{__name__}.{module}"), function))
+    """Returns the function that renders a format; its module is imported when it is asked for."""
+    if name in _MODULES:
+        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        return cast("Callable[[LintReport], str]", getattr(module, f"render_{name}"))
+    return render_concise if name == "concise" else render_full
+
+
+def render_full(report: LintReport, *, color: bool = False) -> str:
+    """Returns each diagnostic with its lines, carets, help and notes, and a summary."""
+    if not report.diagnostics:
+        return f"{summary(report)}\n"
+    from tornado_proxy.lang.excerpt import render  # noqa: PLC0415 - only if there is something to show
+
+    return "\n\n".join([*(render(each, color=color) for each in report.diagnostics), summary(report)]) + "\n"
+
+
+def render_concise(report: LintReport) -> str:
+    """Returns a line for each diagnostic, and a summary."""
+    from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - only if there is something to show
+
+    lines = (visible(each.line) for each in report.diagnostics)
+    return "\n".join((*lines, summary(report))) + "\n"
+
+
+def summary(report: LintReport) -> str:
+    """Returns the numbers of findings and fixes in a line; it says what the exit status says."""
+    files = counted(len(report.files), "file")
+    if not report.diagnostics:
+        return f"all clean: {counted(report.rewrite_count, 'rewrite')} in {files}"
+    where = len({each.span.source.name for each in report.diagnostics if each.span})
+    place = f" in {counted(where, 'file')}" if where else ""
+    found = f"{counted(len(report.diagnostics), 'finding')}{place}: {_by_severity(report)}"
+    return "; ".join(
+        part for part in (found, "" if report.failing else "nothing fails the run", _fixable(report)) if part
+    )
+
+
+def _by_severity(report: LintReport) -> str:
+    numbers = Counter(each.severity for each in report.diagnostics)
+    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"))
+    parts = [counted(numbers[severity], word) for severity, word in words if numbers[severity]]
+    return ", ".join([*parts, f"{numbers[Severity.INFO]} info"] if numbers[Severity.INFO] else parts)
+
+
+def _fixable(report: LintReport) -> str:
+    safe = sum(_has(each, Safety.SAFE) for each in report.diagnostics)
+    unsafe = sum(_has(each, Safety.UNSAFE) and not _has(each, Safety.SAFE) for each in report.diagnostics)
+    parts = [f"{safe} fixable with `--fix`"] if safe else []
+    if unsafe:
+        parts.append(f"{unsafe} {'more' if safe else 'fixable'} with `--unsafe-fixes`")
+    return ", ".join(parts)
+
+
+def _has(diagnostic: Diagnostic, safety: Safety) -> bool:
+    return any(fix.safety is safety for fix in diagnostic.fixes)

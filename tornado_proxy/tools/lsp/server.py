@@ -20,8 +20,8 @@ from pygls.uris import to_fs_path
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
-from tornado_proxy.lint.check import SettingsMistake, find_settings
 from tornado_proxy.lint.checks import CHECKS
+from tornado_proxy.lint.settings import SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
 from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Encoding, Translation

@@ -15,10 +15,10 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, SourceF
 from tornado_proxy.lang.parser import Parsed, parse
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lang.tree import Document, RewriteStatement, Statement, TargetBlock, TestStatement
-from tornado_proxy.lint.allowances import Allowance, find_allowances
-from tornado_proxy.lint.check import Selection
-from tornado_proxy.lint.checks import CHECKS, unused_allowance
+from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, find_allowances
+from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import apart, applicable, lint
+from tornado_proxy.lint.settings import Selection
 from tornado_proxy.lint.subject import Subject, TargetRules, subject_of
 from tornado_proxy.rules.compile import compile_documents
 from tornado_proxy.rules.loading import LoadedRules, Read, read_rule_files, rule_files_by_folder
@@ -248,7 +248,7 @@ def _parsed(source: SourceFile, before: Analysis | None) -> Parsed:
     return known if known is not None and known.document.source == source else parse(source)
 
 
-_ALLOWABLE = frozenset(check.name for check in CHECKS) - {unused_allowance.NAME}
+_ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
 _LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one way out of several)"}
 
 

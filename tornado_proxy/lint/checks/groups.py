@@ -1,0 +1,209 @@
+"""Groups that a template refers to and the source does not have, or the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from tornado_proxy.goregex.matching import Pattern
+from tornado_proxy.goregex.syntax import Alternation, Group, Member, Node, Repeat, children, walk
+from tornado_proxy.lang.diagnostic import Safety, Severity, did_you_mean
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.check import Category, Check, LintFinding, listed, offer, reworded
+from tornado_proxy.lint.shapes import Slip, bare, has_group, reference, slips
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+from tornado_proxy.templates.template import group_number
+
+# Where a template may use groups, named by a literal or not; in a plain one, where its author assumes another dialect.
+_MENTIONS = {
+    Dialect.PLAIN: re.compile(r"\{\{"),
+    Dialect.JINJA: re.compile(r"\bgroups\b"),
+    Dialect.GO: re.compile(r"\.Groups\b|\{\{-?\s*(?:\$|\.)\s*-?\}\}"),
+}
+
+# Where a template uses the whole key, and so all that the groups capture, or the path that contains it.
+_WHOLE = {
+    Dialect.JINJA: re.compile(r"\{[{%][^}]*?(?<![.\w])(?:key|request\s*\.\s*path)\b"),
+    Dialect.GO: re.compile(r"\{\{[^}]*?\.(?:Key|Path|EscapedPath|RequestURI)\b"),
+}
+
+
+class UnknownGroup(Check):
+    r"""A reference to a group that the source does not have.
+
+    In a plain template such a group is empty, as in Go: `/archive/$page.html` becomes `/archive/.html`. The longest
+    name counts, so `$1x` is the group `1x`. The other dialects refuse such a reference when the file is compiled.
+    References of other languages (`\1`, `$(page)`, `{page}`, `%1`, `$&`) and `${page` without its closing brace are
+    text. So is `$page` in `jinja` and `go` templates, which write `{{ groups.page }}` and `{{ .Groups.page }}`.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/([^/]+)\.html$` -> "/archive/$1_old.html"
+
+        test "/press/spring.html" -> "/archive/.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/([^/]+)\.html$` -> "/archive/${1}_old.html"
+
+        test "/press/spring.html" -> "/archive/spring_old.html"
+    }
+    ```
+
+    ### Fix
+
+    Writes the group that was probably meant. Unsafe: keys are rewritten differently.
+    """
+
+    category = Category.MISTAKES
+    severity = Severity.ERROR
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields references to groups that do not exist, and text that was probably meant as a reference."""
+        reported = {each.span for each in subject.mistakes}
+        for target in subject.targets:
+            for rewrite in target.rewrites:
+                for name, start, end in rewrite.template.group_references:
+                    if not has_group(rewrite.pattern, name):
+                        yield _unknown(rewrite, name, start, end)
+                for slip in slips(rewrite):
+                    found = _slip(rewrite, slip)
+                    if found.span not in reported:  # as a bad escape
+                        yield found
+
+
+def _slip(rewrite: Rewrite, slip: Slip) -> LintFinding:
+    written = rewrite.template.text[slip.start : slip.end]
+    message = f"`{written}` is text here, not a reference to a group"
+    known = has_group(rewrite.pattern, slip.group)
+    meant = reference(slip.group, rewrite.dialect) if known else ""
+    advice = f"write `{meant}`" if known else _groups_of(rewrite.pattern)
+    return _misreference(rewrite, (slip.start, slip.end), message, advice, meant)
+
+
+def _unknown(rewrite: Rewrite, name: str, start: int, end: int) -> LintFinding:
+    pattern = rewrite.pattern
+    known = next((name[:length] for length in range(len(name) - 1, 0, -1) if has_group(pattern, name[:length])), None)
+    if known is not None and rewrite.template.text[start : start + 2] != "${":
+        meant = f"${{{known}}}{name[len(known) :]}"
+        message = f"`${name}` refers to the group `{name}`, which the source does not have"
+        return _misreference(rewrite, (start, end), message, f"write `{meant}`", meant)
+    near = did_you_mean(name, pattern.names)
+    meant = f"${{{near}}}" if near else ""
+    advice = f"did you mean `{meant}`?" if near else _groups_of(pattern)
+    message = f"the source has no group `{name}`, so this is always empty"
+    return _misreference(rewrite, (start, end), message, advice, meant)
+
+
+def _groups_of(pattern: Pattern) -> str:
+    names = [f"`{name}`" for name in pattern.names] or [f"`{n}`" for n in range(1, pattern.group_count + 1)]
+    if not names:
+        return "the source has no group: capture the part that you want to keep with `(?P<name>…)`"
+    return f"the source has the group{'s' if len(names) > 1 else ''} {listed(names)}"
+
+
+def _misreference(rewrite: Rewrite, place: tuple[int, int], message: str, advice: str, meant: str) -> LintFinding:
+    """Returns a finding about a part of a template, with a fix if it is known what was `meant`."""
+    literal = rewrite.statement.template
+    fixes = offer(f"write `{meant}`", reworded(literal, *place, meant)) if meant else ()
+    return LintFinding(message, literal.at(*place), advice, fixes=fixes)
+
+
+class UnusedGroup(Check):
+    r"""A group that captures what the template never uses.
+
+    A named part of a key is meant to be used. If the template does not use it, many keys become one:
+    `/press/spring.html` and `/press/autumn.html` both lead to the same object. Unnamed groups that only hold
+    alternatives together, or that repeat, are not reported. Neither are groups where the template uses the whole
+    match or the whole key, or has text that was meant as a reference, which `unknown-group` reports.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)\.html$` -> "/archive/press.html"
+
+        test "/press/spring.html" -> "/archive/press.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/[^/]+\.html$` -> "/archive/press.html"
+
+        test "/press/spring.html" -> "/archive/press.html"
+    }
+    ```
+
+    ### Fix
+
+    Makes the group non-capturing. Safe in a plain template that uses no group by number, unsafe otherwise.
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields groups without a reference, in templates that name every group they use."""
+        for target in subject.targets:
+            for rewrite, tree in target.sources:
+                if _names_all_it_uses(rewrite):
+                    yield from _unused(rewrite, tree)
+
+
+def _names_all_it_uses(rewrite: Rewrite) -> bool:
+    """Returns whether a template uses groups by name only, and only groups that exist."""
+    if rewrite.dialect in _WHOLE and _WHOLE[rewrite.dialect].search(rewrite.template.text):
+        return False
+    references = rewrite.template.group_references
+    mentions = _MENTIONS[rewrite.dialect].findall(rewrite.template.text)
+    return len(mentions) <= len(references) and all(has_group(rewrite.pattern, name) for name, _, _ in references)
+
+
+def _unused(rewrite: Rewrite, tree: Node) -> Iterator[LintFinding]:
+    used = {name for name, _, _ in rewrite.template.group_references}
+    unused = [*_unused_groups(tree, used)]
+    if unused and next(slips(rewrite), None) is not None:
+        return
+    repeated = {id(node.body) for node in walk(tree) if isinstance(node, Repeat)} if unused else ()
+    for group in unused:
+        holds_together = id(group) in repeated or isinstance(bare(group), Alternation)
+        if group.name or not holds_together:
+            yield _capturing(rewrite, group, by_number=any(map(group_number, used)))
+
+
+def _unused_groups(tree: Node, used: Collection[str]) -> Iterator[Group]:
+    """Yields the capturing groups that are neither used nor part of a group that is."""
+    if "0" in used:
+        return
+    waiting: list[Node | Member] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Group) and node.number is not None:
+            if str(node.number) in used or node.name in used:
+                continue
+            yield node
+        waiting.extend(reversed(children(node)))
+
+
+def _capturing(rewrite: Rewrite, group: Group, *, by_number: bool) -> LintFinding:
+    source = rewrite.statement.source
+    opening = f"(?P<{group.name}>" if group.name else "("
+    start, end = group.extent
+    if group.name and not source.value.startswith(opening, start):
+        opening = f"(?<{group.name}>"
+    safe = rewrite.dialect is Dialect.PLAIN and not by_number
+    edits = reworded(source, start, start + len(opening), "(?:")
+    fixes = offer("capture nothing", edits, Safety.SAFE if safe else Safety.UNSAFE)
+    message = f"the template never uses group {f'`{group.name}`' if group.name else group.number}"
+    advice = "use it, or write `(?:…)`, which captures nothing, if keys that differ in it should become one"
+    return LintFinding(message, source.at(start, end), advice, fixes=fixes)

@@ -1,0 +1,131 @@
+"""Names that refer to nothing: of targets that are not configured, and of checks in comments that allow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.lang.diagnostic import Edit, Safety, Severity, did_you_mean
+from tornado_proxy.lint.allowances import UNALLOWABLE, Allowance, without
+from tornado_proxy.lint.check import Category, Check, LintFinding, offer
+from tornado_proxy.lint.codes import RULE_CODES
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.compile import unknown_targets
+
+
+class UnknownTarget(Check):
+    """A block of a target that the configuration does not name.
+
+    The service refuses to load such a file. The configuration is given with `--config`.
+
+    ### Avoid
+
+    ```rules
+    target sight {
+        rewrite `^/start$` -> "/index.html"
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/start$` -> "/index.html"
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Configuration
+
+    ```yaml
+    targets:
+      site:
+        mount: {path: [/]}
+        bucket: {name: files, region: eu-west-1}
+    ```
+
+    ### Fix
+
+    Writes the name of the target that was probably meant. Unsafe: these rules then rewrite its keys.
+    """
+
+    category = Category.MISTAKES
+    severity = Severity.ERROR
+    needs_configuration = True
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Compares blocks with the configured targets, as the service does."""
+        if subject.settings is not None:
+            for each in unknown_targets(subject.documents, [target.name for target in subject.settings.targets]):
+                yield LintFinding(each.message, each.span, each.help or "", fixes=each.fixes)
+
+
+class UnusedAllowance(Check):
+    """An allowance that silences nothing, or that names no check.
+
+    `# allow: a-check (reason)` above a statement or a block, or at its end, silences that check there, and `#
+    allow-file: a-check` in the whole file. A comment that is no longer needed could hide the next finding.
+    Allowances of checks that do not run are not reported. This finding cannot be allowed itself.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/start$` -> "/index.html"  # allow: unanchored-source (it once was `/start`)
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/start$` -> "/index.html"
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Fix
+
+    Removes the name, and the comment with it if it was the only one. Safe.
+    """
+
+    category = Category.UPKEEP
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields allowances that silenced nothing; all other checks must have run before."""
+        known = subject.allowances.known
+        for each in subject.allowances.unknown():
+            yield _unknown(each, did_you_mean(each.name, known))
+        for comment in subject.allowances.empty:
+            advice = "name the checks that are allowed: `# allow: a-check (reason)`"
+            yield LintFinding("this allowance names no check", comment.span, advice)
+        if subject.whole:
+            for each in subject.allowances.unused():
+                yield _unused(each)
+
+
+def _unknown(allowance: Allowance, meant: str | None) -> LintFinding:
+    if allowance.name in RULE_CODES:
+        message = f"`{allowance.name}` cannot be allowed: it is an error"
+        return LintFinding(message, allowance.span, "remove the allowance and correct the error")
+    advice = f"did you mean `{meant}`?" if meant else "`tornado-proxy lint --list` shows all checks"
+    fixes = offer(f"write `{meant}`", (Edit(allowance.span, meant),)) if meant else ()
+    return LintFinding(f"unknown check `{allowance.name}`", allowance.span, advice, fixes=fixes)
+
+
+def _unused(allowance: Allowance) -> LintFinding:
+    if allowance.name == UNALLOWABLE:
+        message = f"`{allowance.name}` cannot be allowed"
+    elif allowance.covers is None:
+        message = f"this allows `{allowance.name}` for nothing: no statement or block follows"
+    else:
+        message = f"this allows `{allowance.name}`, which finds nothing here"
+    # The text is empty where the tree was not read from a file.
+    edits = (without(allowance),) if allowance.comment.span.text else ()
+    return LintFinding(message, allowance.span, "remove it", fixes=offer("remove it", edits, Safety.SAFE))

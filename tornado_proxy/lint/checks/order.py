@@ -1,0 +1,283 @@
+"""Rewrites that act on one another: overlapping ones, chains of them, and ones without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
+
+from tornado_proxy.goregex.alphabet import Budget
+from tornado_proxy.goregex.language import Language
+from tornado_proxy.goregex.proofs import Example, Neighbours, NoKey, Overlap, difference, overlap, overlaps
+from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
+from tornado_proxy.lang.diagnostic import Note, Severity
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lint.check import Category, Check, LintFinding, named, shown
+from tornado_proxy.lint.shapes import ends_anchored, open_start, starts_anchored, takes_anything
+from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite, Rewritten
+from tornado_proxy.templates.template import group_number
+
+_OVERLAP_STEPS = 400_000  # for each target
+_EFFECT_STEPS = 300_000  # for each target
+_SHOWN = 3  # earlier rewrites in the notes of a finding
+
+_Pieces = list[str | int]
+"""Text and the numbers of groups, in order."""
+
+
+class OverlappingRewrites(Check):
+    """Two rewrites that match the same key, so their order decides.
+
+    If the order is not meant, a later edit or a new file in between changes the result without a word. The finding
+    shows a key that both match. Nothing is reported if the first rewrite is a special case of the second, if a test
+    pins a key that both match, or if a source is not anchored at the beginning, which `unanchored-source` reports.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/blog/(?P<rest>.*)$`                        -> "/archive/$rest"
+        rewrite `^/(?P<section>[^/]+)/draft/(?P<page>[^/]+)$` -> "/drafts/$section/$page"
+
+        test "/blog/a.html"       -> "/archive/a.html"
+        test "/shop/draft/b.html" -> "/drafts/shop/b.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/blog/(?P<rest>.*)$`          -> "/archive/$rest"
+        rewrite `^/shop/draft/(?P<page>[^/]+)$` -> "/drafts/shop/$page"
+
+        test "/blog/a.html"       -> "/archive/a.html"
+        test "/shop/draft/b.html" -> "/drafts/shop/b.html"
+    }
+    ```
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.INFO
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields the rewrites that share keys with earlier ones, where neither matches all keys of the other."""
+        for target in subject.comparable:
+            for later, pairs in _doubtful(target).items():
+                yield _overlapping(target, later, pairs)
+
+
+def _doubtful(target: TargetRules) -> Mapping[int, list[Overlap]]:
+    """Returns the pairs whose order may surprise, by the later rewrite."""
+    budget = Budget(_OVERLAP_STEPS)
+    found: dict[int, list[Overlap]] = {}
+    for pair in _pairs(target, budget):
+        # An unreachable rewrite has a finding of its own, and a key that a third rewrite takes shows nothing.
+        shows = target.example(pair.other) is not None and target.taker(pair.key) == pair.one
+        if not shows or _is_pinned(target, pair):
+            continue
+        one, other = target.languages[pair.one], target.languages[pair.other]
+        if isinstance(difference(one, other, budget.portion(budget.left)), Example):
+            found.setdefault(pair.other, []).append(pair)
+    return found
+
+
+def _pairs(target: TargetRules, budget: Budget) -> Iterator[Overlap]:
+    """Yields the pairs of anchored sources that share a key."""
+    anchored = [n for n, each in enumerate(target.languages) if each.tree is not None and not open_start(each.tree)]
+    patterns = [target.rewrites[number].pattern for number in anchored]
+    languages = [target.languages[number] for number in anchored]
+    for one, other, key in overlaps(languages, lambda index, key: patterns[index].search(key) is not None, budget):
+        yield Overlap(anchored[one], anchored[other], key)
+
+
+def _is_pinned(target: TargetRules, pair: Overlap) -> bool:
+    other = target.rewrites[pair.other].pattern
+    return any(other.search(each.test.key) for each in target.tested.get(target.rewrites[pair.one].number, ()))
+
+
+def _overlapping(target: TargetRules, later: int, pairs: list[Overlap]) -> LintFinding:
+    first, key = named(target.rewrites[pairs[0].one]), shown(pairs[0].key)
+    earlier = (
+        f"{first} and {len(pairs) - 1} more come first and take" if len(pairs) > 1 else f"{first} comes first and takes"
+    )
+    notes = tuple(
+        Note(f"{named(one)} takes {shown(pair.key)}", one.statement.source.span)
+        for one, pair in ((target.rewrites[pair.one], pair) for pair in pairs[:_SHOWN])
+    )
+    message = f"{earlier} keys that this source also matches, such as {key}"
+    advice = "if the order is meant, pin it with a test of that key; if not, narrow one of the two"
+    return LintFinding(message, target.rewrites[later].statement.source.span, advice, notes)
+
+
+class ChainedRewrite(Check):
+    """A result that another rewrite matches, though a key is rewritten only once.
+
+    The first source that matches takes the key, and the result of its template is final. Some other servers
+    continue with the next rewrite. The finding shows a key whose result another rewrite matches. Nothing is
+    reported if that rewrite also matches the key itself.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/news/$page"
+        rewrite `^/news/(?P<page>[^/]+)$`  -> "/archive/news/$page"
+
+        test "/press/a.html" -> "/news/a.html"
+        test "/news/a.html"  -> "/archive/news/a.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/(?:press|news)/(?P<page>[^/]+)$` -> "/archive/news/$page"
+
+        test "/press/a.html" -> "/archive/news/a.html"
+        test "/news/a.html"  -> "/archive/news/a.html"
+    }
+    ```
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.INFO
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Rewrites an example for every rewrite and the keys of its tests, and yields results that match again."""
+        for target in subject.comparable:
+            for index in range(len(target.rewrites)):
+                findings = (_chained(target, index, key, result) for key, result in _rewritten(target, index))
+                yield from islice(filter(None, findings), 1)
+
+
+def _rewritten(target: TargetRules, index: int) -> Iterator[tuple[str, str]]:
+    """Yields keys that a rewrite takes, with their results."""
+    key = target.example(index)
+    result = None if key is None else target.result(key)
+    if key is not None and result is not None:
+        yield key, result
+    for outcome in target.tested.get(target.rewrites[index].number, ()):
+        if isinstance(outcome.got, Rewritten):
+            yield outcome.test.key, outcome.got.key
+
+
+def _chained(target: TargetRules, index: int, key: str, result: str) -> LintFinding | None:
+    """Returns the finding for a key, if another rewrite matches its result and did not match the key itself."""
+    taker = target.taker(result)
+    if taker is None or taker == index or target.rewrites[taker].pattern.search(key):
+        return None
+    other = target.rewrites[taker]
+    message = f"{shown(key)} becomes {shown(result)}, which {named(other)} matches but does not rewrite again"
+    note = Note(f"{named(other)} is here", other.statement.source.span)
+    advice = "a key is rewritten once: if it is to go on, write the final key here"
+    return LintFinding(message, target.rewrites[index].statement.template.span, advice, (note,))
+
+
+class NoEffect(Check):
+    r"""A rewrite whose result is always the key itself.
+
+    Such a rewrite changes nothing, unless it keeps a key from a later rewrite: then it is not reported.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/press/$page"
+
+        test "/press/spring.html" -> "/press/spring.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/draft\.html$`     -> "/press/draft.html"
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+        test "/press/draft.html"  -> "/press/draft.html"
+        test "/press/spring.html" -> "/archive/spring.html"
+    }
+    ```
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields plain templates that repeat their source, unless a later rewrite could take the key."""
+        for target in subject.comparable:
+            idle = {index for index, each in enumerate(target.languages) if _repeats(target.rewrites[index], each)}
+            for index in sorted(idle - _shielding(target, idle)):
+                message = "the result is always the key itself"
+                advice = "delete it, or move it above the rewrite that should not take these keys"
+                yield LintFinding(message, target.rewrites[index].span, advice)
+
+
+def _repeats(rewrite: Rewrite, source: Language) -> bool:
+    tree = source.tree
+    if tree is None or rewrite.dialect is not Dialect.PLAIN or not starts_anchored(tree):
+        return False
+    parts = tree.parts if isinstance(tree, Sequence) else (tree,)
+    last = parts[-1].body if parts and isinstance(parts[-1], Group) else parts and parts[-1]
+    if not (ends_anchored(tree) or (last and takes_anything(last))):
+        return False
+    return _template_pieces(rewrite) in ([0], _source_pieces(parts))
+
+
+def _source_pieces(parts: tuple[Node, ...]) -> _Pieces | None:
+    """Returns the text and the groups that a source consists of; None if it has other parts."""
+    pieces: _Pieces = []
+    for part in parts:
+        match part:
+            case Assertion():
+                continue
+            case Text(folded=False):
+                _add(pieces, part.characters)
+            case Group(number=int() as number):
+                pieces.append(number)
+            case _:
+                return None
+    return pieces
+
+
+def _template_pieces(rewrite: Rewrite) -> _Pieces:
+    """Returns the text and the groups that a plain template writes; an unknown group is empty."""
+    text = rewrite.template.text
+    pieces: _Pieces = []
+    end = 0
+    for name, start, following in rewrite.template.group_references:
+        _add(pieces, text[end:start])
+        number = rewrite.pattern.names.get(name, group_number(name))
+        if number is not None:
+            pieces.append(number)
+        end = following
+    _add(pieces, text[end:])
+    return pieces
+
+
+def _add(pieces: _Pieces, text: str) -> None:
+    if pieces and isinstance(pieces[-1], str):
+        pieces[-1] += text
+    elif text:
+        pieces.append(text)
+
+
+def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
+    """Returns which of some rewrites take a key that a later rewrite may match."""
+    found: set[int] = set()
+    if not idle:
+        return found
+    languages, budget = target.languages, Budget(_EFFECT_STEPS)
+    later = Neighbours(languages)
+    for index in reversed(range(len(languages))):
+        if index in idle and any(_may_share(languages[index], languages[each], budget) for each in later.of(index)):
+            found.add(index)
+        later.add(index)
+    return found
+
+
+def _may_share(one: Language, other: Language, budget: Budget) -> bool:
+    return not isinstance(overlap(one, other, budget.portion(budget.left)), NoKey)

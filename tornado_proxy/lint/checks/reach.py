@@ -1,0 +1,225 @@
+"""Rewrites that take no key: none matches the source, or earlier rewrites take every key that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tornado_proxy.goregex.alphabet import Budget
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.proofs import Covered, Example, NoKey, difference, shortest_key
+from tornado_proxy.lang.diagnostic import Note, Safety, Severity
+from tornado_proxy.lang.literals import undelimited
+from tornado_proxy.lang.tree import Literal
+from tornado_proxy.lint.check import (
+    Category,
+    Check,
+    LintFinding,
+    comments_of,
+    inserted,
+    listed,
+    moved,
+    named,
+    offer,
+    removed,
+    reworded,
+)
+from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite
+
+_STEPS = 100_000  # for all targets together: of the search for missing slashes, and of comparing sources
+
+_KEYS = (
+    "a key begins with `/`, has no `.` or `..` as a segment and no control character, and is at most 1024 bytes long"
+)
+
+
+class UnmatchableSource(Check):
+    r"""A source that no key can match.
+
+    A key begins with `/` and has no `.` or `..` as a segment and no control character. A source that asks for
+    something else matches nothing, such as `^docs/`, without the leading slash, or `/^\/docs/i`, with the slashes
+    that delimit expressions in other languages.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^docs/(?P<rest>.*)$` -> "/manual/$rest"
+
+        test "/docs/a.html" -> unchanged
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/docs/(?P<rest>.*)$` -> "/manual/$rest"
+
+        test "/docs/a.html" -> "/manual/a.html"
+    }
+    ```
+
+    ### Fix
+
+    Writes the missing slash, or removes those around the source. Unsafe: keys are rewritten that were not.
+    """
+
+    category = Category.MISTAKES
+    severity = Severity.ERROR
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields the sources that provably match no key."""
+        budget = Budget(_STEPS)
+        for target in subject.targets:
+            for rewrite, reach in zip(target.rewrites, target.reaches, strict=True):
+                if isinstance(reach, NoKey):
+                    yield _unmatchable(rewrite.statement.source, budget)
+
+
+def _unmatchable(source: Literal, budget: Budget) -> LintFinding:
+    meant = undelimited(source.value)
+    if meant is not None and _has_key(meant, budget):
+        fixes = offer("remove the slashes around it", reworded(source, 0, len(source.value), meant))
+        message = "no key can match this: the slashes around it are part of the source"
+        return LintFinding(message, source.span, f"write `{meant}`", fixes=fixes)
+    slashed = f"^/{source.value[1:]}"
+    if source.value.startswith("^") and _has_key(slashed, budget):
+        fixes = offer("write the slash", inserted(source, 1, "/"))
+        message = "no key can match this: every key begins with `/`"
+        return LintFinding(message, source.span, f"write `{slashed}`", fixes=fixes)
+    return LintFinding("no key can match this", source.span, _KEYS)
+
+
+def _has_key(text: str, budget: Budget) -> bool:
+    return isinstance(shortest_key(language(text), budget.portion(budget.left)), Example)
+
+
+class DuplicateRewrite(Check):
+    """A source that an earlier rewrite has: the second one is never reached.
+
+    Of two rewrites with the same source the first takes every key.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/start$` -> "/index.html"
+        rewrite `^/start$` -> "/home.html"
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/start$` -> "/index.html"
+
+        test "/start" -> "/index.html"
+    }
+    ```
+
+    ### Fix
+
+    Deletes the second. Safe if its template is the same and it has neither a name nor a comment, unsafe otherwise.
+    """
+
+    category = Category.MISTAKES
+    severity = Severity.ERROR
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields the rewrites whose source an earlier rewrite of the target has."""
+        for target in subject.comparable:
+            first: dict[str, Rewrite] = {}
+            for rewrite in target.rewrites:
+                earlier = first.setdefault(rewrite.pattern.text, rewrite)
+                if earlier is not rewrite:
+                    yield _duplicate(rewrite, earlier)
+
+
+def _duplicate(rewrite: Rewrite, earlier: Rewrite) -> LintFinding:
+    same = (rewrite.dialect, rewrite.template.text) == (earlier.dialect, earlier.template.text)
+    says_more = rewrite.name or comments_of(rewrite.statement)
+    return LintFinding(
+        f"{named(earlier)} has the same source and takes every key",
+        rewrite.statement.source.span,
+        "delete this rewrite: the other one does the same" if same else "delete one of the two",
+        (Note(f"{named(earlier)} comes first", earlier.statement.source.span),),
+        offer("delete it", removed(rewrite.statement), Safety.SAFE if same and not says_more else Safety.UNSAFE),
+    )
+
+
+class UnreachableRewrite(Check):
+    """A rewrite that no key reaches, because earlier ones take every key that it matches.
+
+    The first source that matches takes the key, so a special case below the general one is never used. This is
+    proved on the expressions, for all possible keys and any number of rewrites; if a proof takes too long, nothing
+    is reported.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/docs/(?P<rest>.*)$`        -> "/manual/$rest"
+        rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"
+
+        test "/docs/3.0/index.html" -> "/manual/3.0/index.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/docs/latest/(?P<rest>.*)$` -> "/manual/4.2/$rest"
+        rewrite `^/docs/(?P<rest>.*)$`        -> "/manual/$rest"
+
+        test "/docs/latest/index.html" -> "/manual/4.2/index.html"
+        test "/docs/3.0/index.html"    -> "/manual/3.0/index.html"
+    }
+    ```
+
+    ### Fix
+
+    Moves the rewrite, with its comments, above the one that takes its keys, if that is a single one in the same
+    block. Unsafe: keys are rewritten differently.
+    """
+
+    category = Category.MISTAKES
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields the rewrites whose keys are provably all taken by earlier ones."""
+        budget = Budget(_STEPS)
+        for target in subject.comparable:
+            seen: set[str] = set()
+            for index, reach in enumerate(target.reaches):
+                text = target.rewrites[index].pattern.text
+                # The same source again is a duplicate rewrite.
+                if isinstance(reach, Covered) and text not in seen:
+                    yield _unreachable(target, index, reach.by, budget)
+                seen.add(text)
+
+
+def _unreachable(target: TargetRules, index: int, by: Sequence[int], budget: Budget) -> LintFinding:
+    rewrite = target.rewrites[index]
+    takers = [target.rewrites[each] for each in by]
+    verb = "takes" if len(takers) == 1 else "together take"
+    message = f"no key reaches this rewrite: {listed(map(named, takers))} {verb} every key that it matches"
+    notes = tuple(Note(f"{named(each)} comes first", each.statement.source.span) for each in takers)
+    if len(by) == 1 and _alike(target, by[0], index, budget):
+        return LintFinding(message, rewrite.statement.source.span, "delete one of the two", notes)
+    title = f"move it above {named(takers[0])}"
+    fixes = offer(title, moved(rewrite.statement, takers[0].statement)) if len(takers) == 1 else ()
+    return LintFinding(message, rewrite.statement.source.span, f"{title} or delete it", notes, fixes)
+
+
+def _alike(target: TargetRules, taker: int, index: int, budget: Budget) -> bool:
+    """Returns whether two sources match the same keys, where the first matches all keys of the second."""
+    example = target.example(taker)
+    if example and not target.rewrites[index].pattern.search(example):
+        return False
+    one, other = target.languages[taker], target.languages[index]
+    return isinstance(difference(one, other, budget.portion(budget.left)), NoKey)

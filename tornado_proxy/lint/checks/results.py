@@ -1,0 +1,280 @@
+"""Results that are always refused, that lack their leading slash, or that are of the wrong kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tornado_proxy.goregex.alphabet import Budget
+from tornado_proxy.goregex.automaton import Automaton, atoms, bits
+from tornado_proxy.goregex.classes import contains
+from tornado_proxy.goregex.language import language
+from tornado_proxy.goregex.proofs import Example, overlap
+from tornado_proxy.goregex.syntax import Alternation, Group, Node, Repeat, Sequence, Text, walk
+from tornado_proxy.lang.diagnostic import Safety, Severity
+from tornado_proxy.lang.tree import Dialect, Literal, Verdict
+from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, reworded, shown
+from tornado_proxy.lint.shapes import constant, edge_part, ends_anchored, head, is_address, open_end, tail
+from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite, objection, path_objection
+from tornado_proxy.templates.template import GO_SPACES
+
+_REFUSAL_HELP = "write the key of the object to serve; where refusing is meant, add a test that expects `error`"
+_SLASH_HELP = "begin it with `/`"
+
+_KIND_STEPS = 300_000  # for each target
+_FILES, _DIRECTORIES = language("[^/]$"), language("/$")
+# The last segment of a file's key, by its extension.
+_FILE_NAME = re.compile(r"[^/]\.[A-Za-z0-9]{1,8}$")
+
+
+class UnusableResult(Check):
+    """A template whose result is always refused.
+
+    A result must not be empty, have `.` or `..` as a segment, or contain a control character: such a request is
+    refused with 400. Nothing is reported if a test expects the error.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/../old/$page"  # allow: untested-rewrite
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/old/$page"
+        rewrite `^/drafts/`                -> ""
+
+        test "/press/a.html"  -> "/old/a.html"
+        test "/drafts/a.html" -> error
+    }
+    ```
+    """
+
+    name = "refused-result"  # `RefusedResult` is what it prevents, in rules.model
+    category = Category.MISTAKES
+    severity = Severity.ERROR
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields templates that can make no key."""
+        for target in subject.targets:
+            for rewrite in target.rewrites:
+                reason = _refusal(rewrite)
+                if reason is not None and not _is_expected(target, rewrite):
+                    message = f"the result is always refused: it {reason}"
+                    yield LintFinding(message, rewrite.statement.template.span, _REFUSAL_HELP)
+
+
+def _refusal(rewrite: Rewrite) -> str | None:
+    """Returns why no result of a rewrite can be a key; None where one may be."""
+    text = constant(rewrite)
+    if text is not None:
+        return objection(text if text.startswith("/") else f"/{text}") if text else "is empty"
+    return path_objection(_filled(rewrite)) if rewrite.dialect is Dialect.PLAIN else None
+
+
+def _filled(rewrite: Rewrite) -> str:
+    """Returns a plain template with `x` for each group: what is wrong with that is wrong with every result."""
+    text = "/"
+    end = 0
+    for _, start, following in rewrite.template.group_references:
+        text += f"{rewrite.template.text[end:start]}x"
+        end = following
+    return text + rewrite.template.text[end:]
+
+
+def _is_expected(target: TargetRules, rewrite: Rewrite) -> bool:
+    return any(each.test.expected is Verdict.ERROR for each in target.tested.get(rewrite.number, ()))
+
+
+class RelativeResult(Check):
+    """A template whose result has no leading slash.
+
+    A key begins with `/`, which is added to a result without it. The template then looks as if its result were
+    appended to something, but it replaces the whole key. The check looks at text and at groups that never begin
+    with a slash. A result such as `https://example.com/` is not a redirect, but the key `/https://example.com/`.
+    White space at the beginning of a plain template is part of the key.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "archive/$page"
+
+        test "/press/spring.html" -> "/archive/spring.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+        test "/press/spring.html" -> "/archive/spring.html"
+    }
+    ```
+
+    ### Fix
+
+    Writes the slash. Safe: the key has it anyway. In a plain template that begins with white space, the slash
+    replaces that, which is unsafe.
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields templates that begin with text, or with a group, and never with a slash."""
+        for target in subject.targets:
+            for rewrite, source in zip(target.rewrites, target.languages, strict=True):
+                beginning = head(rewrite)
+                if beginning and not beginning.startswith("/"):
+                    yield _relative(rewrite, beginning)
+                elif not beginning and source.tree is not None and _begins_with_relative_group(rewrite, source.tree):
+                    yield _relative(rewrite, rewrite.template.text[: rewrite.template.group_references[0][2]])
+
+
+def _begins_with_relative_group(rewrite: Rewrite, source: Node) -> bool:
+    """Returns whether a plain template begins with a group that always matches text that does not begin with `/`."""
+    references = rewrite.template.group_references
+    if rewrite.dialect is not Dialect.PLAIN or not references or references[0][1] > 0:
+        return False
+    groups = [each for each in walk(source) if isinstance(each, Group) and references[0][0] in _names(each)]
+    return len(groups) == 1 and groups[0] in _certain(source) and _reads_no_slash_first(groups[0])
+
+
+def _names(group: Group) -> tuple[str, ...]:
+    return () if group.number is None else (str(group.number), group.name or "")
+
+
+def _certain(node: Node) -> Iterator[Node]:
+    """Yields the parts that take part in every match."""
+    yield node
+    if isinstance(node, Group) or (isinstance(node, Repeat) and node.least > 0):
+        yield from _certain(node.body)
+    elif isinstance(node, Sequence):
+        for part in node.parts:
+            yield from _certain(part)
+
+
+def _reads_no_slash_first(group: Group) -> bool:
+    found = Automaton(tuple(atoms(group.body)))  # a source that was compiled is never too large for one
+    table = found.table(0)
+    first = [found.sets[position] for position in bits(table.first)]
+    # With assertions inside, other characters may come first.
+    return not found.truths and not table.stages[-1].empty and not any(contains(each, ord("/")) for each in first)
+
+
+def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:
+    template = rewrite.statement.template
+    start = len(template.value) - len(template.value.lstrip(GO_SPACES))
+    if start and rewrite.dialect is Dialect.PLAIN:
+        return _spaced(template, start)
+    span = template.at(start, start + len(beginning))
+    if is_address(beginning):
+        message = f"a result is a key, not a URL: this asks the bucket for `/{beginning}…`"
+        return LintFinding(message, span, "a rewrite cannot redirect; write the key of the object to serve")
+    fixes = offer("write the slash", inserted(template, start, "/"), Safety.SAFE)
+    return LintFinding("the result has no leading slash, and gets one", span, _SLASH_HELP, fixes=fixes)
+
+
+def _spaced(template: Literal, start: int) -> LintFinding:
+    """Returns the finding for white space at the beginning, which only other dialects trim."""
+    slash = "" if template.value.startswith(("/", "$"), start) else "/"
+    fixes = offer("remove the white space", reworded(template, 0, start, slash))
+    message = "the result begins with white space, which a plain template keeps, and gets a slash before it"
+    return LintFinding(message, template.at(0, start), _SLASH_HELP, fixes=fixes)
+
+
+class KindChange(Check):
+    """A rewrite that turns a file into a directory, or a directory into a file.
+
+    A request is for a directory if its path ends with `/`, and a rewrite does not change that. A file whose result
+    ends with a slash is never found: GET answers 404, PUT 403. A directory whose result is `/docs/index.html` is
+    looked up as `/docs/index.html/`. The index document of a directory is a setting of the target.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/docs/$` -> "/manual/index.html"
+
+        test "/docs/" -> "/manual/index.html/"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/docs/$` -> "/manual/"
+
+        test "/docs/" -> "/manual/"
+    }
+    ```
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields rewrites that take keys of one kind and always make keys of the other."""
+        for target in subject.targets:
+            budget = Budget(_KIND_STEPS)
+            for index, source in enumerate(target.languages):
+                rewrite = target.rewrites[index]
+                ending = "" if is_address(head(rewrite)) else tail(rewrite)
+                # A source with an open end has a finding of its own, and this one may go with it.
+                if source.tree is not None and not open_end(source.tree):
+                    if ending.endswith("/"):
+                        yield from _to_directory(target, index, budget)
+                    elif _FILE_NAME.search(ending) and _may_end_in_a_slash(source.tree):
+                        yield from _to_file(target, index, budget)
+
+
+def _may_end_in_a_slash(tree: Node) -> bool:
+    """Returns whether keys of directories may match, as far as can be seen without a proof."""
+    return not ends_anchored(tree) or _may_be_a_slash(edge_part(tree, last=True))
+
+
+def _may_be_a_slash(last: Node | None) -> bool:
+    if isinstance(last, Alternation):
+        return any(_may_be_a_slash(edge_part(branch, last=True)) for branch in last.branches)
+    return not isinstance(last, Text) or last.characters.endswith("/")
+
+
+def _to_directory(target: TargetRules, index: int, budget: Budget) -> Iterator[LintFinding]:
+    key = _taken(target, index, budget, files=True)
+    if key is not None:
+        message = f"the file {shown(key)} becomes {_result(target, key)}, which is a directory"
+        advice = "remove the last `/` of the result, or end the source with `/$`"
+        yield LintFinding(message, target.rewrites[index].statement.template.span, advice)
+
+
+def _to_file(target: TargetRules, index: int, budget: Budget) -> Iterator[LintFinding]:
+    key = _taken(target, index, budget, files=False)
+    if key is not None:
+        message = f"the directory {shown(key)} becomes {_result(target, key)}, which is still a directory"
+        advice = "lead to a directory, whose index document the target names, or end the source with `[^/]$`"
+        yield LintFinding(message, target.rewrites[index].statement.template.span, advice)
+
+
+def _taken(target: TargetRules, index: int, budget: Budget, *, files: bool) -> str | None:
+    """Returns a key of a kind that a rewrite takes."""
+    example = target.example(index)
+    for guessed in (example, f"{example}{'a' if files else '/'}") if example else ():
+        if guessed.endswith("/") is not files and target.taker(guessed) == index and not objection(guessed):
+            return guessed
+    kind = _FILES if files else _DIRECTORIES
+    answer = overlap(target.languages[index], kind, budget.portion(budget.left))
+    return answer.key if isinstance(answer, Example) and target.taker(answer.key) == index else None
+
+
+def _result(target: TargetRules, key: str) -> str:
+    result = target.result(key)
+    return "another key" if result is None else shown(result)

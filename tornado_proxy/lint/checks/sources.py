@@ -1,0 +1,174 @@
+"""Sources that match more than their author probably means: without anchors, or with an unescaped dot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tornado_proxy.goregex.language import guess
+from tornado_proxy.goregex.proofs import NoKey
+from tornado_proxy.goregex.syntax import Alternation, AnyCharacter, Node, Sequence, Text, walk
+from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.lang.literals import undelimited
+from tornado_proxy.lint.check import Category, Check, LintFinding, inserted, offer, shown
+from tornado_proxy.lint.shapes import edge_part, open_end, open_start
+from tornado_proxy.lint.subject import Subject
+from tornado_proxy.rules.model import Rewrite
+
+_MATCHES = {
+    (True, True): "the source matches anywhere in a key",
+    (True, False): "the source matches at any depth",
+    (False, True): "the source matches with anything behind it",
+}
+_ADVICE = {
+    (True, True): "begin it with `^` and end it with `$`",
+    (True, False): "begin it with `^`, or with `^.*` where any depth is meant",
+    (False, True): "end it with `$`, or with `.*` where anything may follow",
+}
+
+
+class UnanchoredSource(Check):
+    r"""A source without anchors, which matches more keys than its author probably means.
+
+    A source may match anywhere in a key, as with Go's `MatchString`, and the whole key is replaced. Without `^` the
+    source `/old/` also takes `/shop/old/list.html`; without `$` the source `^/news\.html` also takes
+    `/news.html.bak`.
+
+    Sources that end with `/` or `.*`, that begin with `.*`, or that match the end of a file name, such as `\.php$`,
+    are not reported. Neither are those that no key can match, which `unmatchable-source` reports.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `/news\.html` -> "/archive/news.html"
+
+        test "/news.html" -> "/archive/news.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/news\.html$` -> "/archive/news.html"
+
+        test "/news.html" -> "/archive/news.html"
+    }
+    ```
+
+    ### Fix
+
+    Writes the anchors. Unsafe: fewer keys are rewritten.
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields the sources that are open at one of their ends."""
+        for target in subject.targets:
+            for index, rewrite in enumerate(target.rewrites):
+                tree = target.languages[index].tree
+                ends = (False, False) if tree is None else (open_start(tree), open_end(tree))
+                if tree is not None and any(ends) and not isinstance(target.reaches[index], NoKey):
+                    yield _delimited(rewrite) or _unanchored(rewrite, tree, ends)
+
+
+def _delimited(rewrite: Rewrite) -> LintFinding | None:
+    """Returns the finding for a source between slashes, as other languages write them."""
+    meant = undelimited(rewrite.pattern.text)
+    if meant is None:
+        return None
+    message = "the slashes around this are part of the source, which matches anywhere in a key"
+    return LintFinding(message, rewrite.statement.source.span, f"write `{meant}`")
+
+
+def _unanchored(rewrite: Rewrite, tree: Node, ends: tuple[bool, bool]) -> LintFinding:
+    start, end = ends
+    source = rewrite.statement.source
+    wrapped = isinstance(tree, Alternation)
+    opening = ("^" if start else "") + ("(?:" if wrapped else "")
+    closing = (")" if wrapped else "") + ("$" if end else "")
+    places = ((0, opening), (len(source.value), closing))
+    edits = tuple(edit for at, text in places if text for edit in inserted(source, at, text))
+    example = _example(rewrite, tree, "/x" if start else "", "x" if end else "")
+    message = _MATCHES[ends] + (f", such as {shown(example)}" if example else "")
+    return LintFinding(message, source.span, _ADVICE[ends], fixes=offer("anchor it", edits))
+
+
+def _example(rewrite: Rewrite, tree: Node, before: str, after: str) -> str | None:
+    """Returns a key that the source matches and the author hardly meant."""
+    key = guess(tree)
+    longer = None if key is None else f"{before}{key}{after}"
+    return longer if longer and rewrite.pattern.search(longer) else None
+
+
+class UnescapedDot(Check):
+    r"""A `.` that matches any character, where a dot is probably meant.
+
+    `^/news.html$` also matches `/news-html` and `/newsxhtml`. A dot is written `\.`.
+
+    The check looks for a single `.` before a letter or a digit, as in a file name or a version.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/news.html$` -> "/archive/news.html"
+
+        test "/news.html" -> "/archive/news.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/news\.html$` -> "/archive/news.html"
+
+        test "/news.html" -> "/archive/news.html"
+    }
+    ```
+
+    ### Fix
+
+    Escapes the dot. Unsafe: fewer keys are rewritten.
+    """
+
+    category = Category.DOUBTS
+    severity = Severity.WARNING
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields every single `.` before a letter or digit."""
+        for target in subject.targets:
+            for rewrite, tree in target.sources:
+                for dot in _dots(tree):
+                    yield _unescaped(rewrite, dot)
+
+
+def _dots(tree: Node) -> Iterator[AnyCharacter]:
+    for node in walk(tree):
+        if not isinstance(node, Sequence):
+            continue
+        before: Node | None = None
+        for part, behind in pairwise(node.parts):
+            if isinstance(part, AnyCharacter) and not isinstance(before, AnyCharacter) and _begins_a_word(behind):
+                yield part
+            before = part
+
+
+def _begins_a_word(node: Node) -> bool:
+    """Returns whether the first character of a part is a certain letter or digit, in each of its branches."""
+    first = edge_part(node, last=False)
+    if isinstance(first, Alternation):
+        return all(_begins_a_word(branch) for branch in first.branches)
+    return isinstance(first, Text) and first.characters[0].isalnum()
+
+
+def _unescaped(rewrite: Rewrite, dot: AnyCharacter) -> LintFinding:
+    source = rewrite.statement.source
+    fixes = offer("escape the dot", inserted(source, dot.extent.start, "\\"))
+    written = "`\\.`" if source.raw else "`\\\\.`"
+    advice = f"write {written} for a dot, `[^/]` for any character of a name"
+    return LintFinding("`.` matches any character", source.at(dot.extent.start, dot.extent.end), advice, fixes=fixes)

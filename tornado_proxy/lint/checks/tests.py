@@ -1,0 +1,181 @@
+"""Tests of rules: those that fail, and those that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tornado_proxy.goregex.proofs import Covered, NoKey
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Note, Safety, Severity, Span
+from tornado_proxy.lang.literals import string_text
+from tornado_proxy.lang.tree import Literal, TestStatement, Verdict
+from tornado_proxy.lint.allowances import Allowances
+from tornado_proxy.lint.check import Category, Check, LintFinding, named, offer, shown
+from tornado_proxy.lint.subject import Subject, TargetRules
+from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
+
+_LONGEST = 200  # characters of a test that is worth copying
+
+
+class FailingTest(Check):
+    """A test that fails.
+
+    Either the test or a rewrite is wrong. The service warns of a failing test in an edit, or refuses the edit if
+    `reload: {tests: refuse}` is set.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+
+        test "/press/spring.html" -> "/archive/press/spring.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/press/$page"
+
+        test "/press/spring.html" -> "/archive/press/spring.html"
+    }
+    ```
+
+    ### Fix
+
+    Expects what happens. Only shown, because the rewrite may be wrong instead.
+    """
+
+    category = Category.TESTS
+    severity = Severity.ERROR
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Runs every test, unless a mistake has left a rewrite out."""
+        if subject.whole:
+            for target in subject.targets:
+                for outcome in target.outcomes:
+                    if not outcome.passed:
+                        yield _failing(outcome)
+
+
+def failing_test(outcome: TestOutcome) -> Diagnostic:
+    """Returns the diagnostic of a test that failed."""
+    return FailingTest().diagnostic(_failing(outcome))
+
+
+def _failing(outcome: TestOutcome) -> LintFinding:
+    rewrite = outcome.rewrite
+    notes = (Note(f"{named(rewrite)} takes the key", rewrite.span),) if rewrite else ()
+    advice = (
+        f"change {named(rewrite)}, or what the test expects" if rewrite else "write a rewrite for it, or expect that"
+    )
+    span = _expected(outcome.test.statement)
+    fixes = offer("expect what happens", (Edit(span, _written(outcome, span)),), Safety.DISPLAY) if span.text else ()
+    return LintFinding(f"{_fact(outcome)}, {_expectation(outcome)}", span, advice, notes, fixes)
+
+
+def _fact(outcome: TestOutcome) -> str:
+    key = shown(outcome.test.key)
+    if isinstance(outcome.got, RewriteError):
+        return f"{key} is refused ({outcome.got})"
+    return f"{key} becomes {shown(outcome.got.key)}" if outcome.got.rewrite else f"no rewrite matches {key}"
+
+
+def _expectation(outcome: TestOutcome) -> str:
+    match outcome.test.expected:
+        case Verdict.UNCHANGED:
+            return "but the test expects no rewrite to match"
+        case Verdict.ERROR:
+            return "but the test expects an error"
+        case expected if outcome.rewrite and not isinstance(outcome.got, RewriteError):
+            return f"not {shown(expected)}"
+        case expected:
+            return f"but the test expects {shown(expected)}"
+
+
+def _written(outcome: TestOutcome, span: Span) -> str:
+    if isinstance(outcome.got, RewriteError):
+        return Verdict.ERROR.value
+    return string_text(Literal(outcome.got.key, span)) if outcome.got.rewrite else Verdict.UNCHANGED.value
+
+
+def _expected(statement: TestStatement) -> Span:
+    """Returns the place of what a test expects."""
+    if isinstance(statement.expected, Literal):
+        return statement.expected.span
+    end = statement.span.end
+    return Span(statement.span.source, max(statement.span.start, end - len(statement.expected.value)), end)
+
+
+class UntestedRewrite(Check):
+    """A rewrite that no test reaches.
+
+    A test shows what a rewrite is for, and tells the next author what broke. A target without any test has one
+    finding, unless all its rewrites allow it. Rewrites that no key can reach are not reported.
+
+    ### Avoid
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+        rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
+
+        test "/press/spring.html" -> "/archive/spring.html"
+    }
+    ```
+
+    ### Prefer
+
+    ```rules
+    target site {
+        rewrite `^/press/(?P<page>[^/]+)$` -> "/archive/$page"
+        rewrite `^/shop/(?P<page>[^/]+)$`  -> "/market/$page"
+
+        test "/press/spring.html" -> "/archive/spring.html"
+        test "/shop/apples.html"  -> "/market/apples.html"
+    }
+    ```
+    """
+
+    category = Category.TESTS
+    severity = Severity.INFO
+
+    def find(self, subject: Subject) -> Iterator[LintFinding]:
+        """Yields rewrites that take the key of no test, unless a mistake has left a test out."""
+        if not subject.whole:
+            return
+        for target in subject.targets:
+            if any(isinstance(each, TestStatement) for block in target.blocks for each in block.statements):
+                yield from _untested(target)
+            else:
+                yield from self._without_tests(target, subject.allowances)
+
+    def _without_tests(self, target: TargetRules, allowances: Allowances) -> Iterator[LintFinding]:
+        """Yields one finding for all rewrites, except those that are allowed to be untested."""
+        silenced = (allowances.silence(self.diagnostic(_unreached(each))) for each in target.rewrites)
+        asked = [index for index, allowed in enumerate([*silenced]) if not allowed]
+        if asked:
+            message = f"the target `{target.name}` has no test"
+            yield LintFinding(message, target.blocks[0].name.span, _suggestion(target, asked[0]))
+
+
+def _untested(target: TargetRules) -> Iterator[LintFinding]:
+    for index, rewrite in enumerate(target.rewrites):
+        if rewrite.number not in target.tested and not isinstance(target.reaches[index], Covered | NoKey):
+            yield _unreached(rewrite, _suggestion(target, index))
+
+
+def _unreached(rewrite: Rewrite, advice: str = "") -> LintFinding:
+    return LintFinding("no test reaches this rewrite", rewrite.statement.source.span, advice)
+
+
+def _suggestion(target: TargetRules, index: int) -> str:
+    """Returns a test that passes now, as help."""
+    key = target.example(index)
+    result = None if key is None else target.result(key)
+    if key is None or result is None or len(key + result) > _LONGEST:
+        return "add a `test` of a key that it takes"
+    span = target.rewrites[index].span
+    written = (string_text(Literal(each, span)) for each in (key, result))
+    return f"add a test of a real key, such as `test {' -> '.join(written)}`"

@@ -1,0 +1,145 @@
+"""Reports that CI systems show beside the code: workflow commands of GitHub, code quality of GitLab, and JUnit's XML.
+
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from tornado_proxy.lang.diagnostic import Diagnostic, Severity
+from tornado_proxy.lang.excerpt import render as in_full
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.lint.engine import LintReport
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_IN_MESSAGE = {ord("%"): "%25", ord("\r"): "%0D", ord("\n"): "%0A"}
+_IN_PROPERTY = {**_IN_MESSAGE, ord(":"): "%3A", ord(","): "%2C"}
+
+_GITLAB_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
+_NO_FILE = "unknown"
+
+_ELSEWHERE = "tornado-proxy lint"
+# What XML 1.0 cannot hold (section 2.2, Char) and `visible` lets through.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def render_github(report: LintReport) -> str:
+    """Returns a workflow command for each diagnostic, on a line of its own."""
+    return "".join(f"{_command(each)}\n" for each in report.diagnostics)
+
+
+def _command(diagnostic: Diagnostic) -> str:
+    lines = [diagnostic.message, *(diagnostic.help or "").split("\n")]
+    message = "\n".join(visible(line) for line in lines if line)
+    properties = {"title": diagnostic.code, **_properties(diagnostic)}
+    written = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
+    return f"::{_COMMANDS[diagnostic.severity]} {written}::{message.translate(_IN_MESSAGE)}"
+
+
+def _properties(diagnostic: Diagnostic) -> dict[str, str]:
+    span = diagnostic.span
+    if span is None:
+        return {}
+    first, last = span.first, span.last
+    place = {"file": span.source.name, "line": str(first.line), "endLine": str(last.line)}
+    # Columns are shown for a place on one line only.
+    on_one_line = {"col": str(first.column), "endColumn": str(last.column)}
+    return place | on_one_line if first.line == last.line else place
+
+
+def render_gitlab(report: LintReport) -> str:
+    """Returns a code quality report, in JSON."""
+    seen: Counter[str] = Counter()
+    # An entry needs a path: what belongs to no file is shown at the first one.
+    first = next(iter(report.files), _NO_FILE)
+    return json.dumps([_entry(each, first, seen) for each in report.diagnostics], indent=2) + "\n"
+
+
+def _entry(diagnostic: Diagnostic, elsewhere: str, seen: Counter[str]) -> dict[str, Any]:
+    first, last = (diagnostic.span.first, diagnostic.span.last) if diagnostic.span else ((1, 1), (1, 1))
+    path = os.path.normpath(diagnostic.span.source.name if diagnostic.span else elsewhere)
+    return {
+        "description": diagnostic.message,
+        "check_name": diagnostic.code,
+        "fingerprint": _fingerprint(diagnostic, path, seen),
+        "severity": _GITLAB_SEVERITIES[diagnostic.severity],
+        "location": {
+            "path": path,
+            "positions": {
+                "begin": {"line": first[0], "column": first[1]},
+                "end": {"line": last[0], "column": last[1]},
+            },
+        },
+    }
+
+
+def _fingerprint(diagnostic: Diagnostic, path: str, seen: Counter[str]) -> str:
+    """Returns a digest of file, code and line, which survives changes above; a count distinguishes equal ones."""
+    span = diagnostic.span
+    line = span.source.line(span.first.line).strip() if span else diagnostic.message
+    text = f"{path}\0{diagnostic.code}\0{line}"
+    seen[text] += 1
+    return hashlib.sha256(f"{text}\0{seen[text]}".encode(errors="replace")).hexdigest()
+
+
+def render_junit(report: LintReport) -> str:
+    """Returns JUnit's XML: a suite for each file, a case for each diagnostic, a failure if it fails the run."""
+    failing = set(map(id, report.failing))
+    root = _element(None, "testsuites", name="tornado-proxy lint")
+    for name, found in _by_file(report).items():
+        _add_suite(root, name, found, failing)
+    _count(root, root.iter("testcase"))
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _by_file(report: LintReport) -> Mapping[str, list[Diagnostic]]:
+    files: dict[str, list[Diagnostic]] = {name: [] for name in report.files}
+    for each in report.diagnostics:
+        files.setdefault(each.span.source.name if each.span else _ELSEWHERE, []).append(each)
+    return files
+
+
+def _add_suite(root: Element, name: str, found: list[Diagnostic], failing: set[int]) -> None:
+    suite = _element(root, "testsuite", name=name)
+    for each in found:
+        _add_case(suite, each, fails=id(each) in failing)
+    if not found:
+        _element(suite, "testcase", classname=name, name="clean")
+    _count(suite, suite.iter("testcase"))
+
+
+def _add_case(suite: Element, diagnostic: Diagnostic, *, fails: bool) -> None:
+    line, column = diagnostic.span.first if diagnostic.span else (1, 1)
+    name = f"{diagnostic.code} at {line}:{column}"
+    case = _element(suite, "testcase", classname=suite.get("name", ""), name=name, line=str(line))
+    shown = "\n".join(map(_fit, in_full(diagnostic).split("\n")))
+    if fails:
+        failure = _element(case, "failure", type=diagnostic.severity.value, message=diagnostic.message)
+        failure.text = shown
+    else:
+        _element(case, "system-out").text = shown
+
+
+def _count(element: Element, cases: Iterable[Element]) -> None:
+    listed = list(cases)
+    element.set("tests", str(len(listed)))
+    element.set("failures", str(sum(case.find("failure") is not None for case in listed)))
+
+
+def _element(parent: Element | None, tag: str, /, **attributes: str) -> Element:
+    fitting = {name: _fit(value) for name, value in attributes.items()}
+    return Element(tag, fitting) if parent is None else SubElement(parent, tag, fitting)
+
+
+def _fit(text: str) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", visible(text))

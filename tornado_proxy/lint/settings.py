@@ -1,0 +1,206 @@
+"""Which checks run for which files, and what counts as failure: the settings of the linter.
+
+The name of a check beats its category, and of two equal words the one that turns off wins: `--select tests --ignore
+failing-test` leaves one test check out, `--ignore tests --select failing-test` leaves it in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from tornado_proxy.lang.diagnostic import Severity, did_you_mean
+from tornado_proxy.lint.check import Category, Check
+
+ALL = "all"
+"""The word for every check."""
+
+
+class UnknownWord(ValueError):
+    """A word that is neither a check, nor a category, nor `all`."""
+
+    def __init__(self, word: str, meant: str | None) -> None:
+        super().__init__(f"unknown check or category `{word}`" + (f"; did you mean `{meant}`?" if meant else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The words that turn checks on and off.
+
+    `per_file` turns more checks off for the files that a glob matches; their paths are relative to `directory`.
+    """
+
+    select: frozenset[str] = frozenset({ALL})
+    ignore: frozenset[str] = frozenset()
+    per_file: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    directory: Path = Path()
+
+    def checks(self, checks: Iterable[Check]) -> list[Check]:
+        """Returns the checks that run."""
+        return [check for check in checks if self._runs(check)]
+
+    def _runs(self, check: Check) -> bool:
+        for word in (check.name, check.category.value, ALL):
+            if word in self.ignore:
+                return False
+            if word in self.select:
+                return True
+        return False
+
+    def hides(self, check: Check, file: str) -> bool:
+        """Returns whether a check is off for a file."""
+        if not self.per_file:
+            return False
+        path = Path(os.path.relpath(file, self.directory)).as_posix()
+        words = {check.name, check.category.value, ALL}
+        return any(fnmatchcase(path, glob) and not words.isdisjoint(off) for glob, off in self.per_file.items())
+
+
+def read_words(words: Iterable[str], checks: Collection[Check]) -> frozenset[str]:
+    """Returns the words if each is known; raises `UnknownWord`."""
+    known = {ALL, *(category.value for category in Category), *(check.name for check in checks)}
+    found = frozenset(words)
+    for word in sorted(found - known):
+        raise UnknownWord(word, did_you_mean(word, sorted(known)))
+    return found
+
+
+OWN_FILE = "tornado-proxy.toml"
+SHARED_FILE = "pyproject.toml"
+
+
+class SettingsMistake(Exception):
+    """Settings that cannot be used; the text has a line for each mistake."""
+
+    def __init__(self, file: Path, *facts: str) -> None:
+        here = Path.cwd()
+        shown = file.relative_to(here) if file.is_relative_to(here) else file
+        super().__init__("\n".join(f"`{shown}`{fact}" for fact in facts))
+
+
+@dataclass(frozen=True, slots=True)
+class LintSettings:
+    """The settings of a file, with defaults for what it leaves out."""
+
+    selection: Selection = field(default_factory=Selection)
+    fail_level: Severity = Severity.WARNING
+
+
+def find_settings(start: Path, checks: Collection[Check]) -> LintSettings:
+    """Returns the settings of the nearest file at or above a path; raises `SettingsMistake`."""
+    place = start.resolve()
+    for directory in (place, *place.parents):
+        for name, keys in ((OWN_FILE, ("lint",)), (SHARED_FILE, ("tool", "tornado-proxy", "lint"))):
+            table = _table(directory / name, keys)
+            if table is not None:
+                return _read(table, directory, directory / name, checks)
+    return LintSettings()
+
+
+def _table(file: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Returns the table of a file; None where the file or the table does not exist."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsMistake(file, f" cannot be read: {error}") from error
+    if file.name == SHARED_FILE and keys[1] not in text:
+        return None
+    return _descended(_parsed(text, file), keys, file)
+
+
+def _parsed(text: str, file: Path) -> Any:
+    import tomllib  # noqa: PLC0415 - most runs have no settings to read
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsMistake(file, f" is not TOML: {error}") from error
+
+
+def _descended(table: Any, keys: tuple[str, ...], file: Path) -> Mapping[str, Any] | None:
+    for key in keys:
+        if not isinstance(table, dict):
+            raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
+        if key == keys[-1]:
+            _refuse_strange(table, key, file)
+        if key not in table:
+            return {} if file.name == OWN_FILE else None
+        table = table[key]
+    if not isinstance(table, dict):
+        raise SettingsMistake(file, f": `{'.'.join(keys)}` is not a table")
+    return table
+
+
+def _refuse_strange(table: Mapping[str, Any], known: str, file: Path) -> None:
+    """Refuses other tables beside the linter's: a misspelt one would be ignored without a word."""
+    strange = [key for key in table if key != known]
+    if strange:
+        raise SettingsMistake(file, *(f": unknown table `{key}`; the only one is `{known}`" for key in strange))
+
+
+def _words(value: Any, checks: Collection[Check]) -> frozenset[str]:
+    if not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
+        raise ValueError("must be a list of checks and categories")
+    return read_words(value, checks)
+
+
+def _choice(value: Any, checks: Collection[Check]) -> frozenset[str]:
+    words = _words(value, checks)
+    if not words:
+        raise ValueError("is empty, so nothing would run; leave it out for all")
+    return words
+
+
+def _level(value: Any, _checks: Collection[Check]) -> Severity:
+    levels = [each.value for each in Severity]
+    if value not in levels:
+        raise ValueError(f"must be one of {', '.join(levels)}")
+    return Severity(value)
+
+
+def _per_file(value: Any, checks: Collection[Check]) -> Mapping[str, frozenset[str]]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table of globs, each with the checks that are off for its files")  # noqa: TRY004 - as the others
+    return {glob: _words(words, checks) for glob, words in value.items()}
+
+
+_SETTINGS: Mapping[str, Callable[[Any, Collection[Check]], Any]] = {
+    "select": _choice,
+    "ignore": _words,
+    "fail-level": _level,
+    "per-file-ignores": _per_file,
+}
+
+
+def _read(table: Mapping[str, Any], directory: Path, file: Path, checks: Collection[Check]) -> LintSettings:
+    values: dict[str, Any] = {}
+    mistakes: list[str] = []
+    for name, value in table.items():
+        try:
+            if name not in _SETTINGS:
+                mistakes.append(f": {_unknown(name)}")
+            else:
+                values[name] = _SETTINGS[name](value, checks)
+        except ValueError as error:
+            mistakes.append(f": `{name}`{':' if isinstance(error, UnknownWord) else ''} {error}")
+    if mistakes:
+        raise SettingsMistake(file, *mistakes)
+    selection = Selection(
+        values.get("select", frozenset({ALL})),
+        values.get("ignore", frozenset()),
+        values.get("per-file-ignores", {}),
+        directory,
+    )
+    return LintSettings(selection, values.get("fail-level", Severity.WARNING))
+
+
+def _unknown(name: str) -> str:
+    meant = did_you_mean(name, _SETTINGS)
+    advice = f"did you mean `{meant}`?" if meant else f"the settings are {', '.join(f'`{each}`' for each in _SETTINGS)}"
+    return f"unknown setting `{name}`; {advice}"
