@@ -20,8 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from memory_store import MemoryStore
 from serving import generation
 
-from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import HttpServer
+from tornado_proxy.gateway.server import Gateway, HttpServer
 from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
 from tornado_proxy.telemetry.events import Bus, Refused, Served

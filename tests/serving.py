@@ -16,10 +16,9 @@ from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
 from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.config.server import Limits
 from tornado_proxy.config.server import Server as ServerSettings
-from tornado_proxy.gateway.application import Gateway
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.generation import Generation, Parts, Shared
-from tornado_proxy.gateway.server import HttpServer
+from tornado_proxy.gateway.server import Gateway, HttpServer
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.pages.custom import CustomPages, Recipe

@@ -11,8 +11,8 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.gateway.answer import file_headers
-from tornado_proxy.gateway.application import REQUEST_ID
 from tornado_proxy.gateway.generation import GENERATION
+from tornado_proxy.gateway.server import REQUEST_ID
 from tornado_proxy.routing import errors
 from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.store import ObjectInfo

@@ -1,26 +1,157 @@
-"""Each error of a request has a status."""
+"""Each error has a status, and a client reads no more of it than it may."""
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
-from tornado_proxy.gateway import errors
-from tornado_proxy.routing.errors import RequestError, status_of
+from tornado_proxy.auth.authenticator import AuthBusy
+from tornado_proxy.gateway.errors import (
+    BodyTimeout,
+    ClientDisconnected,
+    FormTooLarge,
+    HeadTooLarge,
+    MalformedForm,
+    MalformedMessage,
+    NotAForm,
+    PageFailed,
+    Refusal,
+    refusal,
+    refusal_of,
+)
+from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError, status_of
+from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.rules.model import RewriteError
+from tornado_proxy.storage.errors import (
+    AccessDenied,
+    BucketMissing,
+    Busy,
+    ObjectExists,
+    ObjectMissing,
+    PreconditionFailed,
+    RangeUnsatisfiable,
+    StorageError,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+    UpstreamError,
+)
 
 
 @pytest.mark.parametrize(
     ("kind", "status"),
     [
-        (errors.MalformedMessage, 400),
-        (errors.MalformedForm, 400),
-        (errors.BodyTimeout, 408),
-        (errors.FormTooLarge, 413),
-        (errors.NotAForm, 415),
-        (errors.HeadTooLarge, 431),
-        (errors.ClientDisconnected, 499),
+        (MalformedMessage, 400),
+        (MalformedForm, 400),
+        (BodyTimeout, 408),
+        (FormTooLarge, 413),
+        (NotAForm, 415),
+        (HeadTooLarge, 431),
+        (ClientDisconnected, 499),
     ],
 )
 def test_an_error_of_a_request_has_a_status(kind, status):
     """Each is a request error, with a row of its own or its parent's."""
     assert issubclass(kind, RequestError)
     assert status_of(kind("x")) == status
+
+
+RETRY = (("Retry-After", "2"),)
+
+TABLE = [
+    (BadPath("secret"), 400, ()),
+    (NotAForm("secret"), 415, ()),
+    (ObjectMissing("secret"), 404, ()),
+    (BucketMissing("secret"), 502, ()),
+    (AccessDenied("secret"), 403, ()),
+    (PreconditionFailed("secret"), 412, ()),
+    (RangeUnsatisfiable("secret", 12), 416, (("Content-Range", "bytes */12"),)),
+    (RangeUnsatisfiable("secret"), 416, ()),
+    (ObjectExists("secret"), 409, ()),
+    (TooLarge("secret"), 413, ()),
+    (Busy("secret"), 503, RETRY),
+    (TimedOut("secret"), 504, ()),
+    (Unreachable("secret"), 502, ()),
+    (UpstreamError("secret"), 502, ()),
+    (AuthBusy("secret"), 503, RETRY),
+    (ZeroDivisionError("secret"), 500, ()),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_each_error_has_its_answer(error, status, headers):
+    """The table gives the status and the headers."""
+    refused = refusal(error)
+    assert (refused.status, refused.headers) == (status, headers)
+
+
+@pytest.mark.parametrize(("error", "status", "headers"), TABLE)
+def test_no_client_learns_what_an_error_says(error, status, headers):
+    """The message is the status in a sentence: neither the error's text nor its name stands in it."""
+    message = refusal(error).message("GET")
+    assert "secret" not in message
+    assert type(error).__name__ not in message
+
+
+def _tree(kind):
+    return {kind.__name__, *(name for child in kind.__subclasses__() for name in _tree(child))}
+
+
+def test_every_row_is_an_error_and_every_error_has_a_row():
+    """The rows are names, each of a class of the five trees; a store's errors have one each, and so have a rewrite's."""
+    of_store, of_rewrite = _tree(StorageError), _tree(RewriteError) - {"RewriteError"}
+    assert set(STATUSES) <= of_store | of_rewrite | _tree(RequestError) | _tree(AuthBusy) | _tree(PageFailed)
+    assert (of_store - {"Unreachable", "UpstreamError"}) | of_rewrite <= set(STATUSES)
+
+
+def test_only_what_no_row_knows_is_a_defect():
+    """An exception of no known tree is ours to mend; the store's and the client's are not."""
+    assert [refusal(error).is_defect for error, *_ in TABLE] == [False] * (len(TABLE) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Busy("SlowDown"), "Busy: SlowDown"),
+        (Busy(), "Busy"),
+        (BadPath("the path is bad"), "the path is bad"),
+        (KeyError("x"), "`KeyError` was raised"),
+    ],
+)
+def test_the_operator_learns_what_happened(error, reason):
+    """The reason names the error."""
+    assert refusal(error).reason == reason
+
+
+def test_a_refused_method_tells_what_is_allowed():
+    """A 405 carries Allow, even an empty one; no other status does."""
+    assert refusal_of(Refuse(405, "not enabled", ("GET", "HEAD"))).headers == (("Allow", "GET, HEAD"),)
+    assert refusal_of(Refuse(405, "nothing is enabled")).headers == (("Allow", ""),)
+    assert refusal_of(Refuse(403, "no")).headers == ()
+
+
+def test_a_challenge_asks_for_credentials():
+    """A 401 carries WWW-Authenticate, and the reason stays in the log."""
+    refused = refusal_of(Refuse(401, "wrong password", challenge='Basic realm="x"'))
+    assert (refused.status, refused.headers) == (401, (("WWW-Authenticate", 'Basic realm="x"'),))
+    assert "password" not in refused.message("GET")
+
+
+def test_an_unknown_status_has_a_message_too():
+    """A status without a row is told in words that fit any."""
+    assert Refusal(418, "teapot").message("GET") == "The request could not be answered"
+
+
+@pytest.mark.parametrize("status", [400, 415])
+def test_an_upload_is_told_what_an_upload_is(status):
+    """Who puts a file the wrong way learns the right one; who reads is not told of forms."""
+    assert "field “file”" in Refusal(status, "").message("PUT")
+    assert "field" not in Refusal(status, "").message("GET")
+
+
+def test_a_shortage_is_no_defect():
+    """Where the system has no descriptor left, the client may try again."""
+    refused = refusal(OSError(errno.EMFILE, "Too many open files"))
+    assert (refused.status, refused.reason, refused.is_defect) == (503, "Too many open files", False)
+    assert ("Retry-After", "2") in refused.headers

@@ -3,11 +3,132 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected
-from tornado_proxy.gateway.incoming import Body
+from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
+from tornado_proxy.gateway.incoming import Body, RequestParser
+
+CHUNKED = b"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def _parser(head: bytes) -> RequestParser:
+    """A parser that has read a head, to which a Host is added."""
+    parser = RequestParser()
+    parser.read_head(head.replace(b"\r\n", b"\r\nHost: h\r\n", 1), 1000)
+    return parser
+
+
+def test_a_head_is_read():
+    """Request line and headers are as sent; values lose the blanks around them, and repeated names are joined."""
+    parser = RequestParser()
+    sent = b"BREW /gr\xc3\xb6?a=b HTTP/1.1\r\nHost: h\r\nx-one:\t 1 \r\nX-ONE: 2\r\n\r\n"
+    fields = (("Host", "h"), ("X-One", "1"), ("X-One", "2"))
+    head = ("BREW", "/gr\xc3\xb6?a=b", "HTTP/1.1", {"Host": "h", "X-One": "1,2"}, fields)
+    assert (parser.read_head(sent, 1000), parser.complete) == (head, True)
+
+
+def test_a_long_name_is_spelt_like_any_other():
+    """Names that are too long to be remembered are spelt all the same."""
+    parser = _parser(b"GET / HTTP/1.1\r\nx-%s: 1\r\n\r\n" % (b"y" * 100))
+    assert list(parser.headers) == ["Host", f"X-Y{'y' * 99}"]
+
+
+@pytest.mark.parametrize(("sent", "read"), [("1.0", "HTTP/1.0"), ("1.1", "HTTP/1.1"), ("1.7", "HTTP/1.1")])
+def test_a_later_minor_version_counts_as_1_1(sent, read):
+    """RFC 9110 2.5: a minor version that is not known is answered as the latest one that is."""
+    assert _parser(f"GET / HTTP/{sent}\r\n\r\n".encode()).version == read
+
+
+@given(
+    body=st.binary(min_size=1, max_size=50), after=st.binary(max_size=10), cuts=st.lists(st.integers(0, 60), max_size=4)
+)
+def test_an_announced_length_is_the_bodys(body, after, cuts):
+    """However it arrives, the body has the bytes that were announced, and what follows is left."""
+    parser, received, read = _parser(b"PUT / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)), bytearray(), b""
+    places = [0, *sorted(cuts), len(body + after)]
+    for start, end in pairwise(places):
+        received += (body + after)[start:end]
+        if not parser.complete:
+            read += parser.read_body(received)
+    assert (read, bytes(received), parser.complete) == (body, after, True)
+
+
+@given(pieces=st.lists(st.binary(min_size=1, max_size=20), max_size=5), cut=st.integers(0, 40))
+def test_chunks_are_joined(pieces, cut):
+    """However it arrives, a chunked body is the bytes of its chunks."""
+    sent = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: x\r\n\r\n"
+    parser = _parser(CHUNKED)
+    read = b"".join(parser.read_body(bytearray(part)) for part in (sent[:cut], sent[cut:]) if not parser.complete)
+    assert (read, parser.complete, parser.surplus) == (b"".join(pieces), True, False)
+
+
+@pytest.mark.parametrize("line", [b"1 ;a=b", b"1; a=b", b"1;a =b", b"1;a= b", b"1;a=b ", b"1\t"])
+def test_blanks_in_the_line_of_a_chunk_are_refused(line):
+    """RFC 9112 7.1.1 would have them read; what others make of them may be another end of the request."""
+    with pytest.raises(MalformedMessage):
+        _parser(CHUNKED).read_body(bytearray(line + b"\r\nx\r\n0\r\n\r\n"))
+
+
+def test_trailers_are_no_headers():
+    """What comes after the body adds nothing to what came before."""
+    parser = _parser(CHUNKED)
+    parser.read_body(bytearray(b"0\r\nHost: other\r\nX: y\r\n\r\n"))
+    assert list(parser.headers) == ["Host", "Transfer-Encoding"]
+
+
+@pytest.mark.parametrize("surplus", [b"GET / HTTP/1.1\r\n\r\n", b"GARBAGE GARBAGE\r\n\r\n"])
+def test_what_follows_a_chunked_body_is_noticed(surplus):
+    """Bytes behind a chunked body are not read, but said to be there, whatever they are."""
+    parser = _parser(CHUNKED)
+    assert parser.read_body(bytearray(b"1\r\na\r\n0\r\n\r\n" + surplus)) == b"a"
+    assert (parser.complete, parser.surplus) == (True, True)
+
+
+@pytest.mark.parametrize(("begin", "more"), [(b"1;", b"x"), (b"0\r\n", b"a: b\r\n")], ids=["an extension", "trailers"])
+def test_framing_has_an_end(begin, more):
+    """Extensions and trailers that go on without a byte of the body are refused."""
+    parser = _parser(CHUNKED)
+    parser.read_body(bytearray(begin))
+    with pytest.raises(MalformedMessage, match="too long"):
+        parser.read_body(bytearray(more * 200_000))
+
+
+def test_headers_are_counted():
+    """More headers than anyone sends are too large a head, however short they are."""
+    with pytest.raises(HeadTooLarge, match="more than 500 headers"):
+        RequestParser().read_head(b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 501 + b"\r\n", 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("version", "header", "kept"),
+    [
+        ("1.1", "X: y", True),
+        ("1.1", "Connection: TE, Close", False),
+        ("1.0", "X: y", False),
+        ("1.0", "Connection: Keep-Alive", True),
+    ],
+)
+def test_a_request_says_whether_another_may_follow(version, header, kept):
+    """`close` and `keep-alive` may stand among other options, in any case."""
+    assert _parser(f"GET / HTTP/{version}\r\n{header}\r\n\r\n".encode()).keeps_alive == kept
+
+
+@pytest.mark.parametrize(("version", "expected"), [("1.0", False), ("1.1", True)])
+def test_a_request_says_whether_its_body_waits(version, expected):
+    """HTTP/1.0 has no 100."""
+    assert _parser(f"PUT / HTTP/{version}\r\nExpect: 100-Continue\r\n\r\n".encode()).expects_continue == expected
+
+
+def test_a_head_that_is_too_long_has_a_method():
+    """The request line is read before the length is looked at: a HEAD's answer has no body."""
+    parser = RequestParser()
+    with pytest.raises(HeadTooLarge, match="longer than 20 bytes"):
+        parser.read_head(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", 20)
+    assert parser.method == "HEAD"
 
 
 async def _deliver(body: Body, *chunks: bytes) -> None:

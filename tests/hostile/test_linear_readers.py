@@ -22,7 +22,7 @@ import tornado_proxy.storage.s3
 import tornado_proxy.telemetry
 from tornado_proxy.auth.cookies import Sealer, read_cookies
 from tornado_proxy.auth.tokens import Trust
-from tornado_proxy.gateway import form, upload
+from tornado_proxy.gateway import upload
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.cors import CorsPolicy
@@ -218,13 +218,13 @@ HEADER_READERS = {
 
 
 def _form(text: str) -> None:
-    scanner = form._Scanner(b"boundary")
+    scanner = upload._Scanner(b"boundary")
     scanner.feed(b"--boundary\r\nContent-Disposition: form-data; name=file\r\n\r\n")
     scanner.feed(text.encode())
 
 
 def _form_head(text: str) -> None:
-    form._Scanner(b"boundary").feed(b"--boundary\r\n" + text.encode()[:LONGEST])
+    upload._Scanner(b"boundary").feed(b"--boundary\r\n" + text.encode()[:LONGEST])
 
 
 READERS = {

@@ -1,13 +1,15 @@
-"""Answers as values: pages, and objects with the headers that their store gives."""
+"""Answers: pages, and objects with the headers that their store gives, as values and on their way to the client."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from tornado_proxy.config.actions import Actions
+from tornado_proxy.gateway.connection import Connection
+from tornado_proxy.gateway.errors import ClientDisconnected, Refusal
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import ContentRange, format_date
 from tornado_proxy.semantics.fields import content_digest
@@ -50,6 +52,9 @@ class Streamed:
 
 
 Answer = Whole | Streamed
+
+Outcome = Answer | Refusal
+"""What becomes of a request: an answer, or an error, whose page is made last."""
 
 
 def page(status: int, rendering: Rendering, headers: Headers = ()) -> Whole:
@@ -137,3 +142,54 @@ def with_headers(headers: Headers, others: Headers) -> Headers:
 def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
     """Returns headers without those of some names, which are in lower case."""
     return tuple((name, value) for name, value in headers if name.lower() not in names)
+
+
+class Reply:
+    """An answer on its way: nothing may be changed once it has `started`."""
+
+    def __init__(self, connection: Connection, headers: Headers) -> None:
+        self.started = False
+        self.sent = 0  # bytes of the body
+        self._connection = connection
+        self._headers = headers
+
+    async def send(self, answer: Answer) -> None:
+        """Write a whole answer; raises `ClientDisconnected`, and what the body of a streamed one raises."""
+        match answer:
+            case Whole():
+                await self._write(answer, answer.body)
+            case Streamed():
+                await self._stream(answer)
+            case _:
+                assert_never(answer)
+        self._connection.finish()
+
+    def cut(self) -> None:
+        """Close the connection: the only way to say that what was sent is not the whole."""
+        self._connection.close()
+
+    def broken_by(self) -> ClientDisconnected:
+        """Why the client gets no more."""
+        mistake = self._connection.mistake
+        return mistake if isinstance(mistake, ClientDisconnected) else ClientDisconnected("the connection was cut")
+
+    async def _stream(self, answer: Streamed) -> None:
+        try:
+            async for chunk in answer.opened.chunks():
+                await self._write(answer, chunk)
+            if not self.started:
+                await self._write(answer, b"")
+            if answer.is_chunked:
+                await self._connection.write(b"0\r\n\r\n")
+        finally:
+            await answer.opened.close()
+
+    async def _write(self, answer: Answer, chunk: bytes) -> None:
+        piece = b"" if self._connection.is_head else chunk
+        framed = b"%x\r\n%b\r\n" % (len(piece), piece) if answer.is_chunked and piece else piece  # RFC 9112 7.1
+        if self.started:
+            await self._connection.write(framed)
+        else:
+            self.started = True
+            await self._connection.write_head(answer.status, (*self._headers, *answer.headers), framed)
+        self.sent += len(piece)

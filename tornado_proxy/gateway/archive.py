@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole
-from tornado_proxy.gateway.archive_formats import EARLIEST, ArchiveFormat, ArchiveMember, TarArchive, ZipArchive
+from tornado_proxy.gateway.archive_formats import EARLIEST, FORMATS, ArchiveFormat, ArchiveMember
 from tornado_proxy.gateway.errors import ArchiveTooLarge
 from tornado_proxy.pages.listing import link_to
 from tornado_proxy.routing.access import lets_pass
@@ -24,11 +23,6 @@ from tornado_proxy.storage.store import Entry, ObjectInfo, Store
 
 if TYPE_CHECKING:
     from tornado_proxy.gateway.perform import RequestContext
-
-FORMATS: Mapping[str, tuple[str, Callable[[Sequence[ArchiveMember]], ArchiveFormat]]] = MappingProxyType(
-    {"zip": ("application/zip", ZipArchive), "tar": ("application/x-tar", TarArchive)}
-)
-"""The types and the writers of archives, by what `?format=` calls them."""
 
 _PIECE = 64 * 1024  # bytes that are sent at once, where members are small
 _TURN = 100  # entries after which others get a turn

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
+from types import MappingProxyType
 from typing import IO, Protocol
 
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
@@ -174,3 +175,9 @@ def _zip_length(members: Sequence[ArchiveMember]) -> int:
         at += local + each.size + (_DESCRIPTOR64 if is_large else _DESCRIPTOR)
     beyond = len(members) > zipfile.ZIP_FILECOUNT_LIMIT or max(at, directory) > zipfile.ZIP64_LIMIT
     return at + directory + _END + (_END64 if beyond else 0)
+
+
+FORMATS: Mapping[str, tuple[str, Callable[[Sequence[ArchiveMember]], ArchiveFormat]]] = MappingProxyType(
+    {"zip": ("application/zip", ZipArchive), "tar": ("application/x-tar", TarArchive)}
+)
+"""The types and the writers of archives, by what `?format=` calls them."""

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tornado_proxy.gateway.answer import Answer, page
-from tornado_proxy.gateway.archive import FORMATS, archive
+from tornado_proxy.gateway.archive import archive
+from tornado_proxy.gateway.archive_formats import FORMATS
 from tornado_proxy.gateway.custom_pages import customized, read_text
 from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData

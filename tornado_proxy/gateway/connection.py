@@ -23,8 +23,7 @@ from tornado.httputil import HTTPOutputError
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.errors import ClientDisconnected
-from tornado_proxy.gateway.incoming import Incoming
-from tornado_proxy.gateway.parser import RequestHead, RequestParser
+from tornado_proxy.gateway.incoming import Incoming, RequestHead, RequestParser
 from tornado_proxy.gateway.tls import shown_certificate
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.forwarded import Origin

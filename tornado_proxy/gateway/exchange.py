@@ -9,17 +9,21 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from tornado_proxy.gateway.answer import Answer, Whole, page
+from tornado_proxy.gateway.answer import Answer, Outcome, Reply, Whole, page
 from tornado_proxy.gateway.custom_pages import customized
-from tornado_proxy.gateway.errors import ClientDisconnected, CrossOrigin, PageFailed
-from tornado_proxy.gateway.failures import Outcome, Refusal, refusal, refusal_of
+from tornado_proxy.gateway.errors import (
+    ClientDisconnected,
+    CrossOrigin,
+    PageFailed,
+    Refusal,
+    refusal,
+    refusal_of,
+)
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.incoming import Incoming
-from tornado_proxy.gateway.perform import RequestContext, perform
-from tornado_proxy.gateway.reply import Reply
+from tornado_proxy.gateway.perform import RequestContext, object_used, perform
 from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import IncomingFile, checked, raw_upload, read_form
-from tornado_proxy.gateway.webhooks import object_used
 from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
 from tornado_proxy.routing.access import Nobody

@@ -11,9 +11,8 @@ from typing import Generic, Protocol, Self, TypeVar
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
-from tornado_proxy.gateway.compression import Compressor, compressor_of
 from tornado_proxy.gateway.custom_pages import PageRenderer
-from tornado_proxy.gateway.policy_headers import PolicyHeaders
+from tornado_proxy.gateway.filters import Compressor, PolicyHeaders, compressor_of
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.semantics.forwarded import TrustedProxies

@@ -1,15 +1,191 @@
-"""A request as it comes in: its head, its body on the way, and the task that answers it."""
+"""A request as it arrives: its head, its body on the way, and the task that answers it.
+
+llhttp reads the headers and the chunks, strictly; the request line is read here. llhttp knows a fixed list of methods,
+and has its own view of addresses and of HTTP/1.0. It is therefore given the line of a POST instead, whose body has no
+rules of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
 
-from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected
-from tornado_proxy.gateway.parser import RequestHead
+import httptools
+
+from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.forwarded import Origin
+
+# RFC 9112 3; which address is a good one, `routing.request.read_address` decides.
+_LINE = re.compile(
+    rb"(?P<method>[!#$%&'*+.^_`|~0-9A-Za-z-]+) (?P<target>[\x21-\x7e\x80-\xff]+) HTTP/1\.(?P<minor>[0-9])\r\n"
+)
+# RFC 3986 3.2.2, but for the comma: several Host headers may have been joined by one (RFC 9112 3.2).
+_HOST = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+;=:\[\]]|%[0-9A-Fa-f]{2})*")
+_LINE_OF_POST = b"POST / HTTP/1.1\r\n"
+
+_MOST_HEADERS = 500
+_MOST_FRAMING = 128 * 1024  # bytes of chunk extensions or trailers without a byte of the body
+
+
+# Clients send few names, and short ones; what else they send is not remembered.
+_NAMES_KEPT = 1024
+_LONGEST_NAME_KEPT = 64
+
+
+class RequestHead(NamedTuple):
+    """The head of a request: its line, and its headers, whose names are spelt like `Content-Type`.
+
+    `headers` has the values of one name joined by a comma, `fields` has them one by one as they came.
+    """
+
+    method: str
+    target: str
+    version: str
+    headers: Mapping[str, str]
+    fields: tuple[tuple[str, str], ...]
+
+
+class RequestParser:
+    """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
+
+    `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
+    """
+
+    def __init__(self) -> None:
+        self.method = ""
+        self.version = "HTTP/1.1"
+        self.headers: dict[str, str] = {}
+        self.complete = False
+        self.surplus = False  # whether bytes of another request followed a chunked body
+        self._pieces: list[bytes] = []
+        self._remaining: int | None = None  # bytes of a body whose length is announced; None where it is chunked
+        self._fields: list[tuple[str, str]] = []
+        self._in_body = False
+        self._framing = 0  # bytes since the last of the body
+        self._llhttp = httptools.HttpRequestParser(self)
+
+    @property
+    def keeps_alive(self) -> bool:
+        """Whether another request may follow on the connection (RFC 9112 9.3)."""
+        sent = self.headers.get("Connection")
+        if sent is None:
+            return self.version != "HTTP/1.0"
+        options = {option.strip().lower() for option in sent.split(",")}
+        return "close" not in options and (self.version != "HTTP/1.0" or "keep-alive" in options)
+
+    @property
+    def expects_continue(self) -> bool:
+        """Whether the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1)."""
+        return self.version != "HTTP/1.0" and self.headers.get("Expect", "").lower() == "100-continue"
+
+    def read_head(self, head: bytes, limit: int) -> RequestHead:
+        """Read the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
+        line = _LINE.match(head)
+        if line is None:
+            raise MalformedMessage("malformed request line")
+        method, target, minor = line.groups()
+        self.method = method.decode()
+        self.version = "HTTP/1.0" if minor == b"0" else "HTTP/1.1"
+        if len(head) > limit:
+            raise HeadTooLarge(f"the head is longer than {limit} bytes")
+        self._execute(_LINE_OF_POST + head[line.end() :])
+        self._check_host()
+        coding = self.headers.get("Transfer-Encoding")
+        if coding is not None:
+            if coding.lower() != "chunked":
+                raise MalformedMessage("unsupported Transfer-Encoding")
+            if self.version == "HTTP/1.0":
+                # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
+                raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
+        elif not self.complete:
+            self._remaining = int(self.headers["Content-Length"])
+        return RequestHead(self.method, target.decode("latin-1"), self.version, self.headers, tuple(self._fields))
+
+    def read_body(self, received: bytearray) -> bytes:
+        """Take what belongs to the body from the front of what was received; raises `MalformedMessage`."""
+        if self._remaining is not None:
+            with memoryview(received) as view:
+                piece = bytes(view[: self._remaining])
+            del received[: len(piece)]
+            self._remaining -= len(piece)
+            self.complete = self._remaining == 0
+            return piece
+        self._execute(bytes(received))
+        self._framing += len(received)
+        received.clear()
+        piece = b"".join(self._pieces)
+        self._pieces.clear()
+        if piece:
+            self._framing = 0
+        elif self._framing > _MOST_FRAMING:
+            raise MalformedMessage("chunk extensions or trailers too long")
+        return piece
+
+    def _check_host(self) -> None:
+        """Raise `MalformedMessage` unless there is one valid Host, which HTTP/1.0 may leave out (RFC 9112 3.2)."""
+        host = self.headers.get("Host")
+        if host is None:
+            if self.version != "HTTP/1.0":
+                raise MalformedMessage("Missing Host header")
+        elif "," in host:
+            raise MalformedMessage("Multiple host headers not allowed")
+        elif not _HOST.fullmatch(host):
+            raise MalformedMessage("Invalid Host header")
+
+    def _execute(self, data: bytes) -> None:
+        # An upgrade that is asked for is not made: the request counts as it stands (RFC 9110 7.8).
+        try:
+            with suppress(httptools.HttpParserUpgrade):
+                self._llhttp.feed_data(data)
+        except httptools.HttpParserError as error:
+            if isinstance(error.__context__, HeadTooLarge):
+                raise error.__context__ from None
+            # What follows the end of a chunked body is not read here, and whatever is wrong with it does not count.
+            if not self.complete:
+                raise MalformedMessage(str(error)) from error
+
+    # What llhttp calls.
+
+    def on_message_begin(self) -> None:
+        """Notice another request behind this one."""
+        self.surplus = self.complete
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header; trailers are dropped, as RFC 9110 6.5.1 allows."""
+        if self._in_body or self.complete:
+            return
+        text = value.decode("latin-1").strip(" \t")
+        known = _known_name(name) if len(name) <= _LONGEST_NAME_KEPT else _spelt(name)
+        self._fields.append((known, text))
+        self.headers[known] = f"{self.headers[known]},{text}" if known in self.headers else text
+        if len(self._fields) > _MOST_HEADERS:
+            raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
+
+    def on_headers_complete(self) -> None:
+        """Take what follows for the body."""
+        self._in_body = True
+
+    def on_body(self, piece: bytes) -> None:
+        """Keep a piece of a chunk."""
+        self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        """Note the end."""
+        self.complete = True
+
+
+def _spelt(name: bytes) -> str:
+    """The name of a header as it is usually spelt: each word with a capital."""
+    return "-".join([word.capitalize() for word in name.decode("latin-1").split("-")])
+
+
+_known_name = lru_cache(_NAMES_KEPT)(_spelt)
 
 
 class Body:

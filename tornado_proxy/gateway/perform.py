@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from tornado_proxy.config.actions import Actions, Webhook
 from tornado_proxy.gateway.answer import (
     KEEPING_FRESH,
     Answer,
     Headers,
+    Outcome,
     Streamed,
     Whole,
     file_headers,
@@ -21,8 +24,7 @@ from tornado_proxy.gateway.answer import (
 )
 from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import PageRenderer, customized
-from tornado_proxy.gateway.errors import TypeNotAllowed
-from tornado_proxy.gateway.failures import Outcome, refusal_of
+from tornado_proxy.gateway.errors import TypeNotAllowed, refusal_of
 from tornado_proxy.gateway.upload import FileHead, IncomingFile, stored_type
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
@@ -44,6 +46,7 @@ from tornado_proxy.routing.request import ObjectKey, Request
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo, Store, Write
+from tornado_proxy.telemetry.events import ObjectUsed
 from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, User
 
 
@@ -239,3 +242,61 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Remove: _remove,
     }
 )
+
+
+def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
+    """Returns the event of a successful attempt; None without a webhook for its method."""
+    site, method = context.match.site, context.request.method
+    webhooks = _webhooks(site.target.actions, method)
+    if not webhooks or not isinstance(attempt, Serve | Browse | Receive | Remove):
+        return None
+    bucket = site.target.bucket
+    output = {"bucket": bucket.name, "region": bucket.region}
+    if bucket.s3_endpoint:
+        output["s3Endpoint"] = bucket.s3_endpoint
+    output["key"] = attempt.prefix if isinstance(attempt, Browse) else attempt.key
+    body = {
+        "action": method,
+        "requestPath": context.path_below_mount,
+        "outputMetadata": output,
+        "target": {"name": site.target.name},
+    }
+    if isinstance(attempt, Receive):
+        body["inputMetadata"] = _upload(context)
+    elif not isinstance(attempt, Remove):
+        body["inputMetadata"] = _conditions(context)
+    return ObjectUsed(webhooks, site.target.name, method, body)
+
+
+def _webhooks(actions: Actions, method: str) -> tuple[Webhook, ...]:
+    match method:
+        case "GET":
+            return actions.get.webhooks
+        case "HEAD":
+            return actions.head.webhooks
+        case "PUT":
+            return actions.put.webhooks
+        case _:
+            return actions.delete.webhooks
+
+
+def _upload(context: RequestContext) -> dict[str, Any]:
+    upload = context.upload
+    assert upload is not None
+    return {"filename": upload.file_name, "contentType": stored_type(upload), "contentSize": upload.size}
+
+
+def _conditions(context: RequestContext) -> dict[str, str]:
+    headers, conditions = context.headers, context.conditions
+    fields = {
+        "ifModifiedSince": _moment(conditions.if_modified_since),
+        "ifMatch": headers.get("If-Match", ""),
+        "ifNoneMatch": headers.get("If-None-Match", ""),
+        "ifUnmodifiedSince": _moment(conditions.if_unmodified_since),
+    }
+    return fields | {"range": headers.get("Range", "")} if context.request.method == "GET" else fields
+
+
+def _moment(moment: datetime | None) -> str:
+    """Formats a time as RFC 3339; empty for None."""
+    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

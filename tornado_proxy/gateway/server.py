@@ -1,4 +1,4 @@
-"""The server: accepts connections, opens each (PROXY protocol, TLS), serves it, and winds down without loss.
+"""The server: accepts connections, opens each (PROXY protocol, TLS), begins its exchanges, and winds down without loss.
 
 A connection is open once its client may send requests. Until then its time is bounded, and where too many are
 opening, the oldest gives way to the newest: clients that never finish a handshake keep no others out.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import socket
 import ssl
+from asyncio import Task
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,12 @@ from dataclasses import dataclass, field, replace
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.server import Limits
+from tornado_proxy.gateway.answer import Reply
 from tornado_proxy.gateway.connection import Begin, Connection
+from tornado_proxy.gateway.exchange import Exchange
+from tornado_proxy.gateway.generation import Generation
+from tornado_proxy.gateway.incoming import Body, Incoming, RequestHead
+from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.forwarded import (
     LONGEST_PROXY_LINE,
     PROXY_HEAD,
@@ -29,6 +36,7 @@ from tornado_proxy.semantics.forwarded import (
     read_proxy_header,
     read_proxy_line,
 )
+from tornado_proxy.telemetry.events import Event
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -221,3 +229,57 @@ async def _exactly(accepted: socket.socket, wanted: int) -> bytes:
             raise NotProxied("the connection ended within the header")
         received += piece
     return received
+
+
+REQUEST_ID = "X-Request-Id"
+
+# Whose bodies are read: an upload's for what it holds, a removal's because it waits for the request to be whole.
+_TAKING_BODIES = frozenset({"PUT", "DELETE"})
+
+
+class Gateway:
+    """Starts an exchange for each request.
+
+    `current` returns the generation in force. A request asks twice: when it arrives, for the timeout of its body, and
+    when its exchange begins, for the generation that it keeps.
+    """
+
+    def __init__(self, current: Callable[[], Generation], emit: Callable[[Event], None]) -> None:
+        self._current = current
+        self._emit = emit
+        self._running: set[Task[None]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Gateway, {len(self._running)} requests>"
+
+    @property
+    def in_flight(self) -> int:
+        """The number of requests that are being answered."""
+        return len(self._running)
+
+    def begin(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
+        """Begin to answer a request."""
+        body = Body(self._current().parts.settings.limits.body_timeout, announced=_announces_body(head))
+        if head.method not in _TAKING_BODIES:
+            body.discard()
+        # An id is unique, not secret.
+        incoming = Incoming(f"{random.getrandbits(64):016x}", connection.peer, head, body, mistake)
+        # Kept until it ends, whether or not its client stays to wait for it.
+        task = asyncio.create_task(self._answer(incoming, connection))  # noqa: TID251 - held by `_running`
+        incoming.task = task
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return incoming
+
+    async def _answer(self, incoming: Incoming, connection: Connection) -> None:
+        with self._current() as generation:
+            reply = Reply(connection, ((REQUEST_ID, incoming.id), *generation.headers))
+            try:
+                await Exchange(incoming, reply, generation, self._emit).run()
+            finally:
+                incoming.body.discard()
+
+
+def _announces_body(head: RequestHead) -> bool:
+    headers = head.headers
+    return "Transfer-Encoding" in headers or headers.get("Content-Length", "").strip("0") != ""

@@ -1,18 +1,206 @@
-"""Uploads: checks the head before the body, takes the name from the form or the path, and streams the content."""
+"""Uploads: checks the head before the body, takes the name from the form or the path, and streams the content.
+
+A form (multipart, RFC 7578) is read as it arrives: its one file is a stream, all else is counted and dropped.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from mimetypes import MimeTypes
+from typing import TYPE_CHECKING
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
-from tornado_proxy.gateway.errors import DigestMismatch, MalformedForm, NotAFile, PartialPut
-from tornado_proxy.gateway.form import MultipartForm, boundary
+from tornado_proxy.gateway.errors import DigestMismatch, FormTooLarge, MalformedForm, NotAFile, NotAForm, PartialPut
 from tornado_proxy.routing.errors import LengthRequired
-from tornado_proxy.semantics.fields import ContentCheck
+from tornado_proxy.semantics.fields import ContentCheck, Disposition
 from tornado_proxy.storage.errors import TooLarge
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+
+FILE_FIELD = "file"
+
+# The parser would write a warning for each mistake of a client; ours stands in the access log.
+_SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outside the tree that people configure
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """What the head of the file's part says; both as sent."""
+
+    file_name: str
+    content_type: str | None
+
+
+_Token = FilePart | bytes
+
+_MAX_PART_HEADER_SIZE = 16 * 1024  # bytes of one header line; a file's name may stand in it twice, escaped
+
+
+# A boundary has 70 characters at most (RFC 2046 5.1.1); the library takes a millisecond a KiB of parameters.
+_LONGEST_CONTENT_TYPE = 1024
+
+
+def boundary(content_type: str | None) -> bytes:
+    """The boundary that a Content-Type announces; raises `NotAForm`, or `MalformedForm` where it names none."""
+    if content_type and len(content_type) > _LONGEST_CONTENT_TYPE:
+        raise MalformedForm("the Content-Type is too long")
+    media_type, options = parse_options_header(content_type)
+    if media_type != b"multipart/form-data":
+        raise NotAForm("the body is not `multipart/form-data`")
+    announced = options.get(b"boundary")
+    if not announced:
+        raise MalformedForm("the form names no boundary")
+    return announced
+
+
+class MultipartForm:
+    """A form whose body arrives in chunks; first ask for its file, then for the file's content.
+
+    `limit` bounds, in bytes, all that is not the file's content. Both methods raise `MalformedForm`, `FormTooLarge`
+    and whatever the chunks raise.
+    """
+
+    def __init__(self, chunks: AsyncIterator[bytes], separator: bytes, limit: int) -> None:
+        self._chunks = chunks
+        self._limit = limit
+        self._overhead = 0
+        self._scanner = _Scanner(separator)
+        self._closing = len(b"\r\n--" + separator + b"--\r\n")
+        self.file_start: int | None = None
+        """The bytes of the form in front of the file's content, once its head has arrived."""
+
+    @property
+    def file_size(self) -> int:
+        """The bytes of the file's content that have arrived."""
+        return self._scanner.file_size
+
+    def announced(self, length: int) -> int:
+        """The size of the file of a form of a length in bytes, if it is the form's last part."""
+        return length - (self.file_start or 0) - self._closing
+
+    async def file(self) -> FilePart:
+        """The file's part, as soon as its head has arrived."""
+        token = await self._next()
+        if not isinstance(token, FilePart):
+            raise MalformedForm(f"the form has no field `{FILE_FIELD}`")
+        return token
+
+    async def content(self) -> AsyncGenerator[bytes, None]:
+        """The file's bytes; ends only when the whole form has been read and was right."""
+        while (token := await self._next()) is not None:
+            if isinstance(token, FilePart):
+                raise MalformedForm(f"the form has more than one field `{FILE_FIELD}`")
+            yield token
+
+    async def _next(self) -> _Token | None:
+        while not self._scanner.tokens:
+            chunk = await anext(self._chunks, None)
+            if chunk is not None:
+                self._feed(chunk)
+            elif self._scanner.complete:
+                return None
+            else:
+                raise MalformedForm("the form ends before its closing boundary")
+        return self._scanner.tokens.popleft()
+
+    def _feed(self, chunk: bytes) -> None:
+        before, at = self._scanner.file_size, 0
+        # Line by line as far as the file's head, which ends a line: so it is known where the content begins.
+        while self.file_start is None and (end := chunk.find(b"\n", at) + 1):
+            self._scanner.feed(chunk[at:end])
+            if self._scanner.tokens:
+                self.file_start = self._overhead + end
+            at = end
+        self._scanner.feed(chunk[at:])
+        self._overhead += len(chunk) - (self._scanner.file_size - before)
+        if self._overhead > self._limit:
+            raise FormTooLarge(f"the form holds more than {self._limit} bytes besides its file")
+
+
+class _Scanner:
+    """What the push parser's callbacks make of a form's bytes: tokens of the file, and nothing of the rest."""
+
+    def __init__(self, separator: bytes) -> None:
+        self.tokens: deque[_Token] = deque()
+        self.file_size = 0  # bytes of the file's content so far
+        self.complete = False
+        self._in_file = False
+        self._headers: dict[bytes, bytes] = {}
+        self._name = self._value = b""
+        self._parser = self._make_parser(separator)
+
+    def feed(self, chunk: bytes) -> None:
+        """Parse one more chunk; raises `MalformedForm`."""
+        try:
+            self._parser.write(chunk)
+        except FormParserError as error:
+            raise MalformedForm(f"the form is broken: {error}") from error
+
+    def _make_parser(self, separator: bytes) -> MultipartParser:
+        callbacks: MultipartCallbacks = {
+            "on_part_begin": self._begin_part,
+            "on_header_field": self._add_to_name,
+            "on_header_value": self._add_to_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._add_data,
+            "on_end": self._end,
+        }
+        try:
+            parser = MultipartParser(separator, callbacks, max_header_size=_MAX_PART_HEADER_SIZE)
+        except FormParserError as error:
+            raise MalformedForm(f"the form's boundary is unusable: {error}") from error
+        parser.logger = _SILENT
+        return parser
+
+    def _begin_part(self) -> None:
+        self._headers = {}
+        self._in_file = False
+
+    def _add_to_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        self._headers[self._name.lower()] = self._value
+        self._name = self._value = b""
+
+    def _end_headers(self) -> None:
+        disposition = self._disposition()
+        self._in_file = disposition.name == FILE_FIELD
+        if self._in_file:
+            content_type = self._headers.get(b"content-type")
+            sent = None if content_type is None else content_type.decode("latin-1")
+            self.tokens.append(FilePart(disposition.filename or "", sent))
+
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self.file_size += end - start
+            self.tokens.append(data[start:end])
+
+    def _end(self) -> None:
+        self.complete = True
+
+    def _disposition(self) -> Disposition:
+        # Bytes that are no UTF-8 become surrogates, which no key may hold.
+        text = self._headers.get(b"content-disposition", b"").decode("utf-8", "surrogateescape")
+        try:
+            return Disposition.from_header(text)
+        except ValueError as error:
+            raise MalformedForm(str(error)) from error
+
 
 # RFC 9110 8.3.1, as S3 can keep it: printable ASCII, and no longer than anyone needs.
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule, no secret

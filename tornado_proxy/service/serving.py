@@ -13,8 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
-from tornado_proxy.gateway.application import Gateway
-from tornado_proxy.gateway.server import HttpServer, Opening
+from tornado_proxy.gateway.server import Gateway, HttpServer, Opening
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.semantics.forwarded import TrustedProxies
