@@ -156,12 +156,6 @@ def test_an_invalid_address_is_refused(target):
         read_request(target)
 
 
-@pytest.mark.parametrize(("path", "is_directory"), [("/", True), ("/a/", True), ("/a", False), ("/a%2F", True)])
-def test_a_path_that_ends_in_a_slash_is_a_directory(path, is_directory):
-    """Whether a directory is asked for is decided by the decoded path alone."""
-    assert Request("GET", path=parse_request_path(path)).is_directory is is_directory
-
-
 @pytest.mark.parametrize(
     ("raw", "pairs"),
     [

@@ -21,7 +21,7 @@ from tornado_proxy.rules.model import (
     path_objection,
     segment_objection,
 )
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
+from tornado_proxy.templates.template import TargetData, User
 
 
 @pytest.mark.parametrize(
@@ -266,15 +266,6 @@ def test_templates_see_what_a_caller_tells_of_the_request():
     told = {"method": "PUT", "host": "h", "headers": (("X", "y"),), "user": User("ann", email="e")}
     assert rules.rewrite("/a", **told).key == "/PUT/h/y/e/site//a"
     assert rules.rewrite("/a", **told, target=TargetData("other")).key == "/PUT/h/y/e/other//a"
-
-
-def test_a_raw_result_is_shown_unchecked():
-    """What a rewrite makes can be seen before it becomes a key."""
-    data = TargetKeyRewriteData("/a", None, RequestData(), TargetData())
-    found = rule_set('rewrite `a` -> "x/.."').render(data)
-    assert found is not None
-    assert (found[0].number, found[2]) == (1, "x/..")
-    assert rule_set("").render(data) is None
 
 
 def test_a_rewrite_without_a_name_goes_by_its_number():

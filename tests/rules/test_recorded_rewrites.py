@@ -8,7 +8,7 @@ import pytest
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.model import RewriteError
+from tornado_proxy.rules.model import RefusedResult, RewriteError
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, User
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/keyrewrite.json").read_text(encoding="utf-8"))["vectors"]
@@ -45,10 +45,12 @@ def _outcome(vector):
     if compiled.diagnostics:
         return "error"
     try:
-        found = compiled.rule_sets["site"].render(_data(vector))
+        found = compiled.rule_sets["site"].apply(_data(vector))
+    except RefusedResult as error:
+        return error.result, error.rewrite.number - 1
     except RewriteError:
         return "error"
-    return (vector["key"], -1) if found is None else (found[2], found[0].number - 1)
+    return (vector["key"], -1) if found.rewrite is None else (found.result, found.rewrite.number - 1)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])

@@ -12,11 +12,11 @@ its own only to add a state to the automaton.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 
@@ -83,7 +83,7 @@ class Pattern:
         if found is None:
             return None
         groups = tuple([text if text is None else text.decode() for text in map(found.__getitem__, self._numbers)])
-        return Captures(groups, self._names_of(groups))
+        return Captures(groups, self._names_of(groups) if self._shared_names else self.names)
 
     def _search_ill_formed(self, key: str) -> Captures | None:
         """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
@@ -99,8 +99,6 @@ class Pattern:
 
     def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
         """The group number of each name; of groups that share a name, the first that matched (Go's Regexp.Expand)."""
-        if not self._shared_names:
-            return self.names
         taking_part = {
             name: next((number for number in numbers if groups[number] is not None), numbers[0])
             for name, numbers in self._shared_names
@@ -188,70 +186,51 @@ class FirstMatch:
         *,
         known: FirstMatch | None = None,
     ) -> None:
-        made = {each.place: each for each in known._portions} if known else {}  # noqa: SLF001 - another of its kind
+        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - another of its kind
         self._portions: tuple[_Portion, ...] = tuple(
-            made.get((start, tuple(part))) or _Portion(start, part, memory)
+            made.get((start, part)) or _Portion(start, part, _build_set(part, memory))
             for start, part in _spread(patterns, instructions)
         )
 
     def find(self, key: str) -> tuple[int, Captures] | None:
         """The index of the first pattern that matches, and its captures; None where none does."""
-        for portion in self._portions:
-            found = portion.find(key)
-            if found is not None:
-                return found
+        for start, patterns, together in self._portions:
+            candidates: Sequence[int] = range(len(patterns))
+            # A set names at least its last pattern, which matches every key, unless it has run out of memory.
+            if together is not None and (matching := together.Match(encoded(key))):
+                matching.sort()
+                candidates = matching[:-1]
+            for index in candidates:  # those of a set match, all but a few with `\B`
+                captures = patterns[index].search(key)
+                if captures is not None:
+                    return start + index, captures
         return None
 
 
-def _spread(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, Sequence[Pattern]]]:
+def _spread(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
     """The list in parts whose programs fit a set, each with the index of its first."""
     start = size = 0
     for index, pattern in enumerate(patterns):
         size += pattern.program_size
         if size > instructions and index > start:
-            yield start, patterns[start:index]
+            yield start, tuple(patterns[start:index])
             start, size = index, pattern.program_size
     if start < len(patterns):
-        yield start, patterns[start:]
+        yield start, tuple(patterns[start:])
 
 
-class _Portion:
-    """Neighbours in the list, found through one set; a single pattern needs none."""
+class _Portion(NamedTuple):
+    """Neighbours in the list, from an index on, and the set that finds them; a single pattern needs none."""
 
-    __slots__ = ("_patterns", "_set", "_start")
-
-    def __init__(self, start: int, patterns: Sequence[Pattern], memory: int) -> None:
-        self._start = start
-        self._patterns = tuple(patterns)
-        self._set = _build_set(self._patterns, memory) if len(self._patterns) > 1 else None
-
-    @property
-    def place(self) -> tuple[int, tuple[Pattern, ...]]:
-        """Where in the list it stands, and what stands there."""
-        return self._start, self._patterns
-
-    def find(self, key: str) -> tuple[int, Captures] | None:
-        for index in self._candidates(key):
-            captures = self._patterns[index].search(key)
-            if captures is not None:
-                return self._start + index, captures
-        return None
-
-    def _candidates(self, key: str) -> Iterable[int]:
-        r"""The patterns that may match, in order; what the set names does match, all but a few with `\B`."""
-        everyone = range(len(self._patterns))
-        if self._set is None:
-            return everyone
-        matching: list[int] | None = self._set.Match(encoded(key))
-        if not matching:
-            # Not even the last pattern, which matches every key: the set has run out of memory.
-            return everyone
-        matching.sort()
-        return matching[:-1]
+    start: int
+    patterns: tuple[Pattern, ...]
+    together: re2.Set | None
 
 
 def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
-    """A set of the patterns and, as the last, of one that matches every key; None where they need more memory."""
+    """A set of the patterns and one that matches every key; None for a single pattern, or where memory is short."""
+    if len(patterns) == 1:
+        return None
     built = re2.Set.SearchSet(options(memory))
     for pattern in patterns:
         built.Add(pattern.program)

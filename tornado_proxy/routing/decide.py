@@ -103,22 +103,19 @@ QuestionAnswer = User | Refuse | bool | str | None
 Steps = Generator[Question, QuestionAnswer, Decision]
 
 
-def decide(mounts: Mounts, request: Request) -> Steps:
+def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one for each way that a decision ends
     """Decides about a request: target, method, access, rewrite, plan."""
     # The service's own pages come first, whatever is mounted there.
     visit = mounts.provider_pages.get(request.path)
     if visit is not None:
         return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
-    target_list = mounts.target_list(request.host, request.path) if request.method in _READING else None
-    if target_list is not None:
-        found = yield from _check_access(Decision(request, ()), target_list, request.path)
+    page = mounts.target_list
+    if page is not None and request.method in _READING and page.is_at(request.host, request.path):
+        found = yield from _check_access(Decision(request, ()), page.access, request.path)
         return found if found.plan else found._replace(plan=(ListTargets(),))
     match = mounts.find(request.host, request.path)
-    return Decision(request, _NO_TARGET) if match is None else (yield from _decide_within(match, request))
-
-
-def _decide_within(match: RouteMatch, request: Request) -> Steps:
-    """Decides about a request that leads to a target."""
+    if match is None:
+        return Decision(request, _NO_TARGET)
     if len(match.key.encode()) > _LONGEST_KEY:
         return Decision(request, _TOO_LONG, match)
     methods = match.site.methods

@@ -210,7 +210,7 @@ class Mounts:
         self, sites: Sequence[Site], providers: Iterable[OidcProvider] = (), target_list: TargetList | None = None
     ) -> None:
         self.sites = tuple(sites)
-        self._target_list = _TargetListPage(target_list) if target_list and target_list.enabled else None
+        self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
         entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
         patterned: list[_Entry] = []
@@ -220,11 +220,6 @@ class Mounts:
         self._patterns = _Patterns(patterned) if patterned else None
         self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
-
-    def target_list(self, host: str, path: RequestPath) -> Access | None:
-        """Returns the access to the page of all targets if a host and a path lead to it."""
-        page = self._target_list
-        return page.access if page and path in page.paths and page.host.search(host) else None
 
     def find(self, host: str, path: RequestPath) -> RouteMatch | None:
         """Finds the site for a host (no port, lower case) and a path; None if no target is mounted there."""
@@ -249,7 +244,7 @@ def _provider_pages(providers: Iterable[OidcProvider]) -> Iterator[tuple[str, tu
             yield from ((spelt, (each.name, step)) for spelt in (bare, f"{bare}/"))
 
 
-class _TargetListPage:
+class TargetListPage:
     """The page of all targets: its paths and its access."""
 
     def __init__(self, settings: TargetList) -> None:
@@ -257,6 +252,10 @@ class _TargetListPage:
         host = host_name(settings.mount.host)
         self.host = compile_pattern(rf"\A{host_expression(host)}\z" if host not in ("", "*") else "")
         self.access = Access((settings.resource,) if settings.resource else ())
+
+    def is_at(self, host: str, path: RequestPath) -> bool:
+        """Whether a host and a path lead to the page."""
+        return path in self.paths and self.host.search(host) is not None
 
 
 class _Paths:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tornado_proxy.config.actions import GetAction
-from tornado_proxy.config.model import Bucket
+from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.mounts import RouteMatch, Step
@@ -142,44 +142,52 @@ _QUERY_AS_IT_IS = "!$%&'()*+,/:;=?@[\\]^`{|}~"
 
 def plan_early(match: RouteMatch, request: Request) -> Plan:
     """Plans requests that rules cannot change: slash redirects, refused directories, uploads without a name."""
+    is_directory = request.path.endswith("/")
     # The mount path without its closing slash is a directory too, but not spelt as one.
-    is_bare_mount = match.key == "/" and not request.is_directory
-    if f"/{ASSETS_AT}" in request.path and request.method in ("PUT", "DELETE"):
+    is_file = not is_directory and match.key != "/"
+    if request.method in ("GET", "HEAD"):
+        return () if is_directory or is_file else (Redirect(_slashed(request)),)
+    if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
-    match request.method:
-        case "PUT":
-            return _plan_early_upload(match, request, is_file=not request.is_directory and not is_bare_mount)
-        case "DELETE":
-            return (Refuse(403, "a directory cannot be deleted"),) if request.is_directory or is_bare_mount else ()
-        case _:
-            return (Redirect(_slashed(request)),) if is_bare_mount else ()
-
-
-def _plan_early_upload(match: RouteMatch, request: Request, *, is_file: bool) -> Plan:
+    if request.method == "DELETE":
+        return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
     put = match.site.target.actions.put
     if _asks_for_form(request):
         return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
-    if request.is_directory:
+    if is_directory:
         return (ReadForm(put.max_size),)
     return () if put.raw_uploads and is_file else (_NO_SLASH,)
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
     """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `KeyTooLong`."""
-    method = request.method
-    if method in ("GET", "HEAD"):
-        return _browse(match, request, key) if request.is_directory else _serve(match, request, key)
+    target = match.site.target
+    if request.method not in ("GET", "HEAD"):
+        return _plan_change(target, request, path, key)
+    if request.path.endswith("/"):
+        return _browse(match, request, key)
+    if key.endswith("/"):
+        return (Refuse(404, _BECAME_A_DIRECTORY),)
+    get = target.actions.get
+    opening = _fetch(get, request, object_key(target.bucket, key))
+    redirects = get.redirect_with_trailing_slash_for_not_found_file
+    below = _key_if_any(target.bucket, f"{key}/") if redirects else None
+    return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
+
+
+def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) -> Plan:
+    """Plans an upload or a removal."""
     if key.endswith("/"):
         return (Refuse(403, _BECAME_A_DIRECTORY),)
-    target = match.site.target
     found, put = object_key(target.bucket, key), target.actions.put
-    if method == "PUT" and _asks_for_form(request):
-        most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
-        presign = Presign(found, path_reference(path), most, put.direct_upload_expiration)
-        return (_NAMED_BY_S3,) if "${filename}" in found else (presign,)
-    if method == "PUT":
+    if request.method == "DELETE":
+        return (Remove(found),)
+    if not _asks_for_form(request):
         return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
-    return (Remove(found),)
+    if "${filename}" in found:
+        return (_NAMED_BY_S3,)
+    most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
+    return (Presign(found, path_reference(path), most, put.direct_upload_expiration),)
 
 
 def _asks_for_form(request: Request) -> bool:
@@ -197,17 +205,6 @@ def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:
     if match.key == "/":
         return (*opening, Browse(prefix, root=True))
     return (*opening, Browse(prefix), _NO_DIRECTORY)
-
-
-def _serve(match: RouteMatch, request: Request, key: Key) -> Plan:
-    if key.endswith("/"):
-        return (Refuse(404, _BECAME_A_DIRECTORY),)
-    target = match.site.target
-    get, found = target.actions.get, object_key(target.bucket, key)
-    opening = _fetch(get, request, found)
-    redirects = get.redirect_with_trailing_slash_for_not_found_file
-    below = _key_if_any(target.bucket, f"{key}/") if redirects else None
-    return (opening, Redirect(_slashed(request), below), _NO_OBJECT) if below else (opening, _NO_OBJECT)
 
 
 def _fetch(get: GetAction, request: Request, key: ObjectKey, *, index: bool = False) -> Serve | Sign:

@@ -97,11 +97,6 @@ class Request(RequestData):
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
     certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy
 
-    @property
-    def is_directory(self) -> bool:
-        """Whether it asks for a directory: its path ends in `/`."""
-        return self.path.endswith("/")
-
 
 @dataclass(frozen=True, slots=True)
 class Address:

@@ -185,38 +185,27 @@ class RuleSet:
 
     def apply(self, data: TargetKeyRewriteData) -> Rewritten:
         """What becomes of `data.key`, checked: the first rewrite's result, or the key itself; raises `RewriteError`."""
-        found = self.render(data)
-        if found is None:
-            return Rewritten(Key(data.key))
-        rewrite, captures, text = found
-        return Rewritten(_checked(text, data, rewrite), rewrite, captures, text)
-
-    def render(self, data: TargetKeyRewriteData) -> tuple[Rewrite, Captures, str] | None:
-        """The first rewrite that matches, its captures and its raw result, unchecked; None where none matches."""
         match = self.first_match.find(data.key)
         if match is None:
-            return None
+            return Rewritten(Key(data.key))
         index, captures = match
         rewrite = self.rewrites[index]
         try:
-            return rewrite, captures, rewrite.template.render(captures, data)
+            text = rewrite.template.render(captures, data)
         except MissingUserError as error:
             raise UserRequired(str(error), rewrite) from error
         except RenderError as error:
             raise TemplateFailed(str(error), rewrite) from error
-
-
-def _checked(text: str, data: TargetKeyRewriteData, rewrite: Rewrite) -> Key:
-    if not text:
-        raise RefusedResult("the result is empty", rewrite, text)
-    key = text if text.startswith("/") else f"/{text}"
-    # A directory stays one: the listing of `/a` would otherwise show `/a-secret/` too.
-    if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
-        key += "/"
-    reason = objection(key)
-    if reason is not None:
-        raise RefusedResult(f"the result {reason}", rewrite, text)
-    return Key(key)
+        if not text:
+            raise RefusedResult("the result is empty", rewrite, text)
+        key = text if text.startswith("/") else f"/{text}"
+        # A directory stays one: the listing of `/a` would otherwise show `/a-secret/` too.
+        if data.key.endswith("/") and data.request.method in ("GET", "HEAD") and not key.endswith("/"):
+            key += "/"
+        reason = objection(key)
+        if reason is not None:
+            raise RefusedResult(f"the result {reason}", rewrite, text)
+        return Rewritten(Key(key), rewrite, captures, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,10 +72,12 @@ class Conditions:
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Conditions:
         """The conditions of a request's headers (names in any case, values joined with `, `)."""
-        named = [name for name in headers if name[:3] in _IF]
-        if not named:
+        for name in headers:
+            if name[:3] in _IF:
+                break
+        else:
             return UNCONDITIONAL
-        fields = {name.lower(): headers[name] for name in named}
+        fields = {name.lower(): value for name, value in headers.items()}
         if_match = parse_etags(fields.get("if-match", ""))
         if_none_match = parse_etags(fields.get("if-none-match", ""))
         return cls(

@@ -7,7 +7,7 @@ from go_programs import user_of
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.parser import parse
 from tornado_proxy.rules.compile import compile_documents
-from tornado_proxy.rules.model import RewriteError
+from tornado_proxy.rules.model import RefusedResult, RewriteError
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData
 
 ROOT = Path(__file__).parents[3]
@@ -45,10 +45,12 @@ def _answer(vector):
     if compiled.diagnostics:
         return None
     try:
-        found = compiled.rule_sets["site"].render(_data(vector))
+        found = compiled.rule_sets["site"].apply(_data(vector))
+    except RefusedResult as error:
+        return error.rewrite.number - 1, error.result
     except RewriteError:
         return None
-    return (-1, vector["key"]) if found is None else (found[0].number - 1, found[2])
+    return (-1, vector["key"]) if found.rewrite is None else (found.rewrite.number - 1, found.result)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
