@@ -16,7 +16,15 @@ from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
 from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RequestFacts, RootFacts
 from tornado_proxy.templates.golang.view import ROOT as DATA
-from tornado_proxy.templates.template import RenderBudget, RenderError, RenderLimits, TargetData, TemplateMistake, User
+from tornado_proxy.templates.template import (
+    RenderBudget,
+    RenderError,
+    RenderLimits,
+    TargetData,
+    TemplateMistake,
+    User,
+    refuse,
+)
 
 GO = Vocabulary(STANDARD)
 """What text/template has by itself."""
@@ -37,22 +45,29 @@ def json_value(data: Any) -> Value:
     return from_json(data, RenderBudget(GENEROUS))
 
 
+def program(text: str, vocabulary: Vocabulary = HELM) -> Program:
+    """A template that Go parses without an error; raises `TemplateMistake` for another."""
+    made = Program(text, vocabulary)
+    refuse(made.mistakes)
+    return made
+
+
 def written(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template writes over JSON data."""
-    return runes(Program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS)))
+    return runes(program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS)))
 
 
 def failure(text: str, data: Any = None, vocabulary: Vocabulary = HELM) -> str:
     """What a template says when it fails while it runs."""
     with pytest.raises(RenderError) as caught:
-        Program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS))
+        program(text, vocabulary).execute(json_value(data), RenderBudget(GENEROUS))
     return str(caught.value)
 
 
 def mistake(text: str, vocabulary: Vocabulary = HELM) -> TemplateMistake:
     """What is found wrong with a template when it is read."""
     with pytest.raises(TemplateMistake) as caught:
-        Program(text, vocabulary)
+        program(text, vocabulary)
     return caught.value
 
 

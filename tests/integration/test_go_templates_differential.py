@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 from generated_templates import Case, Generator
-from go_programs import GENEROUS, GO, json_value, request_root
+from go_programs import GENEROUS, GO, json_value, program, request_root
 from real_go import build, build_with_modules
 
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
-from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.standard import STANDARD
 from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, TemplateMistake
@@ -46,7 +45,7 @@ def _ours(case, vocabulary):
     """What we make of a case: bytes, or the stage at which it fails; None where it is refused on purpose."""
     data = request_root(case.data) if case.request else json_value(case.data)
     try:
-        return Program(case.template, vocabulary).execute(data, RenderBudget(GENEROUS))
+        return program(case.template, vocabulary).execute(data, RenderBudget(GENEROUS))
     except TemplateMistake as mistake:
         return None if any(f"`{name}` is refused" in str(mistake) for name in REFUSED) else "parse"
     except LimitError:

@@ -117,14 +117,17 @@ def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, 
     [
         ("go `/{{ nofunc }}{{ .Key }}/{{ .Key | alsonot }}`", ["nofunc", "alsonot"]),
         ("jinja `/{{ usr }}{{ key|nofilter }}{{ groups.y }}`", ["usr", "nofilter", "groups.y"]),
-        # What others depend on is not left out, and neither is what is not an action that writes.
-        ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc"]),
-        ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc"]),
-        ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr"]),
+        ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc", "alsonot"]),
+        ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc", "alsonot"]),
+        ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr", "other"]),
+        ("go `/{{ nofunc $x }}{{ .Key + 1 }}{{ upper .Key .Key }}`", ["nofunc", "$x", "+", "upper .Key .Key"]),
+        ("jinja `/{{ usr | nofilter }}{{ key + }}{{ groups.y }}`", ["usr", "nofilter", "}}", "groups.y"]),
+        # What others depend on is not left out, so that what comes after it is not read.
+        ("go `/{{ $x := nofunc }}{{ $x + 1 }}{{ if 1 + 2 }}{{ end }}{{ $y }}`", ["nofunc", "+", "+"]),
     ],
 )
-def test_one_run_finds_the_mistakes_of_all_actions(template, texts):
-    """An action with a mistake does not hide those that come after it."""
+def test_one_run_finds_all_mistakes_of_a_template(template, texts):
+    """A mistake hides neither those of its own action nor those that come after it."""
     found = _compiled(f"target site {{ rewrite `(?P<x>a)` -> {template} }}").diagnostics
     assert [each.span.text for each in found] == texts
 

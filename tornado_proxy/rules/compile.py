@@ -182,31 +182,31 @@ def _compiled_template(
     """
     literal = statement.template
     compile_template = _go(helpers) if statement.dialect is Dialect.GO else _DIALECTS[statement.dialect]()
-    text, found = literal.value, list[TemplateMistake]()
+    text, found = literal.value, dict[int, TemplateMistake]()
     while True:
         try:
             template = compile_template(text, pattern.names, pattern.group_count)
         except TemplateMistake as mistake:
-            found.append(mistake)
-            left = _without_action(text, mistake.offset)
-            if left is not None and len(found) < _MOST_MISTAKES:
-                text = left
+            new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in found}
+            found |= new
+            if new and len(found) < _MOST_MISTAKES:
+                text = _without_actions(text, new)
                 continue
         else:
             if not found:
                 return template
-        found.sort(key=lambda each: each.offset)
         return tuple(
-            Diagnostic("bad-template", str(each), literal.at(each.offset, each.end), help=each.help) for each in found
+            Diagnostic("bad-template", str(each), literal.at(each.offset, each.end), help=each.help)
+            for _, each in sorted(found.items())[:_MOST_MISTAKES]
         )
 
 
-def _without_action(text: str, offset: int) -> str | None:
-    """A template with spaces in place of the action at an offset; None where others may depend on that."""
+def _without_actions(text: str, offsets: Iterable[int]) -> str:
+    """A template with spaces in place of the actions at some offsets, unless others may depend on them."""
     for action in _WRITING.finditer(text):
-        if action.start() <= offset < action.end():
-            return f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
-    return None
+        if any(action.start() <= offset < action.end() for offset in offsets):
+            text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
+    return text
 
 
 _ABSOLUTE = re.compile(r"https?://[^/?#]*(?P<path>/[^?#]*)?", re.IGNORECASE)

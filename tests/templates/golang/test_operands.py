@@ -171,7 +171,7 @@ def test_what_fails_says_where(text, message):
 def test_what_is_sure_to_fail_is_known_before(text, message, place):
     """Go finds it when it executes; who loads a template may refuse it."""
     (known,) = Program(text, HELM).certain_failures
-    assert (known.message, text[known.start : known.end]) == (message, place)
+    assert (str(known), text[known.offset : known.end]) == (message, place)
     assert failure(text, DATA).startswith(message)
 
 

@@ -4,7 +4,7 @@ from go_programs import GO
 from tornado_proxy.templates.golang.actions import DEEPEST
 from tornado_proxy.templates.golang.nodes import Branch, Call, Jump, Output, Range, TextNode
 from tornado_proxy.templates.golang.parser import parse
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.template import TemplateMistake, refuse
 
 
 def _shape(body):
@@ -159,8 +159,16 @@ def test_variables_are_known_from_their_declaration_to_the_end_of_their_body(tex
 def test_what_does_not_fit_is_a_mistake_with_its_place(text, message, offset):
     """As Go's parser refuses it."""
     with pytest.raises(TemplateMistake) as caught:
-        parse(text, GO)
+        refuse(parse(text, GO).mistakes)
     assert (str(caught.value), caught.value.offset) == (message, offset)
+
+
+def test_an_action_that_is_not_closed_hides_no_unknown_name():
+    """What was found before the text could not be read on is told with that."""
+    with pytest.raises(TemplateMistake) as caught:
+        parse("{{nope $x}}{{if .}}", GO)
+    found = [str(mistake) for mistake in (caught.value, *caught.value.others)]
+    assert found == ["unknown function `nope`", "unknown variable `$x`", "the `if` is not closed"]
 
 
 def test_actions_nest_to_a_depth():

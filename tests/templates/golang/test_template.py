@@ -252,3 +252,34 @@ def test_a_mistake_of_a_helper_is_told_as_one():
     with pytest.raises(TemplateMistake, match="a helper template that it calls has a mistake: ") as caught:
         compile_template('{{ template "bad" . }}', {}, 0, ('{{ define "bad" }}{{ .Request.Nothing }}{{ end }}',))
     assert caught.value.offset == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            "/{{ nofunc .Kye | upper 1 2 | lowr $x }}",
+            [
+                "unknown function `nofunc`",
+                "the data of a request has no field `Kye`",
+                "`upper` does not take 3 arguments",
+                "unknown function `lowr`",
+                "unknown variable `$x`",
+            ],
+        ),
+        (
+            "{{ nofunc (upper 1) .Groups.none }}",
+            ["unknown function `nofunc`", "a `string` is expected, not a number", "the source has no group `none`"],
+        ),
+        ("{{ $x.Name.First }}", ["unknown variable `$x`"]),
+        (
+            "{{ .User.Nmae.First }}{{ .Groups.none.First }}",
+            ["`User` has no field `Nmae`", "the source has no group `none`"],
+        ),
+    ],
+)
+def test_all_mistakes_of_an_action_are_found_at_once(text, messages):
+    """Each has its own place, and none follows from another."""
+    with pytest.raises(TemplateMistake) as caught:
+        compile_template(text, {}, 0)
+    assert [str(mistake) for mistake in (caught.value, *caught.value.others)] == messages

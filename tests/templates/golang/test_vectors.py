@@ -3,9 +3,8 @@ import re
 from pathlib import Path
 
 import pytest
-from go_programs import GENEROUS, GO, HELM, json_value, request_root
+from go_programs import GENEROUS, GO, HELM, json_value, program, request_root
 
-from tornado_proxy.templates.golang.program import Program
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.template import RenderBudget, TemplateError
 
@@ -17,7 +16,7 @@ VOCABULARIES = {"std": (GO,), "sprig": (HELM,), "any": (GO, HELM)}
 def _answer(vector, vocabulary):
     data = request_root(vector["data"]) if vector["data_kind"] == "keyrewrite" else json_value(vector["data"])
     try:
-        return runes(Program(vector["template"], vocabulary).execute(data, RenderBudget(GENEROUS)))
+        return runes(program(vector["template"], vocabulary).execute(data, RenderBudget(GENEROUS)))
     except TemplateError:
         return None
 
@@ -41,7 +40,7 @@ def test_what_go_refuses_when_it_parses_is_a_mistake_and_what_fails_later_is_non
         if vector.get("stage") == stage:
             vocabulary = VOCABULARIES[vector["funcs"]][-1]
             try:
-                Program(vector["template"], vocabulary)
+                program(vector["template"], vocabulary)
             except TemplateError:
                 found_late += [vector["id"]] if stage == "exec" else []
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tornado_proxy.templates.golang.actions import KEYWORDS
@@ -241,16 +241,17 @@ class Vocabulary:
     functions: Mapping[str, Function]
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, name: str, start: int) -> None:
-        """Raise `TemplateMistake` unless a function has that name."""
+    def mistakes(self, name: str, start: int) -> Iterator[TemplateMistake]:
+        """What is wrong with a name, unless a function has it."""
         if name in self.functions:
             return
         end = start + len(name)
         if name in self.refused:
-            raise TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
-        if name in KEYWORDS:
-            raise TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
-        raise TemplateMistake(f"unknown function `{name}`", start, end, self._advice(name))
+            yield TemplateMistake(f"the function `{name}` is refused: {self.refused[name]}", start, end)
+        elif name in KEYWORDS:
+            yield TemplateMistake(f"the keyword `{name}` cannot stand here", start, end)
+        else:
+            yield TemplateMistake(f"unknown function `{name}`", start, end, self._advice(name))
 
     def _advice(self, name: str) -> str | None:
         if name.casefold() in _DATA:

@@ -7,7 +7,7 @@ condition around it has made sure of a user.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tornado_proxy.templates.golang import nodes
@@ -42,10 +42,11 @@ _LOOKUPS = frozenset(("get", "index"))
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a template names: groups with their places, and whether it may read from an absent user."""
+    """What a template names: groups with their places, whether it may read from an absent user, and what is wrong."""
 
     group_references: tuple[tuple[str, int, int], ...]
     reads_user: bool
+    mistakes: tuple[TemplateMistake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,11 @@ class _CheckPlace:
 
 
 def check(parsed: ParsedTemplate, groups: Iterable[str]) -> Known:
-    """Look at all that may run; raises `TemplateMistake` for a group or a field that does not exist."""
+    """Look at all that may run."""
     walk = _CheckWalk(parsed, frozenset(groups))
     walk.all()
-    return Known(tuple(sorted(set(walk.references), key=lambda reference: reference[1])), walk.reads_user)
+    references = sorted(set(walk.references), key=lambda reference: reference[1])
+    return Known(tuple(references), walk.reads_user, tuple(walk.mistakes))
 
 
 class _CheckWalk:
@@ -72,6 +74,7 @@ class _CheckWalk:
         self._called: list[tuple[nodes.Body, _CheckPlace]] = []
         self.references: list[tuple[str, int, int]] = []
         self.reads_user = False
+        self.mistakes: list[TemplateMistake] = []
 
     def all(self) -> None:
         """Walk through the outermost template, and through those that are called, one after the other."""
@@ -173,7 +176,8 @@ class _CheckWalk:
             case nodes.StringLiteral():
                 self._group(runes(key.value), start, end)
             case nodes.NumberLiteral():
-                raise TemplateMistake("a group is asked for by a text", start, end, f'write `"{key.number.text}"`')
+                advice = f'write `"{key.number.text}"`'
+                self.mistakes.append(TemplateMistake("a group is asked for by a text", start, end, advice))
 
     def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
         """Fields of the outermost data; the first begins at an offset of the action."""
@@ -182,21 +186,24 @@ class _CheckWalk:
         if first == "Groups" and rest:
             after = start + len(first) + 1
             self._group(rest[0], after, after + len(rest[0]))
-            _check_end(rest, after)
+            if rest[0] in self._groups:
+                self.mistakes += _mistakes_of_end(rest, after)
         elif first == "User":
             self.reads_user = self.reads_user or not (place.user or (asked and not rest))
             if rest:
-                _check_member(rest[0], _USER_MEMBERS, "User", start + len(first) + 1)
-                _check_end(rest, start + len(first) + 1)
+                after = start + len(first) + 1
+                unknown = list(_mistakes_of_member(rest[0], _USER_MEMBERS, "User", after))
+                self.mistakes += unknown or _mistakes_of_end(rest, after)
         else:
-            _check_path(names, start)
+            self.mistakes += _mistakes_of_path(names, start)
 
     def _group(self, name: str, start: int, end: int) -> None:
         if name not in self._groups:
             meant = difflib.get_close_matches(name, self._groups, n=1)
             advice = f"did you mean `{meant[0]}`?" if meant else None
-            raise TemplateMistake(f"the source has no group `{name}`", start, end, advice)
-        self.references.append((name, start, end))
+            self.mistakes.append(TemplateMistake(f"the source has no group `{name}`", start, end, advice))
+        else:
+            self.references.append((name, start, end))
 
 
 def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
@@ -223,40 +230,42 @@ def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
     return False
 
 
-def _check_path(names: tuple[str, ...], start: int) -> None:
+def _mistakes_of_path(names: tuple[str, ...], start: int) -> Iterator[TemplateMistake]:
+    """What is wrong with fields of the outermost data, up to the first that does not exist."""
     of = ROOT
     parent = ""
     for number, name in enumerate(names):
-        _check_refused(name, of, start)
         members = frozenset(member.decode() for member in (*of.getters, *of.methods))
-        _check_member(name, members, parent, start)
+        if wrong := [*_mistakes_of_refused(name, of, start), *_mistakes_of_member(name, members, parent, start)]:
+            yield wrong[0]
+            return
         inner = _INNER.get((of, name))
         if inner is None:
             if (of, name) not in _OPEN:
-                _check_end(names[number:], start)
+                yield from _mistakes_of_end(names[number:], start)
             elif number + 1 < len(names):
-                _check_refused(names[number + 1], _OPEN[of, name], start + len(name) + 1)
+                yield from _mistakes_of_refused(names[number + 1], _OPEN[of, name], start + len(name) + 1)
             return
         parent, start, of = name, start + len(name) + 1, inner
 
 
-def _check_refused(name: str, of: Type | None, start: int) -> None:
-    """Refuse a member that Go has and a template does not."""
+def _mistakes_of_refused(name: str, of: Type | None, start: int) -> Iterator[TemplateMistake]:
+    """A member that Go has and a template does not."""
     reason = None if of is None else of.refused.get(name.encode())
     if reason is not None:
-        raise TemplateMistake(f"the member `{name}` is refused: {reason}", start, start + len(name))
+        yield TemplateMistake(f"the member `{name}` is refused: {reason}", start, start + len(name))
 
 
-def _check_end(names: Sequence[str], start: int) -> None:
-    """Refuse fields of what has none: the first name, which begins at an offset."""
+def _mistakes_of_end(names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
+    """Fields of what has none: the first name, which begins at an offset."""
     if len(names) > 1:
         start += len(names[0]) + 1
-        raise TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
+        yield TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
 
 
-def _check_member(name: str, members: frozenset[str], parent: str, start: int) -> None:
+def _mistakes_of_member(name: str, members: frozenset[str], parent: str, start: int) -> Iterator[TemplateMistake]:
     if name not in members:
         meant = difflib.get_close_matches(name, members, n=1)
         advice = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
         where = f"`{parent}` has" if parent else "the data of a request has"
-        raise TemplateMistake(f"{where} no field `{name}`", start, start + len(name), advice)
+        yield TemplateMistake(f"{where} no field `{name}`", start, start + len(name), advice)

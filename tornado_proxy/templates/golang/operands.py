@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import (
+    ANY,
     Function,
     Parameter,
     call_method,
     ideal,
     method_of,
     read,
+    special,
 )
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Value
-from tornado_proxy.templates.template import LimitError, RenderBudget, RenderLimits
+from tornado_proxy.templates.template import LimitError, RenderBudget, RenderLimits, TemplateMistake
 
 _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
@@ -120,17 +121,14 @@ Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
 """A body closure: writes to the run."""
 
 
+def _no_function(_run: Run, _dot: Value, _arguments: Sequence[Evaluate]) -> Value:
+    raise ExecutionError("a function of the template is unknown")
+
+
+# In place of a function that does not exist: its arguments are still looked at for mistakes.
+_UNKNOWN = special(_no_function, rest=ANY)
 _LITERALS = (nodes.BoolLiteral, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
 _LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
-
-
-@dataclass(frozen=True, slots=True)
-class CertainFailure:
-    """Something that fails when execution reaches it; offsets are code points of the template."""
-
-    message: str
-    start: int
-    end: int
 
 
 class Operands:
@@ -139,7 +137,7 @@ class Operands:
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
         self._text = text
         self._functions = functions
-        self.certain: list[CertainFailure] = []
+        self.certain: list[TemplateMistake] = []
 
     def pipeline(self, pipeline: nodes.Pipeline, base: int) -> Evaluate:
         """The value of the last command, which variables may take; a nil interface is not a value from there on.
@@ -212,7 +210,7 @@ class Operands:
 
     def _call(self, name: str, command: nodes.CommandNode, base: int, *, piped: bool) -> Follow:
         """A function's result for the arguments, the piped value last."""
-        function = self._functions[name]
+        function = self._functions.get(name, _UNKNOWN)
         operands = command.operands[1:]
         count = len(operands) + piped
         if not function.accepts(count):
@@ -291,7 +289,7 @@ class Operands:
         """What always fails; known before it runs, so that a load may refuse it."""
         start, end = base + place.start, base + place.end
         context = self._text[start:end]
-        self.certain.append(CertainFailure(message, start, end))
+        self.certain.append(TemplateMistake(message, start, end))
 
         def fail(_run: Run, _dot: Value) -> Value:
             error = ExecutionError(message)

@@ -66,6 +66,7 @@ from tornado_proxy.templates.template import (
     TargetData,
     TemplateMistake,
     User,
+    refuse,
 )
 
 PAGE_LIMITS = RenderLimits(steps=200_000, text=4 << 20, items=10_000)
@@ -102,7 +103,7 @@ def compile_page(text: str, helpers: Sequence[str] = ()) -> PageTemplate:
     parts = [f"\n{helper}" for helper in helpers] + ([f"\n{text}"] if helpers else [text])
     try:
         program = Program("".join(parts), vocabulary())
-        program.refuse_certain_failures()
+        refuse([*program.mistakes, *program.certain_failures])
     except TemplateMistake as mistake:
         offset, number = mistake.offset, 0
         while number < len(helpers) and offset >= len(parts[number]):
@@ -244,6 +245,7 @@ def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Va
     run.budget.spend(10 + len(text))  # it is parsed while it runs
     try:
         program = Program(runes(text), vocabulary())
+        refuse(program.mistakes)
     except TemplateMistake as mistake:
         raise ExecutionError(str(mistake)) from mistake
     within = Run(program.templates, run.budget)

@@ -29,7 +29,7 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.text import go_string, trim_space
-from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.templates.template import TemplateMistake, refuse
 
 ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""
@@ -40,10 +40,11 @@ _CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
 
 @dataclass(frozen=True, slots=True)
 class ParsedTemplate:
-    """A template's own body, and the bodies of the templates that it defines."""
+    """A template's own body, the bodies of the templates that it defines, and the names in them that are unknown."""
 
     body: Body
     templates: Mapping[bytes, Body]
+    mistakes: tuple[TemplateMistake, ...] = ()
 
     @property
     def callable(self) -> Mapping[bytes, Body]:
@@ -52,16 +53,20 @@ class ParsedTemplate:
 
 
 def parse(text: str, vocabulary: Vocabulary) -> ParsedTemplate:
-    """The template's tree; raises `TemplateMistake` with offsets in code points."""
+    """The template's tree; raises `TemplateMistake` with offsets in code points for what is not one."""
     parser = _TemplateParser(scan(text), vocabulary)
-    body = parser.top()
+    try:
+        body = parser.top()
+    except TemplateMistake as mistake:
+        refuse([mistake, *parser.mistakes])
+        raise
     defined = parser.templates.pop(ROOT, ())
     if _is_empty(defined):
         defined = body
     elif not _is_empty(body):
         message = f"the template `{ROOT.decode()}` is defined twice: the text around its definition is one"
         raise TemplateMistake(message, *parser.root_definition)
-    return ParsedTemplate(defined, parser.templates)
+    return ParsedTemplate(defined, parser.templates, tuple(parser.mistakes))
 
 
 @dataclass(slots=True)
@@ -97,6 +102,7 @@ class _TemplateParser:
         self._depth = 0
         self.templates: dict[bytes, Body] = {}
         self.root_definition = 0, 0
+        self.mistakes: list[TemplateMistake] = []
 
     def top(self) -> Body:
         """The whole template; only here may templates be defined."""
@@ -219,32 +225,33 @@ class _TemplateParser:
         assert pipeline is not None
         if len(pipeline.variables) > 1 and found.action.keyword != "range":
             raise TemplateMistake("two variables are declared by a `range` only", found.start, found.end)
-        self._check_pipeline(pipeline, found.inside.start, scope)
+        self.mistakes += self._mistakes(pipeline, found.inside.start, scope)
         return pipeline
 
-    def _check_pipeline(self, pipeline: Pipeline, base: int, scope: _Scope) -> None:
+    def _mistakes(self, pipeline: Pipeline, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
+        """The names in a pipeline that stand for nothing, and constants where only a function can stand."""
         scope.variables.extend(pipeline.variables)
         for number, command in enumerate(pipeline.commands):
             first = command.operands[0]
             if number and isinstance(first, _CONSTANT):
-                raise TemplateMistake("a constant takes no piped value", first.start + base, first.end + base)
+                yield TemplateMistake("a constant takes no piped value", first.start + base, first.end + base)
             for operand in command.operands:
-                self._check_operand(operand, base, scope)
+                yield from self._mistakes_of_operand(operand, base, scope)
 
-    def _check_operand(self, operand: Operand, base: int, scope: _Scope) -> None:
+    def _mistakes_of_operand(self, operand: Operand, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
         match operand:
             case Identifier():
-                self._vocabulary.check(operand.name, operand.start + base)
+                yield from self._vocabulary.mistakes(operand.name, operand.start + base)
             case Variable() if operand.name not in scope.variables:
                 end = operand.start + len(operand.name)
-                raise TemplateMistake(f"unknown variable `{operand.name}`", operand.start + base, end + base)
+                yield TemplateMistake(f"unknown variable `{operand.name}`", operand.start + base, end + base)
             case Chain():
-                self._check_operand(operand.operand, base, scope)
+                yield from self._mistakes_of_operand(operand.operand, base, scope)
             case Pipeline():
                 if len(operand.variables) > 1:
                     message = "two variables are declared by a `range` only"
-                    raise TemplateMistake(message, operand.start + base, operand.end + base)
-                self._check_pipeline(operand, base, scope)
+                    yield TemplateMistake(message, operand.start + base, operand.end + base)
+                yield from self._mistakes(operand, base, scope)
             case _:
                 pass
 

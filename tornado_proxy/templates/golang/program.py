@@ -21,7 +21,7 @@ from tornado_proxy.templates.golang.nodes import (
     TextNode,
     Variable,
 )
-from tornado_proxy.templates.golang.operands import CertainFailure, Evaluate, Execute, Leaving, Operands, Run
+from tornado_proxy.templates.golang.operands import Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
 from tornado_proxy.templates.template import RenderBudget, TemplateMistake
@@ -241,7 +241,10 @@ def iterated(value: Value, variables: int, budget: RenderBudget) -> Iterable[tup
 
 
 class Program:
-    """A compiled template; raises `TemplateMistake` for a text that is not a template."""
+    """A compiled template; raises `TemplateMistake` for a text that is not one.
+
+    `mistakes` are names that Go refuses when it parses, `certain_failures` what fails wherever it runs.
+    """
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
@@ -251,12 +254,8 @@ class Program:
         self.templates: Mapping[bytes, Execute] = {
             name: statements.template(body) for name, body in self.parsed.callable.items()
         }
-        self.certain_failures: Sequence[CertainFailure] = tuple(operands.certain)
-
-    def refuse_certain_failures(self) -> None:
-        """Raise `TemplateMistake` for the first part that fails wherever it runs, which Go finds only then."""
-        for failure in self.certain_failures:
-            raise TemplateMistake(failure.message, failure.start, failure.end)
+        self.mistakes = self.parsed.mistakes
+        self.certain_failures: Sequence[TemplateMistake] = tuple(operands.certain)
 
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""

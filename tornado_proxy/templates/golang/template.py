@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from tornado_proxy.templates.template import (
     RenderLimits,
     TargetKeyRewriteData,
     TemplateMistake,
+    refuse,
     trimmed,
 )
 
@@ -142,9 +143,10 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
     try:
         program = Program(before + text, vocabulary())
         known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
-        program.refuse_certain_failures()
+        refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
     except TemplateMistake as mistake:
-        raise _in_text(mistake, len(before)) from mistake
+        refuse(_in_text(each, len(before)) for each in (mistake, *mistake.others))
+        raise
     return GoTemplate(text, program, _without(known, len(before)), tuple(helpers))
 
 
@@ -159,4 +161,4 @@ def _in_text(mistake: TemplateMistake, start: int) -> TemplateMistake:
 def _without(known: Known, start: int) -> Known:
     """What is known of the text that begins at `start`."""
     references = ((name, first - start, last - start) for name, first, last in known.group_references if first >= start)
-    return Known(tuple(references), known.reads_user)
+    return replace(known, group_references=tuple(references))
