@@ -87,7 +87,7 @@ def test_a_fleet_is_shown_a_certificate_too(command, folder, listener):
     """The same options hold for all services."""
     done = command("fleet", listener, "--cert", folder / "ann.pem")
     assert done.status == 0
-    assert done.out.endswith("1 of 1 up to date\n")
+    assert done.out.endswith("1 of 1 as expected\n")
 
 
 def test_a_fleet_without_a_certificate_is_turned_away(command, listener):

@@ -82,6 +82,13 @@ def test_another_secret_makes_another_set_of_the_same_digest(files):
     assert not files.read().is_as(before)
 
 
+def test_the_same_files_have_the_same_digest_wherever_they_stand(files, tmp_path):
+    """A checkout can be compared with what a machine has in force."""
+    (tmp_path / "elsewhere").mkdir()
+    other = Files.create(tmp_path / "elsewhere", site='rewrite a `^/a$` -> "/b"')
+    assert other.read().digest == files.read().digest
+
+
 def test_a_comment_in_the_configuration_changes_nothing(files):
     """What the configuration means counts, not how it is written."""
     before = files.read().digest

@@ -17,7 +17,7 @@ COMMANDS = {
     "serve": "serve the buckets that a configuration names",
     "probe": "ask each bucket whether it can be used, and say what to grant where it cannot",
     "reload": "ask the running service to reload, and fail where it refuses the files",
-    "fleet": "show what several running services have in force, and which lag behind",
+    "fleet": "show what several running services have in force, and which differ",
     "config": "show a configuration with its defaults and without its secrets",
     "demo": "run everything on an S3 in the process, with sample objects",
     "explain": "show which rewrite takes a path, and why",

@@ -6,6 +6,7 @@ The set is the unit: an edit may touch several files, and what is compiled is ex
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -87,7 +88,7 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     if known is not None and is_known and _answers_are(known.secrets, resolver(environment, config.parent)):
         loaded = known.configuration
         rules, templates = _read_rules(loaded), read_templates(loaded.settings)
-        return replace(known, rules=rules, templates=templates, digest=_digest(loaded, rules, templates))
+        return replace(known, rules=rules, templates=templates, digest=_digest(loaded, rules, templates, config.parent))
     return compile_text(text, environment, None, fetched=fetched)
 
 
@@ -220,7 +221,7 @@ def _assembled(
 ) -> Sources:
     named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
     places = (config, *named)
-    digest = _digest(loaded, rules, templates)
+    digest = _digest(loaded, rules, templates, config.parent)
     return Sources(loaded, rules, digest, places, secrets=secrets or {}, templates=templates)
 
 
@@ -229,16 +230,25 @@ def _read_rules(loaded: configuration.Loaded) -> Read:
     return read_rule_files(places, spans, again=True)
 
 
-def _digest(loaded: configuration.Loaded, rules: Read, templates: Read) -> str:
-    """SHA-256 over everything that was read or could not be read, each with its role, name and length."""
-    digest = hashlib.sha256()
+def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, directory: Path) -> str:
+    """SHA-256 over everything that was read or could not be read, each with its role, name and length.
+
+    Names are relative to the configuration's directory: the same files have the same digest wherever they stand.
+    """
+    digest, here = hashlib.sha256(), f"{directory}{os.sep}"
 
     def add(role: str, name: str, content: bytes) -> None:
+        name = name.removeprefix(here)
         digest.update(f"{role} {len(name)} {len(content)} {name}".encode(errors="surrogateescape"))
         digest.update(content)
 
+    settings = loaded.settings
+    if settings is not None:
+        for place in settings.rules:
+            add("place", str(place), b"")
+        settings = replace(settings, directory=Path(), rules=())
     # The settings, not the text: a comment changes nothing, and their `repr` holds no secret.
-    add("settings", "", repr(loaded.settings).encode())
+    add("settings", "", repr(settings).encode())
     for diagnostic in (*loaded.diagnostics, *rules.diagnostics, *templates.diagnostics):
         add("diagnostic", diagnostic.place, diagnostic.message.encode())
     for file in rules.files:
