@@ -21,9 +21,9 @@ from memory_store import MemoryStore
 from serving import generation
 
 from tornado_proxy.gateway.server import Gateway, HttpServer
-from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
 from tornado_proxy.telemetry.events import Bus, Refused, Served
+from tornado_proxy.telemetry.log import AccessLog, LogForm
 from tornado_proxy.telemetry.metrics import RequestMetrics
 
 ROUNDS = 10

@@ -18,7 +18,7 @@ from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sources import SourceReader, compile_sources
 from tornado_proxy.telemetry.events import Bus
-from tornado_proxy.telemetry.service_log import log_service_events
+from tornado_proxy.telemetry.log import log_service_events
 
 PACKAGE = f"{Path(__file__).parent.parent / 'tornado_proxy'}/"
 

@@ -9,8 +9,7 @@ import pytest
 
 from tornado_proxy.gateway.admin import PATHS
 from tornado_proxy.service.reload import ReloadOutcome
-from tornado_proxy.telemetry.metrics import RequestMetrics
-from tornado_proxy.telemetry.service_metrics import ServiceMetrics
+from tornado_proxy.telemetry.metrics import RequestMetrics, ServiceMetrics
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

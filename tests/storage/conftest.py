@@ -14,10 +14,10 @@ from coroutines import pytest_pyfunc_call
 from stores import Bucketful, World, a_bucket, in_memory
 
 from tornado_proxy.config.model import ObjectCache
+from tornado_proxy.service.generations import MeasuredStore
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.s3 import Executor
 from tornado_proxy.storage.store import Store
-from tornado_proxy.telemetry.metrics import MeasuredStore
 
 __all__ = ["pytest_pyfunc_call"]
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 
 import pytest
-from memory_store import MemoryStore
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
-from tornado_proxy.storage.errors import ObjectMissing
-from tornado_proxy.storage.store import Write
+from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry import metrics
 from tornado_proxy.telemetry.events import (
     Bus,
     Failed,
-    ObjectWritten,
     Refused,
+    Reloaded,
+    ReloadFailed,
+    ReloadRefused,
     RequestRecord,
+    Restored,
     S3Called,
     Served,
     SignInTried,
 )
-from tornado_proxy.telemetry.metrics import MOST_RULES, MeasuredStore, RequestMetrics, Totals, counts_of
+from tornado_proxy.telemetry.metrics import (
+    MOST_RULES,
+    ProcessMetrics,
+    RequestMetrics,
+    ServiceMetrics,
+    Totals,
+    counts_of,
+)
 
 
 def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
@@ -125,35 +132,6 @@ def test_defects_and_requests_in_flight_are_shown(registry, requests):
     assert other.get_sample_value("tornado_proxy_requests_in_flight") == 2
 
 
-async def _chunks():
-    yield b"content"
-
-
-async def _use(store: MeasuredStore) -> bytes:
-    await store.put("a", _chunks(), Write())
-    await store.head("a", Conditions())
-    await store.list("")
-    opened = await store.open("a", Conditions())
-    content = b"".join([chunk async for chunk in opened.chunks()])
-    await opened.close()
-    assert await store.presign("a", 60)
-    assert await store.presign_upload("a", Write(max_size=1), 60)
-    await store.remove("a")
-    await store.close()
-    return content
-
-
-def test_calls_are_passed_on_and_told():
-    """Each call to the bucket is told with its target and outcome; a signed URL asks nobody."""
-    events = []
-    assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
-    calls = [event for event in events if isinstance(event, S3Called)]
-    assert [(event.target, event.call, event.outcome) for event in calls] == [
-        ("site", call, "ok") for call in ("put", "head", "list", "open", "remove")
-    ]
-    assert [event for event in events if event not in calls] == [ObjectWritten("site", "a")] * 2
-
-
 def test_caches_are_counted_by_target():
     """Results, evictions and bytes of each target that has a cache; without one there is no series."""
     registry = CollectorRegistry()
@@ -166,34 +144,6 @@ def test_caches_are_counted_by_target():
     assert results == {"hit": 5, "miss": 2, "revalidated": 1}
     assert registry.get_sample_value("tornado_proxy_cache_evictions_total", {"target": "site"}) == 3
     assert registry.get_sample_value("tornado_proxy_cache_bytes", {"target": "site"}) == 4096
-
-
-def test_a_failure_is_told_and_raised():
-    """The outcome is the error's name, and the error is the store's own."""
-    events = []
-    store = MeasuredStore(MemoryStore(), "site", events.append)
-    with pytest.raises(ObjectMissing):
-        asyncio.run(store.head("missing", Conditions()))
-    assert events[0].outcome == "ObjectMissing"
-
-
-class _Stuck(MemoryStore):
-    async def head(self, key, conditions):
-        await asyncio.Event().wait()
-
-
-async def _cancelled(events) -> None:
-    store = MeasuredStore(_Stuck(), "site", events.append)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await store.head("a", Conditions())
-
-
-def test_a_call_that_is_cancelled_is_told_as_such():
-    """A client that leaves in the middle is neither a success nor an error of the bucket."""
-    events = []
-    asyncio.run(_cancelled(events))
-    assert events[0].outcome == "cancelled"
 
 
 def _process(**asked):
@@ -271,3 +221,111 @@ def test_the_requests_of_processes_are_added_up(registry, requests):
     labels = {"target": "site", "method": "GET", "class": "2xx"}
     assert sums.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 14
     assert sums.get_sample_value("tornado_proxy_request_duration_seconds_bucket", {**labels, "le": "0.5"}) == 2
+
+
+@pytest.fixture
+def emit(registry):
+    """Emits events to the metrics of a service that started at 100 seconds."""
+    bus, metrics = Bus(), ServiceMetrics("1.2", "abc", 100.0)
+    metrics.listen(bus)
+    registry.register(metrics)
+    return bus.emit
+
+
+def _values(registry) -> dict[str, float | None]:
+    names = {
+        "generation": "tornado_proxy_generation",
+        "successful": "tornado_proxy_config_last_reload_successful",
+        "at": "tornado_proxy_config_last_reload_success_timestamp_seconds",
+    }
+    return {word: registry.get_sample_value(name) for word, name in names.items()}
+
+
+def test_a_start_counts_as_a_success(registry, emit):
+    """The first generation is in force since it was loaded."""
+    assert _values(registry) == {"generation": 1, "successful": 1, "at": 100}
+
+
+def test_a_refused_edit_keeps_the_generation(registry, emit):
+    """The files on disk are not in force; when the last success was stays."""
+    emit(ReloadRefused(1, (Diagnostic("x", "y"),)))
+    assert _values(registry) == {"generation": 1, "successful": 0, "at": 100}
+    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "refused"}) == 1
+
+
+def test_a_defect_of_a_reload_is_counted(registry, emit):
+    """It is no success, and counts apart from refused edits."""
+    emit(ReloadFailed(1, ValueError()))
+    assert _values(registry)["successful"] == 0
+    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "failed"}) == 1
+
+
+def test_a_reverted_edit_is_a_success(registry, emit):
+    """The files on disk are in force again, and nothing was loaded."""
+    emit(ReloadRefused(1, ()))
+    emit(Restored(1))
+    assert _values(registry) == {"generation": 1, "successful": 1, "at": 100}
+    assert registry.get_sample_value("tornado_proxy_reloads_total", {"outcome": "loaded"}) == 0
+
+
+def test_a_new_generation_has_a_digest_of_its_own(registry, emit):
+    """The series of the digest before is gone, so that a fleet can be counted by digest."""
+    emit(Reloaded(2, 0.1, rewrites=3, at=200.0, digest="def"))
+    assert _values(registry) == {"generation": 2, "successful": 1, "at": 200}
+    assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "def"}) == 1
+    assert registry.get_sample_value("tornado_proxy_generation_info", {"digest": "abc"}) is None
+
+
+def test_events_of_requests_change_nothing(registry, emit):
+    """A failed request says nothing of the files."""
+    before = _values(registry)
+    emit(Failed(RequestRecord("id", 0.0, "127.0.0.1", "GET", "", "/a", 1), ValueError()))
+    assert _values(registry) == before
+
+
+def test_the_version_is_a_label(registry, emit):
+    """Dashboards show which versions run where."""
+    (build,) = (each for each in registry.collect() if each.name == "tornado_proxy_build_info")
+    assert build.samples[0].labels["version"] == "1.2"
+
+
+def test_each_bucket_is_up_or_down(registry):
+    """The last probe of each target is shown, and targets without one are not."""
+    problem = BucketProblem("no-bucket", "there is no bucket `b`", "create it")
+    results = [ProbeResult("site", "a", 0.0, 0.5), ProbeResult("team", "b", 0.0, 0.1, (), problem)]
+    registry.register(ServiceMetrics("1.2", "abc", 100.0, lambda: results))
+    shown = {name: registry.get_sample_value("tornado_proxy_target_up", {"target": name}) for name in ("site", "team")}
+    assert shown == {"site": 1, "team": 0}
+    assert registry.get_sample_value("tornado_proxy_target_probe_seconds", {"target": "site"}) == 0.5
+
+
+def test_a_process_has_metrics_where_proc_stat_is_hidden(registry, monkeypatch):
+    """The units show a process nothing of /proc but itself."""
+    metrics = ProcessMetrics()
+    monkeypatch.setattr("prometheus_client.process_collector.open", _without_stat, raising=False)
+    registry.register(ProcessMetrics())
+    assert registry.get_sample_value("process_resident_memory_bytes") > 1e6
+    assert abs(_start(metrics) - registry.get_sample_value("process_start_time_seconds")) < 1
+
+
+def _without_stat(path, *more):
+    if str(path) == "/proc/stat":
+        raise PermissionError(path)
+    return open(path, *more)  # noqa: PTH123 - what the library calls
+
+
+def _start(metrics):
+    return next(each.samples[0].value for each in metrics.collect() if each.name == "process_start_time_seconds")
+
+
+def test_processes_are_added_up_but_for_their_start():
+    """Memory adds up; the service started when its first process did."""
+    counts, totals = tuple(ProcessMetrics().collect()), Totals()
+    totals.take(1, counts)
+    totals.take(2, counts)
+    one, both = (
+        {sample.name: sample.value for metric in metrics for sample in metric.samples}
+        for metrics in (counts, totals.collect())
+    )
+    assert both["process_resident_memory_bytes"] == 2 * one["process_resident_memory_bytes"]
+    assert both["process_start_time_seconds"] == one["process_start_time_seconds"]

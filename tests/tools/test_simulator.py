@@ -14,8 +14,8 @@ from tornado_proxy.config.model import BasicUser, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.errors import BadPath
 from tornado_proxy.routing.request import parse_request_path
-from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
+from tornado_proxy.telemetry.log import AccessLog, LogForm
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.simulator import (
     UPLOAD,

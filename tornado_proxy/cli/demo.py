@@ -22,7 +22,7 @@ from tornado_proxy.service.runtime import end_process, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
 from tornado_proxy.service.sources import compile_sources
-from tornado_proxy.telemetry.service_log import EVENTS
+from tornado_proxy.telemetry.log import EVENTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ from tornado_proxy.service.sources import CompiledSet, SourceReader, compile_sou
 from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
-from tornado_proxy.telemetry.service_log import log_diagnostics
+from tornado_proxy.telemetry.log import log_diagnostics
 from tornado_proxy.templates.template import User
 
 _LOG = logging.getLogger("tornado_proxy")

@@ -30,7 +30,7 @@ from tornado_proxy.routing.errors import RequestError, UnknownFormat, status_of
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError
-from tornado_proxy.telemetry.service_log import shortage
+from tornado_proxy.telemetry.log import shortage
 
 if TYPE_CHECKING:
     from tornado_proxy.gateway.answer import Headers

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.basic import basic_authenticators
@@ -25,14 +26,15 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.upload import UploadMemory
-from tornado_proxy.storage.store import Store
-from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired
-from tornado_proxy.telemetry.metrics import MeasuredStore
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, UploadForm, Write
+from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -176,6 +178,72 @@ def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
     for name, shared in parts.stores.items():
         if isinstance(shared.thing, CachingStore):
             yield name, shared.thing
+
+
+Result = TypeVar("Result")
+
+
+class MeasuredStore:
+    """Passes every call on to a store, and emits its outcome."""
+
+    def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
+        self.measured = store
+        self._target = target
+        self._emit = emit
+
+    def __repr__(self) -> str:
+        return f"<MeasuredStore {self.measured!r}>"
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+        """The object's info and its body, or a part of it."""
+        return await self._timed("open", self.measured.open(key, conditions, part))
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        return await self._timed("head", self.measured.head(key, conditions))
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+        """A page of what lies directly below a prefix."""
+        return await self._timed("list", self.measured.list(prefix, token, limit))
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Stores the chunks as an object."""
+        try:
+            return await self._timed("put", self.measured.put(key, chunks, write))
+        finally:
+            self._emit(ObjectWritten(self._target, key))
+
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Removes an object."""
+        try:
+            await self._timed("remove", self.measured.remove(key, conditions))
+        finally:
+            self._emit(ObjectWritten(self._target, key))
+
+    async def presign(self, key: ObjectKey, expires: int) -> str:
+        """A URL that fetches the object; makes no call to the bucket."""
+        return await self.measured.presign(key, expires)
+
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object; makes no call to the bucket."""
+        return await self.measured.presign_upload(key, write, expires)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self.measured.close()
+
+    async def _timed(self, call: str, awaited: Awaitable[Result]) -> Result:
+        began, outcome = time.perf_counter(), "cancelled"
+        try:
+            result = await awaited
+        except StorageError as error:
+            outcome = type(error).__name__
+            raise
+        else:
+            outcome = "ok"
+            return result
+        finally:
+            self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began))
 
 
 class GenerationHolder:

@@ -12,8 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tornado_proxy.config.server import Log
-from tornado_proxy.telemetry.access_log import Field, harmless, json_line, moment
-from tornado_proxy.telemetry.service_log import shortage
+from tornado_proxy.telemetry.log import Field, harmless, json_line, moment, shortage
 
 STANDARD_ERROR = 2  # the descriptor: Python's object for it buffers, and may be replaced
 ACCESS = "tornado_proxy.access"

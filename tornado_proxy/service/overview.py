@@ -34,9 +34,8 @@ from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport, counted
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.sources import CompiledSet
-from tornado_proxy.telemetry.access_log import moment
 from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
-from tornado_proxy.telemetry.service_log import diagnostic_fields
+from tornado_proxy.telemetry.log import diagnostic_fields, moment
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -8,8 +8,8 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from tornado_proxy.storage.probe import ProbeResult
-from tornado_proxy.telemetry.access_log import moment
 from tornado_proxy.telemetry.events import Event, Probed
+from tornado_proxy.telemetry.log import moment
 
 _LOG = logging.getLogger("tornado_proxy")
 

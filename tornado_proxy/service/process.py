@@ -37,8 +37,8 @@ from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
-from tornado_proxy.telemetry.service_log import log_service_events
-from tornado_proxy.telemetry.service_metrics import ServiceMetrics
+from tornado_proxy.telemetry.log import log_service_events
+from tornado_proxy.telemetry.metrics import ServiceMetrics
 
 _LOG = logging.getLogger("tornado_proxy")
 

@@ -31,12 +31,10 @@ from tornado_proxy.service.runtime import GcFreezer, in_background
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.telemetry.access_log import AccessLog, LogForm
 from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
-from tornado_proxy.telemetry.metrics import RequestMetrics, counts_of
-from tornado_proxy.telemetry.service_log import log_service_events
-from tornado_proxy.telemetry.service_metrics import ProcessMetrics
+from tornado_proxy.telemetry.log import AccessLog, LogForm, log_service_events
+from tornado_proxy.telemetry.metrics import ProcessMetrics, RequestMetrics, counts_of
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 

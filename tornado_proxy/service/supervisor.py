@@ -44,8 +44,7 @@ from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.activity import Activities, Activity, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.metrics import Totals
-from tornado_proxy.telemetry.service_metrics import ProcessMetrics
+from tornado_proxy.telemetry.metrics import ProcessMetrics, Totals
 
 _LOG = logging.getLogger("tornado_proxy")
 

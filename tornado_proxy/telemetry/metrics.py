@@ -1,4 +1,7 @@
-"""Metrics in Prometheus's text format: counted per process, added up over processes; no label is chosen by a client."""
+"""Metrics for Prometheus: of requests, of the service and of processes, which are added up.
+
+No label is chosen by a client.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,26 @@ import operator
 import time
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from platform import python_version
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Metric
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.cache import CacheCounts
-from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, UploadForm, Write
+from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import (
     Bus,
-    Event,
     Failed,
-    ObjectWritten,
     Refused,
+    Reloaded,
+    ReloadFailed,
+    ReloadRefused,
+    Restored,
     S3Called,
     Served,
     SignInTried,
@@ -220,70 +223,90 @@ def _histogram(name: str, text: str, labels: Sequence[str], values: Mapping[Key,
     return family
 
 
-Result = TypeVar("Result")
+class ServiceMetrics(Collector):
+    """Counts reloads, in the process that reads the files.
+
+    `at` is the Unix time in seconds at which the first generation was loaded; `probes` is asked for the last probe of
+    each bucket.
+    """
+
+    def __init__(
+        self, version: str, digest: str, at: float, probes: Callable[[], Iterable[ProbeResult]] = tuple
+    ) -> None:
+        self._version = version
+        self._digest = digest
+        self._loaded_at = at
+        self._generation = 1
+        self._is_successful = True
+        self._reloads = dict.fromkeys(("loaded", "refused", "failed"), 0)
+        self._probes = probes
+
+    def listen(self, bus: Bus) -> None:
+        """Counts the events of a bus."""
+        bus.add(self._count, Reloaded, ReloadRefused, Restored, ReloadFailed)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics; called by prometheus_client."""
+        versions = {"version": self._version, "python": python_version()}
+        yield _gauge("tornado_proxy_build_info", "Always 1; the labels are versions", versions, 1)
+        reloads = {(outcome,): count for outcome, count in self._reloads.items()}
+        yield counter("tornado_proxy_reloads", "Reloads of changed files", ("outcome",), reloads)
+        yield _gauge("tornado_proxy_generation", "The generation in force", {}, self._generation)
+        digest = {"digest": self._digest}
+        yield _gauge("tornado_proxy_generation_info", "Always 1; the label is the digest of the files", digest, 1)
+        yield _gauge(
+            "tornado_proxy_config_last_reload_successful",
+            "Whether the files on disk are in force (1 or 0)",
+            {},
+            self._is_successful,
+        )
+        yield _gauge(
+            "tornado_proxy_config_last_reload_success_timestamp_seconds",
+            "When the generation in force was loaded (Unix time)",
+            {},
+            self._loaded_at,
+        )
+        yield from self._of_probes()
+
+    def _of_probes(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(
+            "tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", labels=("target",)
+        )
+        seconds = GaugeMetricFamily(
+            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", labels=("target",)
+        )
+        for result in self._probes():
+            up.add_metric((result.target,), result.is_up)
+            seconds.add_metric((result.target,), result.seconds)
+        yield from (up, seconds)
+
+    def _count(self, event: Reloaded | ReloadRefused | Restored | ReloadFailed) -> None:
+        match event:
+            case Reloaded():
+                self._reloads["loaded"] += 1
+                self._generation, self._digest, self._loaded_at = event.generation, event.digest, event.at
+            case ReloadRefused():
+                self._reloads["refused"] += 1
+            case ReloadFailed():
+                self._reloads["failed"] += 1
+        self._is_successful = isinstance(event, Reloaded | Restored)
 
 
-class MeasuredStore:
-    """Passes every call on to a store, and emits its outcome."""
+class ProcessMetrics(ProcessCollector):
+    """The memory, processor time and descriptors of this process, under the names of all Prometheus clients."""
 
-    def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
-        self.measured = store
-        self._target = target
-        self._emit = emit
+    def __init__(self) -> None:
+        super().__init__(registry=None)
 
-    def __repr__(self) -> str:
-        return f"<MeasuredStore {self.measured!r}>"
+    def _boot_time(self) -> float:
+        # The library reads /proc/stat, which the units hide (`ProcSubset=pid`), and then has no metrics at all.
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and its body, or a part of it."""
-        return await self._timed("open", self.measured.open(key, conditions, part))
 
-    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
-        return await self._timed("head", self.measured.head(key, conditions))
-
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix."""
-        return await self._timed("list", self.measured.list(prefix, token, limit))
-
-    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object."""
-        try:
-            return await self._timed("put", self.measured.put(key, chunks, write))
-        finally:
-            self._emit(ObjectWritten(self._target, key))
-
-    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object."""
-        try:
-            await self._timed("remove", self.measured.remove(key, conditions))
-        finally:
-            self._emit(ObjectWritten(self._target, key))
-
-    async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object; makes no call to the bucket."""
-        return await self.measured.presign(key, expires)
-
-    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object; makes no call to the bucket."""
-        return await self.measured.presign_upload(key, write, expires)
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self.measured.close()
-
-    async def _timed(self, call: str, awaited: Awaitable[Result]) -> Result:
-        began, outcome = time.perf_counter(), "cancelled"
-        try:
-            result = await awaited
-        except StorageError as error:
-            outcome = type(error).__name__
-            raise
-        else:
-            outcome = "ok"
-            return result
-        finally:
-            self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began))
+def _gauge(name: str, text: str, labels: dict[str, str], value: float) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[*labels])
+    family.add_metric([*labels.values()], value)
+    return family
 
 
 Counts = tuple[Metric, ...]

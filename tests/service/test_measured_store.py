@@ -1,0 +1,71 @@
+"""A store whose calls are measured."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from memory_store import MemoryStore
+
+from tornado_proxy.semantics.conditions import Conditions
+from tornado_proxy.service.generations import MeasuredStore
+from tornado_proxy.storage.errors import ObjectMissing
+from tornado_proxy.storage.store import Write
+from tornado_proxy.telemetry.events import ObjectWritten, S3Called
+
+
+async def _chunks():
+    yield b"content"
+
+
+async def _use(store: MeasuredStore) -> bytes:
+    await store.put("a", _chunks(), Write())
+    await store.head("a", Conditions())
+    await store.list("")
+    opened = await store.open("a", Conditions())
+    content = b"".join([chunk async for chunk in opened.chunks()])
+    await opened.close()
+    assert await store.presign("a", 60)
+    assert await store.presign_upload("a", Write(max_size=1), 60)
+    await store.remove("a")
+    await store.close()
+    return content
+
+
+def test_calls_are_passed_on_and_told():
+    """Each call to the bucket is told with its target and outcome; a signed URL asks nobody."""
+    events = []
+    assert asyncio.run(_use(MeasuredStore(MemoryStore(), "site", events.append))) == b"content"
+    calls = [event for event in events if isinstance(event, S3Called)]
+    assert [(event.target, event.call, event.outcome) for event in calls] == [
+        ("site", call, "ok") for call in ("put", "head", "list", "open", "remove")
+    ]
+    assert [event for event in events if event not in calls] == [ObjectWritten("site", "a")] * 2
+
+
+def test_a_failure_is_told_and_raised():
+    """The outcome is the error's name, and the error is the store's own."""
+    events = []
+    store = MeasuredStore(MemoryStore(), "site", events.append)
+    with pytest.raises(ObjectMissing):
+        asyncio.run(store.head("missing", Conditions()))
+    assert events[0].outcome == "ObjectMissing"
+
+
+class _Stuck(MemoryStore):
+    async def head(self, key, conditions):
+        await asyncio.Event().wait()
+
+
+async def _cancelled(events) -> None:
+    store = MeasuredStore(_Stuck(), "site", events.append)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await store.head("a", Conditions())
+
+
+def test_a_call_that_is_cancelled_is_told_as_such():
+    """A client that leaves in the middle is neither a success nor an error of the bucket."""
+    events = []
+    asyncio.run(_cancelled(events))
+    assert events[0].outcome == "cancelled"
