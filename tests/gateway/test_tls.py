@@ -11,7 +11,7 @@ import pytest
 from certificates import Pair, pair
 from serving import serve
 
-from tornado_proxy.auth.certificates import CertificateAuthenticator
+from tornado_proxy.auth.authenticator import CertificateAuthenticator
 from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import CertificateProvider
 from tornado_proxy.config.secrets import Secret

@@ -14,7 +14,7 @@ import pytest
 from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
 
-from tornado_proxy.auth.headers import HeaderAuthenticator
+from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import HeaderProvider
@@ -26,7 +26,7 @@ TESTS = Path(__file__).parents[1]
 ATTACKS = {
     "forged headers that name a user": [
         "end_to_end/test_sign_in.py::test_headers_from_elsewhere_are_forged",
-        "auth/test_headers.py::test_headers_that_name_nobody_sign_nobody_in",
+        "auth/test_authenticator.py::test_headers_that_name_nobody_sign_nobody_in",
     ],
     "forged headers that name a client, a host or a scheme": [
         "semantics/test_forwarded.py::test_a_stranger_is_not_believed",
@@ -39,12 +39,12 @@ ATTACKS = {
     "an open redirect": [
         "end_to_end/test_sign_in.py::test_a_login_leads_back_to_this_site_only",
         "end_to_end/test_sign_in.py::test_a_path_that_looks_like_a_site_leads_back_to_this_one",
-        "auth/test_origins.py::test_only_addresses_of_this_site_lead_back",
+        "auth/test_authenticator.py::test_only_addresses_of_this_site_lead_back",
     ],
     "a PUT or DELETE that a page of another origin makes": [
         "end_to_end/test_sign_in.py::test_a_page_of_another_origin_writes_nothing",
         "end_to_end/test_sign_in.py::test_nobody_is_logged_out_by_another_site",
-        "auth/test_certificates.py::test_a_page_of_another_origin_changes_nothing",
+        "auth/test_authenticator.py::test_a_page_of_another_origin_changes_nothing",
         "integration/browser/test_listing.py::test_a_page_of_another_site_can_neither_upload_nor_delete",
     ],
     "a cookie of another host, provider or kind": [
@@ -74,7 +74,7 @@ ATTACKS = {
         "integration/radosgw/test_radosgw.py::test_a_form_stores_what_it_was_signed_for_and_nothing_else",
     ],
     "the time that a wrong name or password takes": [
-        "auth/test_verifier.py::test_a_check_for_nobody_takes_as_long_and_is_forgotten",
+        "auth/test_basic.py::test_a_check_for_nobody_takes_as_long_and_is_forgotten",
     ],
 }
 

@@ -21,8 +21,7 @@ from fuzzed_requests import fuzzed
 from memory_store import MemoryStore
 from serving import Serving, serve
 
-from tornado_proxy.auth.basic import BasicAuthenticator
-from tornado_proxy.auth.verifier import Verifier
+from tornado_proxy.auth.basic import BasicAuthenticator, Verifier
 from tornado_proxy.config.model import BasicProvider, BasicUser, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.telemetry.events import Failed

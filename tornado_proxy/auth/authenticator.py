@@ -1,12 +1,21 @@
-"""The protocol of authenticators, and the answers that they give."""
+"""The protocol of authenticators, and two that only read what stands before them: a proxy, or a TLS handshake.
+
+A proxy that has signed the user in names the user in headers. Every client can send such headers, so only connections
+from `server.trustedProxies` are trusted. A proxy that ends TLS keeps the user's certificate for itself.
+Requests that pages of other origins make (CSRF) and open redirects are recognized here, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
+from tornado_proxy.config.providers import CertificateProvider, HeaderProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
+from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
 
@@ -52,3 +61,120 @@ class Authenticator(Protocol):
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
         """Returns the user, a challenge or an answer; raises `AuthBusy`."""
         ...
+
+
+class HeaderAuthenticator:
+    """Signs in the users that a trusted proxy names."""
+
+    def __init__(self, provider: HeaderProvider) -> None:
+        self._provider = provider
+
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+        """Returns the user that the headers name, or a 401 if the connection is not trusted."""
+        if not request.from_trusted_proxy:
+            return Challenge(401, f"`{request.remote_address}` is not one of `server.trustedProxies`")
+        provider = self._provider
+        username = _only(request, provider.username_header)
+        email = _only(request, provider.email_header)
+        if not username or not email:
+            missing = provider.email_header if username else provider.username_header
+            return Challenge(401, f"the header `{missing}` is missing, empty or given twice")
+        objection = segment_objection(username)
+        if objection is not None:
+            return Challenge(401, f"the user's name {objection}")
+        listed = _only(request, provider.groups_header) if provider.groups_header else ""
+        groups = tuple(group for each in listed.split(",") if (group := each.strip()))
+        return SignIn(User(username, "HEADER", email, groups))
+
+
+def _only(request: Request, name: str) -> str:
+    """Returns the value of a header, decoded as UTF-8; empty if it is missing or, being forged, repeated."""
+    values = [value for each, value in request.headers if each.lower() == name.lower()]
+    if len(values) != 1:
+        return ""
+    try:
+        return values[0].encode("latin-1").decode()
+    except ValueError:
+        return values[0]
+
+
+class CertificateAuthenticator:
+    """Signs in the users whom certificates name; `clock` gives the seconds since 1970."""
+
+    def __init__(self, provider: CertificateProvider, clock: Callable[[], float]) -> None:
+        self._provider = provider
+        self._clock = clock
+
+    async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:  # noqa: ARG002 - the protocol
+        """Returns the user whom the connection's certificate names, or a refusal."""
+        certificate = request.certificate
+        if certificate is None:
+            reason = "a proxy's certificate names no user" if request.from_trusted_proxy else "there is no certificate"
+            return Challenge(401, reason)
+        if certificate.expires <= self._clock():
+            return Challenge(401, "the certificate has expired since the connection began")
+        by_email = self._provider.username == "email"
+        names = certificate.emails if by_email else certificate.common_names
+        if len(names) != 1:
+            return Challenge(
+                401, f"the certificate has {len(names)} {'email addresses' if by_email else 'common names'}"
+            )
+        objection = segment_objection(names[0])
+        if objection is not None:
+            return Challenge(401, f"the user's name {objection}")
+        # Browsers send certificates along by themselves, as they do cookies.
+        if not only_reads(request) and not is_same_origin(request):
+            return Challenge(403, "a page of another origin made the request")
+        email = certificate.emails[0] if certificate.emails else ""
+        return SignIn(User(names[0], "CERTIFICATE", email, certificate.units))
+
+
+_LONGEST_RETURN = 2000  # characters of the address to return to
+_READING = frozenset({"GET", "HEAD"})
+
+
+def header(request: Request, name: str) -> str:
+    """Returns the first value of a header, whose name is in lower case; empty if it is missing."""
+    return next((value for each, value in request.headers if each.lower() == name), "")
+
+
+def origin(request: Request) -> str:
+    """Returns the origin of this site as the client sees it."""
+    return f"{request.scheme}://{request.authority}"
+
+
+def only_reads(request: Request) -> bool:
+    """Whether a request changes nothing, so that any page may make it."""
+    return request.method in _READING
+
+
+def is_same_origin(request: Request) -> bool:
+    """Whether no page of another origin made the request (Fetch, Sec-Fetch-Site; RFC 6454, Origin)."""
+    if header(request, "sec-fetch-site") not in ("", "same-origin", "none"):
+        return False
+    return header(request, "origin") in ("", origin(request))
+
+
+def opens_page(request: Request) -> bool:
+    """Whether the client is a browser that opens a page, and not a program or a script."""
+    if not only_reads(request) or header(request, "x-requested-with"):
+        return False
+    if header(request, "sec-fetch-mode") not in ("", "navigate"):
+        return False
+    accept = header(request, "accept")
+    return not accept or "text/html" in accept or "*/*" in accept
+
+
+def leads_back(address: str, request: Request) -> bool:
+    """Whether every browser reads an address as one of this site; prevents open redirects."""
+    if len(address) > _LONGEST_RETURN or any(each <= " " or each in "\\\x7f" for each in address):
+        # Browsers drop tabs and line ends, and read `\` as `/`.
+        return False
+    try:
+        parts = urlsplit(address)
+        authority = parts.netloc
+    except ValueError:
+        return False
+    if not authority:
+        return address.startswith("/") and not address.startswith("//") and not parts.scheme
+    return parts.scheme in ("http", "https") and authority.lower() == request.authority.lower()

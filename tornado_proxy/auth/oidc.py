@@ -18,10 +18,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 
-from tornado_proxy.auth.authenticator import Challenge, ProviderAnswer, SignIn
+from tornado_proxy.auth.authenticator import (
+    Challenge,
+    ProviderAnswer,
+    SignIn,
+    header,
+    is_same_origin,
+    leads_back,
+    only_reads,
+    opens_page,
+    origin,
+)
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
 from tornado_proxy.auth.oidc_provider import GrantRefused, Provider, ProviderError, Tokens
-from tornado_proxy.auth.origins import header, is_same_origin, leads_back, only_reads, opens_page, origin
 from tornado_proxy.auth.tokens import Claims, TokenError, user_of
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn

@@ -12,12 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tornado_proxy.auth.authenticator import Authenticator
-from tornado_proxy.auth.basic import basic_authenticators
-from tornado_proxy.auth.certificates import CertificateAuthenticator
+from tornado_proxy.auth.authenticator import Authenticator, CertificateAuthenticator, HeaderAuthenticator
+from tornado_proxy.auth.basic import Verifier, basic_authenticators
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
-from tornado_proxy.auth.headers import HeaderAuthenticator
-from tornado_proxy.auth.verifier import Verifier
 from tornado_proxy.config.model import Bucket, ObjectCache, Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.gateway.custom_pages import PageRenderer
