@@ -121,12 +121,8 @@ Execute: TypeAlias = Callable[[Run, Value], "Leaving | None"]
 """A body closure: writes to the run."""
 
 
-def _no_function(_run: Run, _dot: Value, _arguments: Sequence[Evaluate]) -> Value:
-    raise ExecutionError("a function of the template is unknown")
-
-
 # In place of a function that does not exist: its arguments are still looked at for mistakes.
-_UNKNOWN = special(_no_function, rest=ANY)
+_UNKNOWN = special(lambda _run, _dot, _arguments: INVALID, rest=ANY)
 _LITERALS = (nodes.BoolLiteral, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
 _LONG = 255  # a text is accounted for from here on; the call itself was, with the body that it stands in
 

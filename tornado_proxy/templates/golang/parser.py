@@ -29,7 +29,7 @@ from tornado_proxy.templates.golang.nodes import (
     Variable,
 )
 from tornado_proxy.templates.golang.text import go_string, trim_space
-from tornado_proxy.templates.template import TemplateMistake, refuse
+from tornado_proxy.templates.template import TemplateMistake, together
 
 ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""
@@ -58,8 +58,7 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedTemplate:
     try:
         body = parser.top()
     except TemplateMistake as mistake:
-        refuse([mistake, *parser.mistakes])
-        raise
+        raise together([mistake, *parser.mistakes]) from mistake
     defined = parser.templates.pop(ROOT, ())
     if _is_empty(defined):
         defined = body

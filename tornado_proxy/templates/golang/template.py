@@ -22,6 +22,7 @@ from tornado_proxy.templates.template import (
     TargetKeyRewriteData,
     TemplateMistake,
     refuse,
+    together,
     trimmed,
 )
 
@@ -145,8 +146,7 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
         known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
         refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
     except TemplateMistake as mistake:
-        refuse(_in_text(each, len(before)) for each in (mistake, *mistake.others))
-        raise
+        raise together(_in_text(each, len(before)) for each in (mistake, *mistake.others)) from mistake
     return GoTemplate(text, program, _without(known, len(before)), tuple(helpers))
 
 
