@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -17,12 +18,15 @@ from tornado_proxy.storage.errors import (
     ObjectMissing,
     PreconditionFailed,
     TooLarge,
+    UploadMissing,
 )
 from tornado_proxy.storage.store import (
     Entry,
+    IncomingPart,
     ObjectInfo,
     Page,
     Stored,
+    UploadedPart,
     UploadForm,
     Write,
     check_conditions,
@@ -40,6 +44,8 @@ class MemoryStore:
     def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
         self._objects: dict[str, tuple[ObjectInfo, bytes]] = {}
+        self._ids = itertools.count(1)
+        self.uploads: dict[str, tuple[str, Write, dict[int, bytes]]] = {}
 
     def __repr__(self) -> str:
         return f"<MemoryStore of {len(self._objects)} objects>"
@@ -47,11 +53,10 @@ class MemoryStore:
     def add(self, key: str, body: bytes, info: ObjectInfo | None = None) -> ObjectInfo:
         """Store an object at once; size, ETag and date are filled in where `info` leaves them out."""
         said = info or ObjectInfo(size=len(body))
-        etag = hashlib.md5(body, usedforsecurity=False).hexdigest()
         stored = replace(
             said,
             size=len(body),
-            etag=said.etag or f'"{etag}"',
+            etag=said.etag or _etag(body),
             last_modified=said.last_modified or self._clock().replace(microsecond=0),
             content_type=said.content_type or _UNTYPED,
         )
@@ -108,8 +113,45 @@ class MemoryStore:
         fields = {"key": key, "Content-Type": write.content_type or "", "policy": f"{write.max_size} {expires}"}
         return UploadForm("https://memory.invalid/", fields)
 
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID, unless the object could not be replaced."""
+        self._admit(key, write)
+        upload = f"upload-{next(self._ids)}"
+        self.uploads[upload] = (key, write, {})
+        return upload
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload, in place of an earlier one of the same number."""
+        body = b"".join([chunk async for chunk in part.chunks])
+        _, parts = self._find_upload(key, upload)
+        parts[part.number] = body
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        _, parts = self._find_upload(key, upload)
+        return tuple(UploadedPart(number, len(body), _etag(body)) for number, body in sorted(parts.items()))
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object, if the conditions of the write hold."""
+        begun, sent = self._find_upload(key, upload)
+        self._admit(key, write)
+        body = b"".join([sent[each.number] for each in parts])
+        del self.uploads[upload]
+        return Stored(self.add(key, body, _info(len(body), begun)).etag)
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        self._find_upload(key, upload)
+        del self.uploads[upload]
+
     async def close(self) -> None:
         """Nothing is held."""
+
+    def _find_upload(self, key: str, upload: str) -> tuple[Write, dict[int, bytes]]:
+        found, write, parts = self.uploads.get(upload, ("", Write(), {}))
+        if found != key:
+            raise UploadMissing(f"`{key}` has no upload `{upload}`")
+        return write, parts
 
     def _find(self, key: str) -> tuple[ObjectInfo, bytes]:
         if key not in self._objects:
@@ -136,6 +178,10 @@ class MemoryStore:
             elif name:
                 info, _ = self._objects[key]
                 yield Entry(name, info.size, info.last_modified, info.etag)
+
+
+def _etag(body: bytes) -> str:
+    return f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
 
 
 def _info(size: int, write: Write) -> ObjectInfo:

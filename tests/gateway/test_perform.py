@@ -504,6 +504,20 @@ async def test_an_upload_is_told_with_its_file():
     assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
 
 
+async def test_an_upload_in_parts_is_told_once():
+    """The request that completes it is the upload; the others change no file."""
+    async with serve({}, actions=ACTIONS, bucket=BUCKET, mount=Mount("", ("/m/",))) as site:
+        await site.request("PUT", "/m/b.txt?upload=start&size=5")
+        await site.request("PUT", "/m/b.txt?upload=part&id=upload-1&number=1", {}, b"hello")
+        await site.request("PUT", "/m/b.txt?upload=complete&id=upload-1&size=5", {"Content-Type": "text/css"})
+        await site.told()
+        await site.told()
+        await site.told()
+    (event,) = (each for each in site.events if isinstance(each, ObjectUsed))
+    file = {"filename": "b.txt", "contentType": "text/css", "contentSize": 5}
+    assert event.body == _body("PUT", "b.txt", "p/b.txt", inputMetadata=file)
+
+
 async def test_conditions_are_told():
     """Dates in RFC 3339, the rest as sent."""
     date = "Wed, 21 Oct 2065 07:28:00 GMT"

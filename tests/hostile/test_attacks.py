@@ -7,12 +7,14 @@ encoding, against the access rules of a target and against the isolation of its 
 from __future__ import annotations
 
 import ast
+import json
 from itertools import product
 from pathlib import Path
 
 import pytest
 from memory_store import MemoryStore
 from serving import FORM_TYPE, form, part, serve
+from stores import body_of
 
 from tornado_proxy.auth.authenticator import HeaderAuthenticator
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
@@ -72,6 +74,13 @@ ATTACKS = {
     "a form for S3 that stores under another key": [
         "routing/test_plan.py::test_a_form_for_s3_stores_under_no_name_that_its_sender_chooses",
         "integration/radosgw/test_radosgw.py::test_a_form_stores_what_it_was_signed_for_and_nothing_else",
+    ],
+    "steps of an upload in parts without the right to it, of another file or user, or with numbers that S3 does not take": [
+        "gateway/test_storing.py::test_each_step_needs_access",
+        "gateway/test_storing.py::test_a_limit_is_checked_at_the_end_too",
+        "routing/test_uploads.py::test_a_step_without_what_it_needs_is_refused",
+        "storage/test_store_contract.py::test_an_upload_belongs_to_its_key",
+        "hostile/test_attacks.py::test_no_upload_in_parts_of_another_user_is_touched",
     ],
     "the time that a wrong name or password takes": [
         "auth/test_basic.py::test_a_check_for_nobody_takes_as_long_and_is_forgotten",
@@ -186,3 +195,21 @@ async def test_no_name_of_an_upload_leads_to_the_files_of_another_user():
             sent = form(part("file", b"changed", filename=name))
             await _ask(site, "PUT", "/d/", {**FORM_TYPE, **BOB}, sent)
     await _check_homes(store)
+
+
+async def test_no_upload_in_parts_of_another_user_is_touched():
+    """Bob knows the ID of Ann's upload; the file is another one where he asks for it, and is not found."""
+    store = _homes()
+    ann = {**BOB, "X-User": "ann"}
+    async with serve(store, actions=ISOLATED, resources=EVERYONE, **FRONT) as site:
+        begun = await _ask(site, "PUT", "/new?upload=start&size=5", ann)
+        upload = json.loads(begun.body)["id"]
+        await _ask(site, "PUT", f"/new?upload=part&id={upload}&number=1", ann, b"ann's")
+        paths = ("/new", "/ann/new", "/..%2fann/new", "//ann/new")
+        steps = ("part&number=1", "part&number=2", "parts", "complete&size=5", "abort")
+        for path, step in product(paths, steps):
+            answer = await _ask(site, "PUT", f"{path}?upload={step}&id={upload}", BOB, b"changed")
+            assert answer.status in (400, 404), (path, step)
+        done = await _ask(site, "PUT", f"/new?upload=complete&id={upload}&size=5", ann)
+    assert done.status == 201
+    assert await body_of(store, "ann/new") == b"ann's"

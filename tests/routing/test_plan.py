@@ -19,6 +19,7 @@ from tornado_proxy.routing.plan import (
     VisitProvider,
 )
 from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 
 NO_OBJECT = Refuse(404, "no object at this key")
 NO_DIRECTORY = Refuse(404, "no objects below this key")
@@ -312,6 +313,11 @@ ATTEMPTS = [
     ReadForm(),
     Receive(ObjectKey("a"), "/a"),
     Presign(ObjectKey("a"), "/a", 10, 60),
+    BeginUpload(ObjectKey("a"), "/a", 1, replace=False, max_size=None),
+    ReceivePart(ObjectKey("a"), "x", 1),
+    ListParts(ObjectKey("a"), "x"),
+    CompleteUpload(ObjectKey("a"), "/a", "x", 1, replace=False, max_size=None),
+    AbortUpload(ObjectKey("a"), "x"),
     Remove(ObjectKey("a")),
     Sign(ObjectKey("a"), 60),
     Redirect("/a/"),

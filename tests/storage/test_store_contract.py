@@ -19,8 +19,9 @@ from tornado_proxy.storage.errors import (
     PreconditionFailed,
     RangeUnsatisfiable,
     TooLarge,
+    UploadMissing,
 )
-from tornado_proxy.storage.store import Entry, Write
+from tornado_proxy.storage.store import Entry, IncomingPart, Write
 
 ANY = Conditions()
 DIGITS = b"0123456789"
@@ -634,6 +635,100 @@ async def test_a_form_has_the_key_and_the_type(world):
     assert form.url.startswith("http")
     assert (form.fields["key"], form.fields["Content-Type"]) == ("a b/é.txt", "text/plain")
     assert form.fields["policy"] not in repr(form)
+
+
+# Uploads in parts
+
+
+PART = bytes(5 * MIB)  # the smallest that is not the last
+
+
+async def _send(world, key, upload, number, body):
+    await world.store.put_part(key, upload, IncomingPart(number, len(body), pieces(body)))
+
+
+async def test_parts_become_an_object(world):
+    """Parts arrive in any order, and one may be sent again."""
+    key, properties = "d/ä b.txt", Properties({"by": "ann"}, cache_control="max-age=5")
+    upload = await world.store.begin_upload(key, Write("text/css", properties=properties))
+    await _send(world, key, upload, 2, b"wrong")
+    await _send(world, key, upload, 2, b"end")
+    await _send(world, key, upload, 1, PART)
+    parts = await world.store.list_parts(key, upload)
+    assert [(each.number, each.size) for each in parts] == [(1, 5 * MIB), (2, 3)]
+    stored = await world.store.complete_upload(key, upload, parts, Write())
+    assert await body_of(world.store, key) == PART + b"end"
+    info = await world.store.head(key, ANY)
+    assert (info.content_type, info.cache_control, info.metadata) == ("text/css", "max-age=5", (("by", "ann"),))
+    assert info.etag == stored.etag
+
+
+async def test_an_upload_in_parts_may_have_one(world):
+    """A part may be empty; until the end there is no object."""
+    upload = await world.store.begin_upload("a", Write())
+    assert await world.store.list_parts("a", upload) == ()
+    await _send(world, "a", upload, 1, b"")
+    with pytest.raises(ObjectMissing):
+        await world.store.head("a", ANY)
+    await world.store.complete_upload("a", upload, await world.store.list_parts("a", upload), Write())
+    assert (await world.store.head("a", ANY)).size == 0
+
+
+@pytest.mark.parametrize(
+    ("write", "error"),
+    [
+        (Write(replace=False), ObjectExists),
+        (Write(conditions=Conditions(if_none_match=("*",))), PreconditionFailed),
+        (Write(conditions=Conditions(if_match=('"another"',))), PreconditionFailed),
+    ],
+)
+async def test_an_upload_in_parts_is_not_begun_in_vain(world, write, error):
+    """An object in the way is noticed before any part is sent."""
+    world.add("a", DIGITS)
+    with pytest.raises(error):
+        await world.store.begin_upload("a", write)
+
+
+async def test_an_upload_in_parts_replaces_nothing_that_came_meanwhile(world):
+    """The conditions are checked again at the end, and the parts stay."""
+    upload = await world.store.begin_upload("a", Write(replace=False))
+    await _send(world, "a", upload, 1, b"new")
+    world.add("a", DIGITS)
+    parts = await world.store.list_parts("a", upload)
+    with pytest.raises(ObjectExists):
+        await world.store.complete_upload("a", upload, parts, Write(replace=False))
+    assert await body_of(world.store, "a") == DIGITS
+    await world.store.complete_upload("a", upload, parts, Write())
+    assert await body_of(world.store, "a") == b"new"
+
+
+async def test_an_upload_in_parts_is_aborted(world):
+    """Afterwards there is neither an upload nor an object."""
+    upload = await world.store.begin_upload("a", Write())
+    await _send(world, "a", upload, 1, b"x")
+    await world.store.abort_upload("a", upload)
+    with pytest.raises(UploadMissing):
+        await world.store.list_parts("a", upload)
+    with pytest.raises(ObjectMissing):
+        await world.store.head("a", ANY)
+
+
+async def test_a_part_needs_its_upload(world):
+    """Nothing is stored for an ID that was invented."""
+    if world.name == "moto":
+        pytest.skip("moto's UploadPart answers 500 to an unknown ID")
+    with pytest.raises(UploadMissing):
+        await _send(world, "a", "invented", 1, b"x")
+
+
+async def test_an_upload_belongs_to_its_key(world):
+    """An ID says nothing about another key, and an invented one nothing at all."""
+    upload = await world.store.begin_upload("a", Write())
+    # moto has one list of uploads for all keys.
+    for key, name in (("a", "invented"), *((("b", upload),) if world.name != "moto" else ())):
+        with pytest.raises(UploadMissing):
+            await world.store.list_parts(key, name)
+    await world.store.abort_upload("a", upload)
 
 
 async def test_an_open_object_outlives_its_store(world):

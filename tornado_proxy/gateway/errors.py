@@ -9,6 +9,7 @@ RequestError (routing.errors)
 ├── DigestMismatch     a body is not what Content-MD5 or Content-Digest announce
 ├── ArchiveTooLarge    a directory that is asked for as one file holds too much
 ├── CrossOrigin        a page of another origin would change something
+├── UploadIncomplete   the parts of an upload are not the whole file
 ├── TypeNotAllowed     an upload of a type that the target does not take
 ├── MalformedForm      the form is broken, cut short, or has not exactly one field `file`
 ├── FormTooLarge       what a form holds besides its file is more than the limit
@@ -66,6 +67,10 @@ class ArchiveTooLarge(RequestError):
 
 class CrossOrigin(RequestError):
     """A PUT or DELETE that a browser sends for a page of another origin, with the authority of its user."""
+
+
+class UploadIncomplete(RequestError):
+    """An upload whose parts are not the whole file: one is missing, too small, or of another size than it should."""
 
 
 class TypeNotAllowed(RequestError):
@@ -150,6 +155,8 @@ _CLIENT_MESSAGES: Mapping[str, str] = MappingProxyType(
         "NotAFile": "A file is sent to its path as it is, and a form to an address that ends in “/”",
         "PartialPut": "A file is uploaded as a whole",
         "TypeNotAllowed": "Files of this type are not accepted here",
+        "UploadIncomplete": "The parts of the upload are not the whole file",
+        "UploadMissing": "There is no such upload; it may have been completed or removed",
     }
 )
 """What clients read, by the name of the error's class."""

@@ -31,6 +31,7 @@ from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, Name
 from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request, shown_path
+from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
@@ -104,7 +105,7 @@ class Exchange:
             async for _ in self._incoming.body:
                 pass
         parts, headers, first = self._generation.parts, self._incoming.head.headers, decision.plan[0]
-        if isinstance(first, Receive) and self._upload is None:
+        if isinstance(first, Receive | ReceivePart) and self._upload is None:
             name = decision.request.path.rpartition("/")[2]
             self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
         target = decision.match.site.target.name

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tornado_proxy.config.actions import Actions, Webhook
+from tornado_proxy.gateway import storing
 from tornado_proxy.gateway.answer import (
     KEEPING_FRESH,
     Answer,
@@ -18,13 +18,12 @@ from tornado_proxy.gateway.answer import (
     Streamed,
     Whole,
     file_headers,
-    page,
     unchanged_headers,
     with_headers,
 )
 from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import PageRenderer, customized
-from tornado_proxy.gateway.errors import TypeNotAllowed, refusal_of
+from tornado_proxy.gateway.errors import refusal_of
 from tornado_proxy.gateway.upload import FileHead, IncomingFile, stored_type
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
@@ -33,21 +32,20 @@ from tornado_proxy.pages.custom import (
     DeleteData,
     DeletePageData,
     PageData,
-    PutPageData,
-    StoredUpload,
     StreamFile,
     StreamFileData,
 )
-from tornado_proxy.pages.render import UPLOAD_FORMS, Pages, UploadResult, choose
+from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.access import Guard, Nobody
-from tornado_proxy.routing.mounts import Properties, PutData, PutInput, RouteMatch
+from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.request import ObjectKey, Request
+from tornado_proxy.routing.request import Request
+from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
-from tornado_proxy.storage.store import ObjectInfo, Store, Write
+from tornado_proxy.storage.store import ObjectInfo, Store
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.templates.template import HeaderFields, ObjectMetadata, User
+from tornado_proxy.templates.template import ObjectMetadata, User
 
 
 class RequestContext(NamedTuple):
@@ -154,10 +152,6 @@ def _stream_file(info: ObjectInfo, headers: Mapping[str, str]) -> StreamFile:
     )
 
 
-def _wanted(context: RequestContext) -> tuple[str | None, str | None]:
-    return context.headers.get("Accept"), context.query.get("format")
-
-
 async def _redirect(attempt: Redirect, context: RequestContext) -> Answer | None:
     if attempt.below is not None:
         found = await context.store.list(attempt.below, None, 1)
@@ -175,55 +169,6 @@ def _found(location: str, cache_control: str) -> Whole:
     return Whole(302, (("Location", location), ("Cache-Control", cache_control), ("Content-Length", "0")))
 
 
-async def _receive(attempt: Receive, context: RequestContext) -> Answer:
-    """Stores a file, which is complete only once the whole body was read."""
-    upload, templates = context.upload, context.match.site.properties
-    assert upload is not None
-    assert templates is not None, "PUT is enabled"
-    properties = _properties(attempt.key, upload, context)
-    write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
-    async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
-        stored = await context.store.put(attempt.key, chunks, write)
-    result = UploadResult(attempt.location, upload.size, stored.etag)
-    rendering = context.pages.upload(result, choose(UPLOAD_FORMS, *_wanted(context)))
-    meant = dict(properties.metadata), properties.storage_class or ""
-    data = StoredUpload(attempt.key, upload.file_name, stored_type(upload), upload.size, *meant)
-    custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
-    return customized(page(201, rendering, (("Location", attempt.location),)), custom)
-
-
-async def _presign(attempt: Presign, context: RequestContext) -> Answer:
-    """Answers with a form for S3; the file has the name of the path, and the type that the request names."""
-    name = context.request.path.rpartition("/")[2]
-    file = FileHead(name, context.headers.get("Content-Type"), None)
-    properties = _properties(attempt.key, file, context)
-    write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
-    form = await context.store.presign_upload(attempt.key, write, attempt.expires)
-    fields = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
-    body = json.dumps({**fields, "expiresIn": attempt.expires}).encode()
-    headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))
-    return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)
-
-
-def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Properties:
-    """Returns what a file is stored with; raises `TypeNotAllowed` and what is wrong with a template."""
-    templates, stored = context.match.site.properties, stored_type(file)
-    assert templates is not None, "PUT is enabled"
-    _check_type(stored, context.match.site.target.actions.put.allowed_types)
-    templates.check_size(file.announced)
-    headers = HeaderFields(context.request.headers)
-    put = PutInput(context.path_below_mount, file.file_name, stored, file.announced or 0, headers)
-    return templates.render(PutData(context.user, put, key))
-
-
-def _check_type(sent: str, allowed: tuple[str, ...]) -> None:
-    """Raises `TypeNotAllowed` for a type that is not allowed, where types are named."""
-    essence = sent.partition(";")[0].strip().lower()
-    wildcard = f"{essence.partition('/')[0]}/*"
-    if allowed and essence not in allowed and wildcard not in allowed:
-        raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
-
-
 async def _remove(attempt: Remove, context: RequestContext) -> Answer:
     await context.store.remove(attempt.key, context.conditions)
     data = DeletePageData(context.request, context.user, DeleteData(attempt.key))
@@ -237,8 +182,13 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
         Browse: browse,
         Redirect: _redirect,
         Sign: _sign,
-        Receive: _receive,
-        Presign: _presign,
+        Receive: storing.receive,
+        Presign: storing.presign,
+        BeginUpload: storing.begin,
+        ReceivePart: storing.receive_part,
+        ListParts: storing.list_parts,
+        CompleteUpload: storing.complete,
+        AbortUpload: storing.abort,
         Remove: _remove,
     }
 )
@@ -248,7 +198,7 @@ def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
     """Returns the event of a successful attempt; None without a webhook for its method."""
     site, method = context.match.site, context.request.method
     webhooks = _webhooks(site.target.actions, method)
-    if not webhooks or not isinstance(attempt, Serve | Browse | Receive | Remove):
+    if not webhooks or not isinstance(attempt, Serve | Browse | Receive | CompleteUpload | Remove):
         return None
     bucket = site.target.bucket
     output = {"bucket": bucket.name, "region": bucket.region}
@@ -261,8 +211,10 @@ def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
         "outputMetadata": output,
         "target": {"name": site.target.name},
     }
-    if isinstance(attempt, Receive):
-        body["inputMetadata"] = _upload(context)
+    if isinstance(attempt, Receive) and context.upload is not None:
+        body["inputMetadata"] = _upload(context.upload, context.upload.size)
+    elif isinstance(attempt, CompleteUpload):
+        body["inputMetadata"] = _upload(storing.named_file(context), attempt.size)
     elif not isinstance(attempt, Remove):
         body["inputMetadata"] = _conditions(context)
     return ObjectUsed(webhooks, site.target.name, method, body)
@@ -280,10 +232,8 @@ def _webhooks(actions: Actions, method: str) -> tuple[Webhook, ...]:
             return actions.delete.webhooks
 
 
-def _upload(context: RequestContext) -> dict[str, Any]:
-    upload = context.upload
-    assert upload is not None
-    return {"filename": upload.file_name, "contentType": stored_type(upload), "contentSize": upload.size}
+def _upload(file: FileHead, size: int) -> dict[str, Any]:
+    return {"filename": file.file_name, "contentType": stored_type(file), "contentSize": size}
 
 
 def _conditions(context: RequestContext) -> dict[str, str]:

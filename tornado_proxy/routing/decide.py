@@ -16,7 +16,7 @@ from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.errors import BadFileName, KeyTooLong, status_of
+from tornado_proxy.routing.errors import BadFileName, BadStep, KeyTooLong, RequestError, status_of
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
 from tornado_proxy.routing.request import ObjectKey, Request, RequestPath, object_key, upload_path
@@ -200,7 +200,7 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
         return Decision(request, _NOT_HOME, match, checks, user, data, rewritten)
     try:
         plan = plan_object(match, request, path, rewritten.key)
-    except KeyTooLong as error:
+    except RequestError as error:
         plan = _refused(error)
     return Decision(request, plan, match, checks, user, data, rewritten)
 
@@ -216,9 +216,10 @@ def _home(get: GetAction, user: User) -> str:
     return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
-def _refused(error: RewriteError | BadFileName | KeyTooLong) -> Plan:
+def _refused(error: RewriteError | RequestError) -> Plan:
     named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
-    return (Refuse(status_of(error) or 500, named),)
+    message = "The query of an upload in parts is not valid" if isinstance(error, BadStep) else None
+    return (Refuse(status_of(error) or 500, named, message=message),)
 
 
 def simulate(mounts: Mounts, request: Request, user: User | None, file_name: str | None = None) -> Decision:

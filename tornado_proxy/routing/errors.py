@@ -3,6 +3,7 @@
 RequestError
 ├── BadAddress     the request line has neither a path nor an absolute address
 ├── BadPath        the path is not percent-encoded UTF-8, or not a valid key
+├── BadStep        the query of an upload in parts is not valid
 ├── BadFileName    an upload's file has no name that could end a key
 ├── UnknownFormat  a `?format=` that a listing does not have
 ├── KeyTooLong     prefix and key together are longer than S3 allows
@@ -29,6 +30,10 @@ class BadAddress(RequestError):
 
 class BadPath(RequestError):
     """A path that cannot be decoded, or holds a dot segment or a control character."""
+
+
+class BadStep(RequestError):
+    """A query that names a step of an upload in parts without what the step needs."""
 
 
 class BadFileName(RequestError):
@@ -84,6 +89,7 @@ STATUSES: Mapping[str, int] = MappingProxyType(
         "NotModified": 304,
         "AccessDenied": 403,
         "ObjectMissing": 404,
+        "UploadMissing": 404,
         "ObjectExists": 409,
         "PreconditionFailed": 412,
         "TooLarge": 413,

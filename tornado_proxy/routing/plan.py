@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tornado_proxy.config.actions import GetAction
+from tornado_proxy.config.actions import GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Target
 from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, Request, RequestPath, object_key
+from tornado_proxy.routing.uploads import UploadStep, step_name, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -111,7 +112,18 @@ class Refuse:
 
 
 Attempt = (
-    Serve | Browse | ReadForm | Receive | Presign | Remove | Sign | Redirect | VisitProvider | ListTargets | Refuse
+    Serve
+    | Browse
+    | ReadForm
+    | Receive
+    | Presign
+    | UploadStep
+    | Remove
+    | Sign
+    | Redirect
+    | VisitProvider
+    | ListTargets
+    | Refuse
 )
 
 Plan = tuple[Attempt, ...]
@@ -134,6 +146,11 @@ _DIRECT_DIRECTORY = Refuse(
     "`?upload=direct` needs the path of a file",
     message="An upload straight to S3 is asked for at the path of a file",
 )
+_PARTS_OF_DIRECTORY = Refuse(
+    400,
+    "an upload in parts needs the path of a file",
+    message="An upload in parts is sent to the path of a file",
+)
 _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
@@ -151,16 +168,21 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
         return (_OURS,)
     if request.method == "DELETE":
         return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
-    put = match.site.target.actions.put
+    return _plan_early_upload(match.site.target.actions.put, request, is_file=is_file)
+
+
+def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Plan:
     if _asks_for_form(request):
         return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
-    if is_directory:
+    if step_name(request) is not None:
+        return () if is_file else (_PARTS_OF_DIRECTORY,)
+    if request.path.endswith("/"):
         return (ReadForm(put.max_size),)
     return () if put.raw_uploads and is_file else (_NO_SLASH,)
 
 
 def plan_object(match: RouteMatch, request: Request, path: RequestPath, key: Key) -> Plan:
-    """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `KeyTooLong`."""
+    """Plans a request with a rewritten key; `path` includes the file name of an upload. Raises `RequestError`."""
     target = match.site.target
     if request.method not in ("GET", "HEAD"):
         return _plan_change(target, request, path, key)
@@ -182,6 +204,8 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     found, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
         return (Remove(found),)
+    if step_name(request) is not None:
+        return (upload_step(request, found, path_reference(path), put),)
     if not _asks_for_form(request):
         return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
     if "${filename}" in found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -30,7 +30,17 @@ from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.upload import UploadMemory
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, Store, Stored, UploadForm, Write
+from tornado_proxy.storage.store import (
+    IncomingPart,
+    ObjectInfo,
+    Opened,
+    Page,
+    Store,
+    Stored,
+    UploadedPart,
+    UploadForm,
+    Write,
+)
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -224,6 +234,29 @@ class MeasuredStore:
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object; makes no call to the bucket."""
         return await self.measured.presign_upload(key, write, expires)
+
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID."""
+        return await self._timed("begin_upload", self.measured.begin_upload(key, write))
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload."""
+        await self._timed("put_part", self.measured.put_part(key, upload, part))
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        return await self._timed("list_parts", self.measured.list_parts(key, upload))
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object."""
+        try:
+            return await self._timed("complete_upload", self.measured.complete_upload(key, upload, parts, write))
+        finally:
+            self._emit(ObjectWritten(self._target, key))
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        await self._timed("abort_upload", self.measured.abort_upload(key, upload))
 
     async def close(self) -> None:
         """Closes the connections."""

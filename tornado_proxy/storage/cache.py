@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
 from sys import getsizeof
@@ -25,11 +25,13 @@ from tornado_proxy.semantics.conditions import (
 from tornado_proxy.storage.errors import ObjectMissing, RangeUnsatisfiable, StorageError, UpstreamError
 from tornado_proxy.storage.store import (
     CacheResult,
+    IncomingPart,
     ObjectInfo,
     Opened,
     Page,
     Store,
     Stored,
+    UploadedPart,
     UploadForm,
     Write,
     check_conditions,
@@ -194,6 +196,29 @@ class CachingStore:
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
         """A form that stores an object; what it stores is noticed when S3 is asked again."""
         return await self.behind.presign_upload(key, write, expires)
+
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID."""
+        return await self.behind.begin_upload(key, write)
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload."""
+        await self.behind.put_part(key, upload, part)
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        return await self.behind.list_parts(key, upload)
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object and drops its entry, also after an error."""
+        try:
+            return await self.behind.complete_upload(key, upload, parts, write)
+        finally:
+            self.forget(key)
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        await self.behind.abort_upload(key, upload)
 
     async def close(self) -> None:
         """Drops all entries and closes the store."""

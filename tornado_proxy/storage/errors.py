@@ -7,6 +7,7 @@ StorageError
 ├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
 ├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
 ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
+├── UploadMissing        no such upload in parts                              → 404
 ├── ObjectExists         a write that must not replace found an object        → 409
 ├── TooLarge             more bytes than may be stored                        → 413
 ├── Busy                 S3 asks to slow down (SlowDown, 503)                 → 503
@@ -66,6 +67,10 @@ class RangeUnsatisfiable(StorageError):
 
 class ObjectExists(StorageError):
     """A write that must not replace found an object."""
+
+
+class UploadMissing(StorageError):
+    """There is no unfinished upload of that ID and key; it may have been completed, aborted or cleaned up."""
 
 
 class TooLarge(StorageError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -129,6 +129,24 @@ class UploadForm:
     fields: Mapping[str, str] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class IncomingPart:
+    """A part of an upload that is arriving, numbered from 1; its chunks have `size` bytes together."""
+
+    number: int
+    size: int
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedPart:
+    """A part of an unfinished upload that the store has; `size` in bytes."""
+
+    number: int
+    size: int
+    etag: str
+
+
 class Store(Protocol):
     """A bucket; every method raises `StorageError` and nothing else.
 
@@ -167,6 +185,29 @@ class Store(Protocol):
 
         It replaces what is there. `write` has a `max_size`; needs no network.
         """
+        ...
+
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID, unless the object could not be replaced.
+
+        Later calls need the same key and raise `UploadMissing` where there is no such upload of it.
+        """
+        ...
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload, in place of an earlier one of the same number."""
+        ...
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        ...
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object, if the conditions of the write hold; all but the last have at least 5 MiB."""
+        ...
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
         ...
 
     async def close(self) -> None:

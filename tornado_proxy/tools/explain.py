@@ -45,6 +45,7 @@ from tornado_proxy.routing.plan import (
     VisitProvider,
 )
 from tornado_proxy.routing.request import Request, RequestPath, read_request
+from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
 
@@ -205,7 +206,7 @@ def _name(attempt: Attempt) -> str:
 
 def _words(attempt: Attempt) -> str:
     match attempt:
-        case Serve() | Remove():
+        case Serve() | Remove() | BeginUpload() | ReceivePart() | ListParts() | CompleteUpload() | AbortUpload():
             words: str = attempt.key
         case Browse():
             words = (attempt.prefix or _WHOLE_BUCKET) + (", even if it is empty" if attempt.root else "")

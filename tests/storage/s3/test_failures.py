@@ -24,7 +24,7 @@ def answered(status: int, code: str) -> theirs.ClientError:
         (404, "NoSuchKey", ours.ObjectMissing),
         (404, "404", ours.ObjectMissing),
         (404, "NoSuchBucket", ours.BucketMissing),
-        (404, "NoSuchUpload", ours.UpstreamError),
+        (404, "NoSuchUpload", ours.UploadMissing),
         (403, "AccessDenied", ours.AccessDenied),
         (403, "403", ours.AccessDenied),
         (403, "SignatureDoesNotMatch", ours.AccessDenied),

@@ -40,7 +40,7 @@ Parameters = Mapping[str, Any]
 _OPERATIONS = frozenset(
     {
         "GetObject", "HeadObject", "ListObjectsV2", "PutObject", "DeleteObject",
-        "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "AbortMultipartUpload",
+        "CreateMultipartUpload", "UploadPart", "ListParts", "CompleteMultipartUpload", "AbortMultipartUpload",
         "HeadBucket",  # by which botocore finds the region of a bucket
         "CreateSession",  # with which botocore signs for directory buckets
         "CreateBucket",  # by whose URL it signs forms

@@ -188,10 +188,16 @@ class Executor:
         return call
 
     async def run(
-        self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
+        self,
+        function: Callable[[], T],
+        undo: Callable[[T], object] | None = None,
+        *,
+        is_upload: bool = False,
+        within: float = 0,
     ) -> T:
         """What a new call returns or raises; unless it is an upload, the wait for a thread counts in its time.
 
+        `within` counts if it is longer than that of the executor, in seconds.
         If the caller is cancelled meanwhile, `undo` gets what the call returns all the same, in its thread, so that
         nothing that it opened stays open.
         """
@@ -202,7 +208,7 @@ class Executor:
         call = self.submit(function, undo, is_upload=is_upload)
         if not is_upload:
             call.progress = min(call.progress, time.monotonic())
-        return await call.result(self.timeout)
+        return await call.result(max(within, self.timeout))
 
     def close(self) -> None:
         """Make no new call; what was begun may go on."""

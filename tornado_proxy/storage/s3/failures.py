@@ -36,6 +36,7 @@ from tornado_proxy.storage.errors import (
     TimedOut,
     TooLarge,
     Unreachable,
+    UploadMissing,
     UpstreamError,
 )
 
@@ -63,7 +64,7 @@ _BY_CODE: dict[str, type[StorageError]] = {
     "ThrottlingException": Busy,
     "TooManyRequestsException": Busy,
     "RequestTimeout": TimedOut,
-    "NoSuchUpload": UpstreamError,
+    "NoSuchUpload": UploadMissing,
 }
 
 _BY_STATUS: dict[int, type[StorageError]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -15,15 +15,22 @@ from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.semantics.conditions import ANY, UNCONDITIONAL, Conditions
-from tornado_proxy.storage.errors import ObjectExists, ObjectMissing, PreconditionFailed, StorageError
+from tornado_proxy.storage.errors import (
+    ObjectExists,
+    ObjectMissing,
+    PreconditionFailed,
+    StorageError,
+    UploadMissing,
+    UpstreamError,
+)
 from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
 from tornado_proxy.storage.s3.client import Parameters, ask, make_client, make_session
 from tornado_proxy.storage.s3.executor import Executor
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.loop_reads import loop_reads
 from tornado_proxy.storage.s3.reads import Reader, is_strong
-from tornado_proxy.storage.s3.upload import Part, Upload, UploadMemory, cut
-from tornado_proxy.storage.store import ObjectInfo, Stored, UploadForm, Write
+from tornado_proxy.storage.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
+from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
 
 T = TypeVar("T")
 
@@ -185,6 +192,57 @@ class S3Store(Reader):
             made = await self._executor.run(sign)
         return UploadForm(made["url"], made["fields"])
 
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID, unless the object could not be replaced.
+
+        Its parts are listed at once: without the permission for that, no upload could be completed.
+        """
+        if at_once(write) != Precondition():
+            after_a_look(write, await self._look(key))
+        target = {"Bucket": self._bucket.name, "Key": key}
+        upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
+        try:
+            await self.list_parts(key, upload.id)
+        except BaseException:
+            await upload.abort()
+            raise
+        return upload.id
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload, which is in memory as a whole, since its signature needs its digest."""
+        with closing(PartBody(self._memory)) as body:
+            async for chunk in part.chunks:
+                await body.append(memoryview(chunk), part.size)
+            sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
+            await self._call_part("UploadPart", key, partial(self._client.upload_part, **sent))
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        found: list[UploadedPart] = []
+        after = 0
+        while True:
+            asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
+            answer: Parameters = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
+            found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
+            before, after = after, answer.get("NextPartNumberMarker", 0)
+            if not answer.get("IsTruncated") or after <= before:
+                return tuple(found)
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object, if the conditions of the write hold."""
+        precondition = at_once(write) or after_a_look(write, await self._look(key))
+        named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
+        sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
+        complete = partial(self._client.complete_multipart_upload, **sent)
+        with precondition.decided():
+            return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        await self._call_part(
+            "AbortMultipartUpload", key, partial(self._client.abort_multipart_upload, UploadId=upload)
+        )
+
     async def close(self) -> None:
         """Makes no new call; the threads end with the last object that is still read, and with the store."""
         self._client.close()
@@ -198,13 +256,22 @@ class S3Store(Reader):
         except ObjectMissing:
             return None
 
-    async def _call(self, operation: str, key: str, method: Callable[..., T], *, is_upload: bool = False) -> T:
-        """What an operation on an object answers."""
+    async def _call_part(self, operation: str, key: str, method: Callable[..., T]) -> T:
+        """What an operation on an upload in parts answers; of an unknown one, Ceph says that its key does not exist."""
+        try:
+            return await self._call(operation, key, method, is_upload=True)
+        except ObjectMissing as error:
+            raise UploadMissing(str(error)) from error
+
+    async def _call(
+        self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = False
+    ) -> T:
+        """What an operation on an object answers; `within` is its time in seconds, if longer than that of others."""
         if not key:
             raise ObjectMissing("the empty key names no object")
         with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
             call = partial(ask, method, Bucket=self._bucket.name, Key=key)
-            return await self._executor.run(call, is_upload=is_upload)
+            return await self._executor.run(call, is_upload=is_upload, within=within)
 
 
 async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
@@ -215,6 +282,8 @@ async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part],
             await upload.send(part)
         with precondition.decided():
             return _stored(await upload.complete(precondition.parameters))
+    except UploadMissing as error:
+        raise UpstreamError(f"S3 lost an upload: {error}") from error
     except BaseException:
         with suppress(StorageError):
             await upload.abort()

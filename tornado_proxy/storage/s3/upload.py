@@ -190,7 +190,7 @@ _log = logging.getLogger(__name__)
 
 # Seconds: S3 may take minutes to make an object of many parts, while it sends white space (S3 API,
 # "CompleteMultipartUpload").
-_COMPLETION = 600.0
+COMPLETION = 600.0
 
 _PARTS_ON_THEIR_WAY = 2
 """With the part that is being filled, three are in memory."""
@@ -222,6 +222,11 @@ class Upload:
             raise UpstreamError(f"S3 begins an upload of `{target['Key']}` without an UploadId")
         return cls(client, executor, {**target, "UploadId": answer["UploadId"]})
 
+    @property
+    def id(self) -> str:
+        """The ID that S3 gave the upload."""
+        return str(self._names["UploadId"])
+
     async def send(self, part: Part) -> None:
         """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
         try:
@@ -245,7 +250,7 @@ class Upload:
             partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
         )
         with translated(f"completing an upload of `{self._names['Key']}`"):
-            return await self._completing.result(max(_COMPLETION, self._executor.timeout))
+            return await self._completing.result(max(COMPLETION, self._executor.timeout))
 
     async def abort(self) -> None:
         """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""

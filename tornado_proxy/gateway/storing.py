@@ -1,0 +1,171 @@
+"""Stores uploads: whole files, files in parts, and forms with which clients send files straight to S3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from tornado_proxy.gateway.answer import Answer, Whole, page
+from tornado_proxy.gateway.custom_pages import customized
+from tornado_proxy.gateway.errors import TypeNotAllowed, UploadIncomplete
+from tornado_proxy.gateway.upload import FileHead, stored_type
+from tornado_proxy.pages.custom import PutPageData, StoredUpload
+from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
+from tornado_proxy.routing.errors import LengthRequired
+from tornado_proxy.routing.mounts import Properties, PutData, PutInput
+from tornado_proxy.routing.plan import Presign, Receive
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.routing.uploads import (
+    LARGEST_PART,
+    MOST_PARTS,
+    SMALLEST_PART,
+    AbortUpload,
+    BeginUpload,
+    CompleteUpload,
+    ListParts,
+    ReceivePart,
+)
+from tornado_proxy.storage.errors import TooLarge
+from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
+from tornado_proxy.templates.template import HeaderFields
+
+if TYPE_CHECKING:
+    from tornado_proxy.gateway.perform import RequestContext
+
+
+async def receive(attempt: Receive, context: RequestContext) -> Answer:
+    """Stores a file, which is complete only once the whole body was read."""
+    upload, templates = context.upload, context.match.site.properties
+    assert upload is not None
+    assert templates is not None, "PUT is enabled"
+    _check_type(upload, context)
+    properties = _properties(attempt.key, upload, context)
+    write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
+    async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
+        stored = await context.store.put(attempt.key, chunks, write)
+    return await _stored(attempt, _stored_data(attempt.key, upload, upload.size, properties), stored.etag, context)
+
+
+async def presign(attempt: Presign, context: RequestContext) -> Answer:
+    """Answers with a form for S3."""
+    file = named_file(context)
+    _check_type(file, context)
+    properties = _properties(attempt.key, file, context)
+    write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
+    form = await context.store.presign_upload(attempt.key, write, attempt.expires)
+    fields = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
+    return _json({**fields, "expiresIn": attempt.expires})
+
+
+async def begin(attempt: BeginUpload, context: RequestContext) -> Answer:
+    """Begins an upload in parts of a file that may be stored as far as known."""
+    _check_total(attempt.size, attempt.max_size)
+    file = named_file(context)
+    _check_type(file, context)
+    properties = _properties(attempt.key, file, context)
+    write = Write(stored_type(file), attempt.replace, context.conditions, properties=properties)
+    upload = await context.store.begin_upload(attempt.key, write)
+    limits = {"minPartSize": SMALLEST_PART, "maxPartSize": LARGEST_PART, "maxParts": MOST_PARTS}
+    return _json({"id": upload, "location": attempt.location, **limits})
+
+
+async def receive_part(attempt: ReceivePart, context: RequestContext) -> Answer:
+    """Stores the body as a part."""
+    upload = context.upload
+    assert upload is not None
+    if upload.announced is None:
+        raise LengthRequired("the part does not announce its length")
+    async with aclosing(upload.content()) as chunks:
+        part = IncomingPart(attempt.number, upload.announced, chunks)
+        await context.store.put_part(attempt.key, attempt.upload, part)
+    return Whole(204)
+
+
+async def list_parts(attempt: ListParts, context: RequestContext) -> Answer:
+    """Answers with the numbers and sizes of the stored parts, by which a client resumes an upload."""
+    parts = await context.store.list_parts(attempt.key, attempt.upload)
+    return _json({"parts": [{"number": each.number, "size": each.size} for each in parts]})
+
+
+async def complete(attempt: CompleteUpload, context: RequestContext) -> Answer:
+    """Makes the stored parts a file, if they are the whole of it."""
+    _check_total(attempt.size, attempt.max_size)
+    parts = await context.store.list_parts(attempt.key, attempt.upload)
+    check_parts(parts, attempt.size)
+    file = named_file(context)
+    properties = _properties(attempt.key, file, context)
+    write = Write(replace=attempt.replace, conditions=context.conditions)
+    stored = await context.store.complete_upload(attempt.key, attempt.upload, parts, write)
+    return await _stored(attempt, _stored_data(attempt.key, file, attempt.size, properties), stored.etag, context)
+
+
+async def abort(attempt: AbortUpload, context: RequestContext) -> Answer:
+    """Removes an upload in parts."""
+    await context.store.abort_upload(attempt.key, attempt.upload)
+    return Whole(204)
+
+
+def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
+    """Raises `UploadIncomplete` unless parts, numbered from 1, are a file of a size in bytes."""
+    if [each.number for each in parts] != list(range(1, len(parts) + 1)) or not parts:
+        raise UploadIncomplete(f"of {len(parts)} parts, the numbers are not 1 to {len(parts)}")
+    small = next((each.number for each in parts[:-1] if each.size < SMALLEST_PART), None)
+    if small is not None:
+        raise UploadIncomplete(f"part {small} is not the last and has less than {SMALLEST_PART} bytes")
+    total = sum(each.size for each in parts)
+    if total != size:
+        raise UploadIncomplete(f"the parts have {total} bytes, not {size}")
+
+
+def named_file(context: RequestContext) -> FileHead:
+    """Returns the head of a file without its content: named by the path, of the type that the request names."""
+    return FileHead(context.request.path.rpartition("/")[2], context.headers.get("Content-Type"), None)
+
+
+def _check_total(size: int, max_size: int | None) -> None:
+    most = min(max_size or MOST_PARTS * LARGEST_PART, MOST_PARTS * LARGEST_PART)
+    if size > most:
+        raise TooLarge(f"the upload has {size} bytes, {most} are allowed")
+
+
+def _check_type(file: FileHead, context: RequestContext) -> None:
+    """Raises `TypeNotAllowed` for a type that is not allowed, where types are named."""
+    allowed = context.match.site.target.actions.put.allowed_types
+    essence = stored_type(file).partition(";")[0].strip().lower()
+    wildcard = f"{essence.partition('/')[0]}/*"
+    if allowed and essence not in allowed and wildcard not in allowed:
+        raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
+
+
+def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Properties:
+    """Returns what a file is stored with; raises what is wrong with a template."""
+    templates = context.match.site.properties
+    assert templates is not None, "PUT is enabled"
+    templates.check_size(file.announced)
+    headers = HeaderFields(context.request.headers)
+    put = PutInput(context.path_below_mount, file.file_name, stored_type(file), file.announced or 0, headers)
+    return templates.render(PutData(context.user, put, key))
+
+
+def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: Properties) -> StoredUpload:
+    meant = dict(properties.metadata), properties.storage_class or ""
+    return StoredUpload(key, file.file_name, stored_type(file), size, *meant)
+
+
+async def _stored(
+    attempt: Receive | CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
+) -> Answer:
+    """Returns the answer to a file that was stored."""
+    form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.query.get("format"))
+    rendering = context.pages.upload(UploadResult(attempt.location, data.content_size, etag), form)
+    custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
+    return customized(page(201, rendering, (("Location", attempt.location),)), custom)
+
+
+def _json(fields: Mapping[str, object]) -> Whole:
+    """Returns an answer for scripts, which no cache keeps."""
+    body = json.dumps(fields).encode()
+    headers = (("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Content-Length", str(len(body))))
+    return Whole(200, (*headers, ("X-Content-Type-Options", "nosniff")), body)
