@@ -15,7 +15,7 @@ from coroutines import run
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from tornado_proxy.service.sockets import AdminServer
+from tornado_proxy.service.admin_server import AdminServer
 
 ASK = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -21,8 +21,8 @@ from tornado_proxy.service.overview import reloader_view, status_line
 from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
 from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
+from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.telemetry.metrics import ServiceMetrics
 
 GOOD = 'rewrite a `^/a$` -> "/b"'
 BETTER = 'rewrite a `^/a$` -> "/c"\nrewrite `^/x$` -> "/y"'

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
-from tornado.simple_httpclient import SimpleAsyncHTTPClient
+if TYPE_CHECKING:
+    from tornado.httpclient import AsyncHTTPClient
 
 _TIMEOUT = 10.0  # seconds for the whole exchange: a person waits for it
 _LARGEST_ANSWER = 1024 * 1024  # bytes
@@ -44,6 +45,9 @@ class HttpFetcher:
 
     async def __call__(self, wanted: Fetch) -> Fetched:
         """Returns the answer; raises `OSError`."""
+        from tornado.httpclient import HTTPClientError, HTTPRequest  # noqa: PLC0415 - few configurations ask others
+        from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
+
         if self._client is None:
             # Made on the loop that uses it; Tornado would share one with everybody else in the process.
             self._client = SimpleAsyncHTTPClient(

@@ -8,16 +8,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from hmac import compare_digest
 
-import argon2
-import bcrypt
-
 # The last character of the salt has four bits to spare, which the library wants to be none.
 _BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 
 # The algorithm reads no more. The library refuses longer passwords, but the tools that make hashes cut them here.
 _LONGEST_FOR_BCRYPT = 72
-
-_ARGON2 = argon2.PasswordHasher()
 
 # What htpasswd (MD5, SHA-1), crypt(3) and LDAP write.
 _FOREIGN_HASH = re.compile(
@@ -85,6 +80,8 @@ def _is_costly(text: str) -> bool:
     """Whether a check takes over a second or so on a usual machine, or over a gigabyte."""
     if not text.startswith("$argon2"):
         return int(text[4:6]) > _MOST_BCRYPT_ROUNDS
+    import argon2  # noqa: PLC0415 - where there is such a hash
+
     cost = argon2.extract_parameters(text)
     return cost.memory_cost * cost.time_cost > _MOST_ARGON2_KIBIBYTES
 
@@ -94,10 +91,14 @@ def _is_bcrypt(text: str) -> bool:
 
 
 def _verify_bcrypt(text: str, offered: str) -> bool:
+    import bcrypt  # noqa: PLC0415 - where there is such a hash
+
     return bcrypt.checkpw(offered.encode()[:_LONGEST_FOR_BCRYPT], text.encode())
 
 
 def _is_argon2(text: str) -> bool:
+    import argon2  # noqa: PLC0415 - where there is such a hash
+
     try:
         argon2.extract_parameters(text)
     except argon2.exceptions.InvalidHashError:
@@ -106,8 +107,10 @@ def _is_argon2(text: str) -> bool:
 
 
 def _verify_argon2(text: str, offered: str) -> bool:
+    import argon2  # noqa: PLC0415 - imported by `_is_argon2`
+
     try:
-        return _ARGON2.verify(text, offered)
+        return argon2.PasswordHasher().verify(text, offered)
     except argon2.exceptions.VerificationError:
         # A mismatch, or parameters that the library cannot work with: in either case nobody signs in.
         return False

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tornado_proxy.cli.output import ExitStatus, show
-from tornado_proxy.cli.probe import probe_buckets, to_text
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic
@@ -24,15 +24,17 @@ from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.reload import counted
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
-from tornado_proxy.service.runtime import NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
+from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.sources import CompiledSet, SourceReader, compile_sources, read_to_check
-from tornado_proxy.service.supervisor import CannotServe, Supervisor
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import log_diagnostics
 from tornado_proxy.templates.template import User
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.supervisor import Supervisor
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -105,6 +107,8 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
     print(f"OK: `{arguments.config}` can be used: {counted(len(targets), 'target')}, {rules}")
     if not arguments.probe:
         return ExitStatus.CLEAN
+    from tornado_proxy.cli.probe import probe_buckets, to_text  # noqa: PLC0415 - on demand
+
     results = probe_buckets(targets, PROBE_WITHIN, write=False)
     print(to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
@@ -138,6 +142,8 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
     """The supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
+    from tornado_proxy.service.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
+
     return Supervisor(start.loaded, arguments.workers)
 
 

@@ -7,7 +7,6 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, objection
-from tornado_proxy.templates.golang.pages import PageMistake, compile_page
 
 
 class InvalidValue(ValueError):
@@ -250,6 +249,7 @@ def page_path(text: str) -> str:
 def go_template(text: str) -> str:
     """Check a Go template over data of its own, such as that of an upload."""
     # A fifth of the service's modules, which few configurations need.
+    from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
 
     try:
         compile_page(text)

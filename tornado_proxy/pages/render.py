@@ -16,7 +16,7 @@ from markupsafe import Markup
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
-from tornado_proxy.pages.theme import Asset, Theme
+from tornado_proxy.pages.theme import Asset, Theme, own_theme
 from tornado_proxy.routing.errors import UnknownFormat
 from tornado_proxy.routing.request import ASSETS_AT
 from tornado_proxy.semantics.fields import negotiate, path_reference
@@ -144,9 +144,15 @@ class Pages:
     """All pages of the service with a theme; nothing is inline or from other hosts."""
 
     def __init__(self, theme: Theme | None = None) -> None:
-        self._theme = theme or Theme()
-        self._policy = _POLICY.format(self._theme.style_source, self._theme.image_source)
-        self._plain = Theme() if self._theme.has_own_templates else self._theme
+        self._given = theme
+
+    def prepare(self) -> None:
+        """Read and compile the templates; a page that is made before does so itself."""
+        own_theme()
+
+    @property
+    def _theme(self) -> Theme:
+        return self._given or own_theme()
 
     @property
     def assets(self) -> Mapping[str, Asset]:
@@ -205,18 +211,19 @@ class Pages:
         try:
             return self._made(self._theme, name, root, values)
         except Exception:
-            if self._theme is self._plain:
+            if not self._theme.has_own_templates:
                 raise
             # A template of the theme's own, which may be wrong about what it has not met before.
             _LOG.exception("the template `%s.html` of a theme failed; the service's own took its place", name)
-            return self._made(self._plain, name, root, values)
+            return self._made(own_theme(), name, root, values)
 
     @staticmethod
     def _made(theme: Theme, name: str, root: str, values: Mapping[str, object]) -> str:
         return theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
 
     def _rendering(self, form: Form, text: str, more: Headers, script: str = "") -> Rendering:
-        policy = "; ".join(filter(None, (self._policy, script, _NO_MORE)))
+        own = _POLICY.format(self._theme.style_source, self._theme.image_source)
+        policy = "; ".join(filter(None, (own, script, _NO_MORE)))
         return _rendering(form, text, (*more, *((("Content-Security-Policy", policy),) if form is Form.HTML else ())))
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 from math import ceil
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, visible
@@ -196,6 +195,8 @@ class StatusPages:
     """The status page, compiled once, since later there may be no descriptor for its files."""
 
     def __init__(self) -> None:
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - when the service is ready
+
         environment = Environment(
             loader=PackageLoader("tornado_proxy.pages"),
             autoescape=True,

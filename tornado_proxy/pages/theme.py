@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from jinja2 import BaseLoader, ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined, Template
-from jinja2.sandbox import SandboxedEnvironment
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 REPLACEABLE = ("page.html", "listing.html", "failure.html")
 """The templates that a theme may replace."""
@@ -79,6 +81,10 @@ class Theme:
     """
 
     def __init__(self, look: Look | None = None) -> None:
+        # Neither the tools nor the first requests of a service need a page.
+        from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
+        from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
+
         look = look or Look()
         style, script = asset("tokens.css", "style.css"), asset("listing.js")
         self.title = look.title
@@ -89,9 +95,8 @@ class Theme:
         self.sheets = (style.name, sheet) if sheet else (style.name,)
         self.has_own_templates = bool(look.templates)
         default = PackageLoader("tornado_proxy.pages")
-        loaders: list[BaseLoader] = [DictLoader(look.templates), default, PrefixLoader({"default": default})]
         environment = SandboxedEnvironment(
-            loader=ChoiceLoader(loaders),
+            loader=ChoiceLoader([DictLoader(look.templates), default, PrefixLoader({"default": default})]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -117,3 +122,9 @@ class Theme:
         made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
         self.assets[made.name] = made
         return made.name, ""
+
+
+@cache
+def own_theme() -> Theme:
+    """The service's own theme, compiled once."""
+    return Theme()

@@ -10,11 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from ssl import SSLContext
-
-from prometheus_client import CollectorRegistry, generate_latest
+from typing import TYPE_CHECKING
 
 from tornado_proxy.config.show import show
-from tornado_proxy.gateway.admin import admin_application
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Overview
 from tornado_proxy.service.certificates import RENEW_AFTER
@@ -30,15 +28,17 @@ from tornado_proxy.service.overview import (
 )
 from tornado_proxy.service.probing import Prober
 from tornado_proxy.service.reload import Reloader, ReloadReport
-from tornado_proxy.service.runtime import DetachedExecutor
+from tornado_proxy.service.runtime import DetachedExecutor, in_background
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.sockets import AdminServer, Sockets
+from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.log import log_service_events
-from tornado_proxy.telemetry.metrics import ServiceMetrics
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.admin_server import AdminServer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -82,19 +82,14 @@ class _Life:
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
-        self._overviews = Overviews(launch.explain)
-        self._version = self._overviews.versions["tornado-proxy"]
         self._serving = serving
-        self._registry = CollectorRegistry()
-        bus = Bus()
+        self._loaded_at = time.time()
+        self._bus = bus = Bus()
         log_service_events(bus)
         settings = launch.loaded.settings
         assert settings is not None, "what is served is valid"
         self._needs_bucket = settings.s3.ready_needs_bucket
         self._prober = Prober(serving.probe, settings.s3.probe_interval, bus.emit)
-        metrics = ServiceMetrics(self._version, launch.loaded.sources.digest, time.time(), self._prober.results)
-        metrics.listen(bus)
-        self._registry.register(metrics)
         self._reloader = Reloader(launch.loaded, serving, launch.read, bus.emit)
         self._from_last_good = launch.from_last_good
         self._stop = asyncio.Event()
@@ -112,14 +107,11 @@ class _Life:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
-        # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
-        # is decided here.
-        self._admin = admin = AdminServer(
-            admin_application(self), ssl_options=self._admin_context(), max_body_size=_LARGEST_ADMIN_BODY
-        )
+        starting = loop.create_task(self._serving.start(self._launch.sockets))
+        admin = await asyncio.to_thread(in_background, self._prepare)
         admin.add_sockets(self._launch.admin.sockets)
         try:
-            if await self._started():
+            if await self._started(starting):
                 self._begun = True
                 self._launch.announce(self._launch.sockets.url, self._launch.admin.url)
                 self._launch.notifier.ready(self._status_line())
@@ -177,13 +169,31 @@ class _Life:
 
     async def metrics(self) -> bytes:
         """The metrics of requests and of reloads."""
-        return await self._serving.metrics() + generate_latest(self._registry)
+        from tornado_proxy.telemetry.exposition import as_text  # noqa: PLC0415 - imported by `_prepare`
 
-    async def _started(self) -> bool:
-        """Begins to serve; false if the process is stopped before that."""
-        loop = asyncio.get_running_loop()
-        starting = loop.create_task(self._serving.start(self._launch.sockets))
-        stopped = loop.create_task(self._stop.wait())
+        return await self._serving.metrics() + as_text(self._metrics)
+
+    def _prepare(self) -> AdminServer:
+        """The admin listener; its libraries take longer to import than all that the first requests need."""
+        from tornado_proxy.gateway.admin import admin_application  # noqa: PLC0415
+        from tornado_proxy.service.admin_server import AdminServer  # noqa: PLC0415
+        from tornado_proxy.telemetry.exposition import ServiceMetrics  # noqa: PLC0415
+
+        self._overviews = Overviews(self._launch.explain)
+        self._version = self._overviews.versions["tornado-proxy"]
+        digest = self._launch.loaded.sources.digest
+        self._metrics = ServiceMetrics(self._version, digest, self._loaded_at, self._prober.results)
+        self._metrics.listen(self._bus)
+        # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
+        # is decided here.
+        self._admin = AdminServer(
+            admin_application(self), ssl_options=self._admin_context(), max_body_size=_LARGEST_ADMIN_BODY
+        )
+        return self._admin
+
+    async def _started(self, starting: asyncio.Task[None]) -> bool:
+        """Waits until requests are answered; false if the process is stopped before that."""
+        stopped = asyncio.get_running_loop().create_task(self._stop.wait())
         await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if not starting.done():

@@ -24,6 +24,8 @@ CLIENT_WEIGHT = 20
 _SWITCH_INTERVAL = 0.0005  # seconds that a thread may keep the interpreter's lock; a tenth of Python's default
 _PATIENCE = 0.5  # seconds in which idle threads end
 
+_background = threading.Lock()
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -48,23 +50,28 @@ class NoEventLoop(Exception):
     """The configured event loop is not installed."""
 
 
+class CannotServe(Exception):
+    """A worker ended before it served, or the fork server ended."""
+
+
 @contextmanager
 def background_work() -> Iterator[None]:
-    """Seconds of Python work on a thread, with little delay for requests; one at a time.
+    """Seconds of Python work on a thread, with little delay for requests; a second one waits for the first.
 
     Both settings belong to the whole process. A request on the loop takes the interpreter's lock many times, and each
     time waits for the switch interval while the other thread computes: 5 ms each time by default. Compiling rules
     makes hundreds of thousands of objects that stay, so the collector would run again and again, find nothing, and
     stop every thread meanwhile.
     """
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_INTERVAL)
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        sys.setswitchinterval(usual)
+    with _background:
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
+            sys.setswitchinterval(usual)
 
 
 def in_background(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -90,13 +97,14 @@ class GcFreezer:
         return f"<GcFreezer, {self._due} of {self._thaw_after}>"
 
     def freeze(self, new_clients: int = 0) -> None:
-        """Freezes everything alive; each new S3 client brings the next thaw nearer."""
+        """Freezes everything alive, and has the collector run; each new S3 client brings the next thaw nearer."""
         self._due += 1 + CLIENT_WEIGHT * new_clients
         if self._due > self._thaw_after:
             self._due = 0
             gc.unfreeze()
             gc.collect()
         gc.freeze()
+        gc.enable()  # a service starts without it
 
 
 class DetachedExecutor(ThreadPoolExecutor):

@@ -8,8 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, generate_latest
-
 from tornado_proxy.auth.fetching import HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Tracing
@@ -34,7 +32,7 @@ from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
 from tornado_proxy.telemetry.log import AccessLog, LogForm, log_service_events
-from tornado_proxy.telemetry.metrics import ProcessMetrics, RequestMetrics, counts_of
+from tornado_proxy.telemetry.metrics import RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
@@ -127,23 +125,20 @@ class SingleProcess:
         assert settings is not None
         self._inherited = False
         self._freezer = GcFreezer()
-        self._registry = CollectorRegistry()
         bus = Bus()
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
             bus.add(AccessLog(LogForm(settings.log.format), write), Served, Refused)
-        self._registry.register(ProcessMetrics())
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
         self._tracer = _tracer(settings.tracing)
         if self._tracer is not None:
             self._tracer.listen(bus)
         self._builder = GenerationBuilder.create(settings, bus.emit)
-        metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
-        metrics.listen(bus)
-        self._registry.register(metrics)
+        self._metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
+        self._metrics.listen(bus)
         self._hits = RewriteHits(number, loaded.rule_sets)
-        self._recorder = ActivityRecorder(metrics, self._hits)
+        self._recorder = ActivityRecorder(self._metrics, self._hits)
         self._recorder.listen(bus)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
@@ -152,10 +147,18 @@ class SingleProcess:
         self._server = HttpServer(self._gateway.begin, settings.limits, opening_of(settings))
 
     async def start(self, sockets: Sockets) -> None:
-        """Begins to answer."""
+        """Begins to answer; what the first requests do not need is imported while they are answered."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
+        await asyncio.to_thread(in_background, self._prepare)
         self._freezer.freeze()
+
+    def _prepare(self) -> None:
+        # Later there may be no descriptor for the files of modules and pages.
+        from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415
+
+        self._process = ProcessMetrics()
+        self._builder.pages.prepare()
 
     async def activate(self, number: int, loaded: CompiledSet) -> None:
         """Builds on a thread, swaps on the loop."""
@@ -203,7 +206,9 @@ class SingleProcess:
 
     def report(self) -> ProcessReport:
         """What this process has counted."""
-        return ProcessReport(counts_of(self._registry), self._recorder.activity())
+        from tornado_proxy.telemetry.exposition import counts_of  # noqa: PLC0415 - imported by `_prepare`
+
+        return ProcessReport(counts_of(self._process, self._metrics), self._recorder.activity())
 
     async def purge(self, order: Purge) -> int:
         """Has the caches forget."""
@@ -223,7 +228,9 @@ class SingleProcess:
 
     async def metrics(self) -> bytes:
         """The metrics of requests."""
-        return generate_latest(self._registry)
+        from tornado_proxy.telemetry.exposition import as_text  # noqa: PLC0415 - imported by `_prepare`
+
+        return as_text(self._process, self._metrics)
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets with the connections of requests; the generation stays open meanwhile."""

@@ -18,12 +18,11 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from prometheus_client import CollectorRegistry, generate_latest
-
 from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, Purge, bare_stores
 from tornado_proxy.service.logs import set_log_level
+from tornado_proxy.service.runtime import CannotServe
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.service.worker import (
@@ -44,7 +43,7 @@ from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.activity import Activities, Activity, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.metrics import ProcessMetrics, Totals
+from tornado_proxy.telemetry.exposition import ProcessMetrics, Totals, as_text
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -58,10 +57,6 @@ AFTER_GRACE = 5.0  # seconds in which a worker may still end by itself after its
 LASTED = 10.0  # seconds of serving after which the end of a worker is an accident, not a habit
 RESTART_DELAYS = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a worker is replaced, by how many workers in a row did not last; the last one for all more."""
-
-
-class CannotServe(Exception):
-    """A worker ended before it served, or the fork server ended."""
 
 
 class WorkerHandle:
@@ -191,7 +186,8 @@ class Supervisor:
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded)
-        # After that: what boto3 reads to make a client is then in memory that all workers share.
+        self._builder.pages.prepare()
+        # After that: what boto3 reads to make a client, and the pages, are then in memory that all workers share.
         self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
         self._sockets = Sockets((), "")
         self._workers: dict[int, WorkerHandle] = {}
@@ -201,8 +197,6 @@ class Supervisor:
         self._totals = Totals()
         self._hits = RewriteHits(1, loaded.rule_sets)
         self._activities = Activities(self._hits)
-        self._registry = CollectorRegistry()
-        self._registry.register(self._totals)
 
     def __repr__(self) -> str:
         return f"<Supervisor of {self._count}, generation {self._start.number}>"
@@ -251,7 +245,7 @@ class Supervisor:
         for worker in await self._refreshed():
             self._take_counts(worker)
         self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
-        return generate_latest(self._registry)
+        return as_text(self._totals)
 
     async def purge(self, order: Purge) -> int:
         """Has the caches of all workers forget."""

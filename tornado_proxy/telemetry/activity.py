@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import add, sub
+from typing import TYPE_CHECKING
 
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.telemetry.events import Bus, Refused, Served
-from tornado_proxy.telemetry.metrics import SECONDS, Counts, RequestMetrics
+from tornado_proxy.telemetry.metrics import SECONDS, RequestMetrics
+
+if TYPE_CHECKING:
+    from tornado_proxy.telemetry.exposition import Counts
 
 SAMPLE_EVERY = 5.0  # seconds
 SAMPLED = 15 * 60  # seconds that the charts show

@@ -1,0 +1,194 @@
+"""Metrics in Prometheus's text format: made of numbers at a scrape, of the service and of processes, and added up."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from platform import python_version
+from types import SimpleNamespace
+from typing import Protocol, TypeVar, cast
+
+from prometheus_client import Metric, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+from tornado_proxy.storage.probe import ProbeResult
+from tornado_proxy.telemetry.events import Bus, Reloaded, ReloadFailed, ReloadRefused, Restored
+
+Key = TypeVar("Key", bound=tuple[str, ...])
+
+Counts = tuple[Metric, ...]
+"""Everything that a process has counted; can be pickled."""
+
+_Sample = tuple[str, tuple[tuple[str, str], ...]]
+
+# Of these the least counts: when a series or a process began, and the limit of each process.
+_NOT_ADDED = ("_created", "process_start_time_seconds", "process_max_fds")
+
+
+class Counting(Protocol):
+    """Has metrics to show."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics."""
+        ...
+
+
+def counts_of(*counting: Counting) -> Counts:
+    """The current values."""
+    return tuple(metric for each in counting for metric in each.collect())
+
+
+def as_text(*counting: Counting) -> bytes:
+    """The current values in Prometheus's text format."""
+    return generate_latest(cast("Collector", SimpleNamespace(collect=lambda: counts_of(*counting))))
+
+
+def counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, int]) -> Metric:
+    """A counter by the values of its labels."""
+    family = CounterMetricFamily(name, text, labels=labels)
+    for key, value in [*values.items()]:
+        family.add_metric(key, value)
+    return family
+
+
+def gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Key, float]) -> Metric:
+    """A gauge by the values of its labels."""
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for key, value in [*values.items()]:
+        family.add_metric(key, value)
+    return family
+
+
+Observed = tuple[Sequence[int], float]
+"""A series of a histogram: its counts by bucket, one more than there are bounds, and the sum."""
+
+
+def histogram(
+    name: str, text: str, labels: Sequence[str], bounds: Sequence[float], values: Mapping[Key, Observed]
+) -> Metric:
+    """A histogram by the values of its labels."""
+    family = HistogramMetricFamily(name, text, labels=labels)
+    names = [*map(floatToGoString, bounds), "+Inf"]
+    for key, (buckets, total) in [*values.items()]:
+        family.add_metric(key, [*zip(names, accumulate(buckets), strict=True)], total)
+    return family
+
+
+class Totals:
+    """Adds up processes; counters of ended processes stay, their gauges go."""
+
+    def __init__(self) -> None:
+        self._living: dict[Hashable, Counts] = {}
+        self._ended: Counts = ()
+
+    def __repr__(self) -> str:
+        return f"<Totals of {len(self._living)}>"
+
+    def take(self, process: Hashable, counts: Counts) -> None:
+        """Replaces the counts of a process."""
+        self._living[process] = counts
+
+    def end(self, process: Hashable) -> None:
+        """Keeps the counters of a process that has ended."""
+        counts = self._living.pop(process, ())
+        self._ended = tuple(_added((*self._ended, *(each for each in counts if each.type != "gauge"))))
+
+    def collect(self) -> Iterator[Metric]:
+        """The sums."""
+        return _added((*self._ended, *(each for counts in self._living.values() for each in counts)))
+
+
+def _added(metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """One metric for each name, in order of first appearance."""
+    sums: dict[str, tuple[Metric, dict[_Sample, float]]] = {}
+    for metric in metrics:
+        _, values = sums.setdefault(metric.name, (metric, {}))
+        for sample in metric.samples:
+            series = sample.name, tuple(sample.labels.items())
+            add = min if sample.name.endswith(_NOT_ADDED) else operator.add
+            values[series] = add(values[series], sample.value) if series in values else sample.value
+    for metric, values in sums.values():
+        total = Metric(metric.name, metric.documentation, metric.type)
+        for (name, labels), value in values.items():
+            total.add_sample(name, dict(labels), value)
+        yield total
+
+
+class ServiceMetrics:
+    """Counts reloads, in the process that reads the files.
+
+    `at` is the Unix time in seconds at which the first generation was loaded; `probes` is asked for the last probe of
+    each bucket.
+    """
+
+    def __init__(
+        self, version: str, digest: str, at: float, probes: Callable[[], Iterable[ProbeResult]] = tuple
+    ) -> None:
+        self._version = version
+        self._digest = digest
+        self._loaded_at = at
+        self._generation = 1
+        self._is_successful = True
+        self._reloads = dict.fromkeys(("loaded", "refused", "failed"), 0)
+        self._probes = probes
+
+    def listen(self, bus: Bus) -> None:
+        """Counts the events of a bus."""
+        bus.add(self._count, Reloaded, ReloadRefused, Restored, ReloadFailed)
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics."""
+        versions = {(self._version, python_version()): 1}
+        yield gauge("tornado_proxy_build_info", "Always 1; the labels are versions", ("version", "python"), versions)
+        reloads = {(outcome,): count for outcome, count in self._reloads.items()}
+        yield counter("tornado_proxy_reloads", "Reloads of changed files", ("outcome",), reloads)
+        yield gauge("tornado_proxy_generation", "The generation in force", (), {(): self._generation})
+        digest = {(self._digest,): 1}
+        yield gauge(
+            "tornado_proxy_generation_info", "Always 1; the label is the digest of the files", ("digest",), digest
+        )
+        yield gauge(
+            "tornado_proxy_config_last_reload_successful",
+            "Whether the files on disk are in force (1 or 0)",
+            (),
+            {(): self._is_successful},
+        )
+        yield gauge(
+            "tornado_proxy_config_last_reload_success_timestamp_seconds",
+            "When the generation in force was loaded (Unix time)",
+            (),
+            {(): self._loaded_at},
+        )
+        probes = [*self._probes()]
+        up = {(each.target,): each.is_up for each in probes}
+        yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
+        seconds = {(each.target,): each.seconds for each in probes}
+        yield gauge(
+            "tornado_proxy_target_probe_seconds", "How long the last probe of the bucket took", ("target",), seconds
+        )
+
+    def _count(self, event: Reloaded | ReloadRefused | Restored | ReloadFailed) -> None:
+        match event:
+            case Reloaded():
+                self._reloads["loaded"] += 1
+                self._generation, self._digest, self._loaded_at = event.generation, event.digest, event.at
+            case ReloadRefused():
+                self._reloads["refused"] += 1
+            case ReloadFailed():
+                self._reloads["failed"] += 1
+        self._is_successful = isinstance(event, Reloaded | Restored)
+
+
+class ProcessMetrics(ProcessCollector):
+    """The memory, processor time and descriptors of this process, under the names of all Prometheus clients."""
+
+    def __init__(self) -> None:
+        super().__init__(registry=None)
+
+    def _boot_time(self) -> float:
+        # The library reads /proc/stat, which the units hide (`ProcSubset=pid`), and then has no metrics at all.
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
