@@ -10,8 +10,8 @@ from tornado_proxy.templates.golang import urls
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
 from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import Nil, Struct, Value, from_json
 from tornado_proxy.templates.golang.view import GENERIC_USER, GroupMap, RequestFacts, RootFacts

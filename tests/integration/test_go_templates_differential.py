@@ -15,8 +15,8 @@ from real_go import build, build_with_modules
 
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.pages import PAGE_FUNCTIONS
+from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, TemplateMistake
 
 pytestmark = pytest.mark.integration

@@ -139,7 +139,7 @@ class Recipe:
 def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
     # A fifth of the service's modules, for custom pages only.
     from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
-    from tornado_proxy.templates.golang.template import built_in, calls_helpers  # noqa: PLC0415
+    from tornado_proxy.templates.golang.program import built_in, calls_helpers  # noqa: PLC0415
 
     try:
         return compile_page(text, (built_in([*helpers, text]), *helpers) if calls_helpers(text) else ())

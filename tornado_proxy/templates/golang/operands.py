@@ -24,10 +24,6 @@ _MANY = 32  # with more variables than anyone writes, looking for one is work
 _SHORT = 255  # what is no longer costs no more than the action that writes it
 
 
-MOST_FRAMES = 600
-"""How deep Python's calls may go in one rendering; it allows a thousand, and the server uses some."""
-
-
 class Leaving(Enum):
     """How a body of a `range` was left before its end."""
 
@@ -38,13 +34,12 @@ class Leaving(Enum):
 class Run:
     """One execution of a template and of those that it calls; `helpers` are those defined beside the outermost."""
 
-    __slots__ = ("budget", "depth", "frames", "helpers", "names", "out", "size", "templates", "values")
+    __slots__ = ("budget", "depth", "helpers", "names", "out", "size", "templates", "values")
 
     def __init__(self, templates: Mapping[bytes, Execute], budget: RenderBudget) -> None:
         self.templates = self.helpers = templates
         self.budget = budget
         self.depth = 0
-        self.frames = 0
         self.out: list[bytes] = []
         self.size = 0
         self.names: list[str] = []
@@ -94,12 +89,6 @@ class Run:
         body(self, dot)
         self.names, self.values = names, values
         self.depth -= 1
-
-    def enter(self, frames: int) -> None:
-        """Account for the frames of Python that a template takes, which end a process's recursion otherwise."""
-        self.frames += frames
-        if self.frames > MOST_FRAMES:
-            raise LimitError("the template nests too deep")
 
     def capture(self, body: Execute, dot: Value) -> bytes:
         """What a template writes, as a value instead of output."""

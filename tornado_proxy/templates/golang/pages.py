@@ -40,10 +40,10 @@ from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import ROOT
 from tornado_proxy.templates.golang.program import Program
+from tornado_proxy.templates.golang.sprig import REFUSED, functions
 from tornado_proxy.templates.golang.sprig.dates import TIME
 from tornado_proxy.templates.golang.sprig.encoding import write_yaml
 from tornado_proxy.templates.golang.standard import STANDARD
-from tornado_proxy.templates.golang.template import REFUSED, functions
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.urls import canonical, header
 from tornado_proxy.templates.golang.values import (
@@ -249,7 +249,7 @@ def _template_of_text(run: Run, dot: Value, arguments: Sequence[Evaluate]) -> Va
     except TemplateMistake as mistake:
         raise ExecutionError(str(mistake)) from mistake
     within = Run(program.templates, run.budget)
-    within.helpers, within.depth, within.frames = run.helpers, run.depth, run.frames
+    within.helpers, within.depth = run.helpers, run.depth
     within.invoke(program.templates[ROOT], INVALID if data is None else data)
     return b"".join(within.out)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
@@ -24,7 +26,7 @@ from tornado_proxy.templates.golang.nodes import (
 from tornado_proxy.templates.golang.operands import Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
-from tornado_proxy.templates.template import RenderBudget, TemplateMistake
+from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateMistake
 
 
 class Statements:
@@ -36,13 +38,11 @@ class Statements:
 
     def template(self, body: Body) -> Execute:
         """What runs the body of a template, and accounts for that."""
-        execute_body, cost, frames = self.body(body), 1 + weight(body), 3 + height(body)
+        execute_body, cost = self.body(body), 1 + weight(body)
 
         def execute(run: Run, dot: Value) -> None:
             run.budget.spend(cost)
-            run.enter(frames)
             execute_body(run, dot)
-            run.frames -= frames
 
         return execute
 
@@ -184,29 +184,6 @@ def _operand_weight(operand: Operand | None) -> int:
     return 1
 
 
-def height(body: Body) -> int:
-    """The most nested calls of Python that reach the innermost part of a body."""
-    return 1 + max(map(_node_height, body), default=0)
-
-
-def _node_height(node: Node) -> int:
-    match node:
-        case Branch() | Range():
-            return 2 + max(_operand_height(node.pipeline), height(node.body), height(node.otherwise))
-        case Output() | Call(pipeline=Pipeline()):
-            return 1 + _operand_height(node.pipeline)
-    return 2
-
-
-def _operand_height(operand: Operand | None) -> int:
-    match operand:
-        case Pipeline():
-            return 4 + max(_operand_height(each) for command in operand.commands for each in command.operands)
-        case Chain():
-            return 2 + _operand_height(operand.operand)
-    return 3
-
-
 def _text(text: bytes) -> Execute:
     def execute(run: Run, _dot: Value) -> None:
         run.write(text)
@@ -260,5 +237,41 @@ class Program:
     def execute(self, data: Value, budget: RenderBudget) -> bytes:
         """What the template writes for the data; raises `RenderError`."""
         run = Run(self.templates, budget)
-        run.invoke(self.templates[ROOT], INVALID if data is None else data)
+        try:
+            run.invoke(self.templates[ROOT], INVALID if data is None else data)
+        except RecursionError:
+            raise LimitError("the template nests too deep") from None
         return b"".join(run.out)
+
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
+        "main.headers.contentType": (
+            '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
+            "{{ end }}; charset=utf-8"
+        ),
+        "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
+    }
+)
+"""The bodies of the helpers that s3-proxy's own file of helpers defines, by their names."""
+
+_CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)
+_DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
+
+
+def calls_helpers(text: str) -> bool:
+    """Whether a template may call others by name; most do not, and are compiled without any."""
+    return _CALLS.search(text) is not None
+
+
+def built_in(texts: Sequence[str]) -> str:
+    """The definitions of the built-in helpers, except those that a text defines itself: Go allows one of a name."""
+    own = {name for text in texts for name in _DEFINES.findall(text)}
+    lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
+    return "".join(lines)
+
+
+def leading(helpers: Sequence[str], text: str) -> str:
+    """The definitions of all helpers as they stand before a template's own text."""
+    return "".join(f"{each}\n" for each in (built_in([*helpers, text]), *helpers))

@@ -1,20 +1,39 @@
-"""The go dialect of rules: a template compiled at load, rendered for each key that its source matched."""
+"""The go dialect of rules: a template compiled at load, rendered for each key that its source matched.
+
+What can be known before it runs is looked at at load: the groups and fields that it names, and if it needs a user. A
+*place* is what is known of dot and `$` somewhere in a template: whether they are the outermost data, and whether a
+condition around it has made sure of a user.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from types import MappingProxyType
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.golang.calling import Function, Vocabulary
-from tornado_proxy.templates.golang.checks import Known, check
-from tornado_proxy.templates.golang.program import Program
-from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
-from tornado_proxy.templates.golang.standard import INCLUDE, STANDARD
-from tornado_proxy.templates.golang.view import facts_of, root
+from tornado_proxy.templates.golang import nodes
+from tornado_proxy.templates.golang.calling import Vocabulary
+from tornado_proxy.templates.golang.parser import ParsedTemplate
+from tornado_proxy.templates.golang.program import Program, calls_helpers, leading
+from tornado_proxy.templates.golang.sprig import REFUSED, functions
+from tornado_proxy.templates.golang.standard import STANDARD
+from tornado_proxy.templates.golang.text import runes
+from tornado_proxy.templates.golang.urls import HEADER, VALUES
+from tornado_proxy.templates.golang.values import StructType, Type
+from tornado_proxy.templates.golang.view import (
+    BUCKET,
+    MOUNT,
+    REQUEST,
+    ROOT,
+    TARGET,
+    URL,
+    USERINFO,
+    USERS,
+    facts_of,
+    root,
+)
 from tornado_proxy.templates.template import (
     RenderBudget,
     RenderError,
@@ -26,72 +45,257 @@ from tornado_proxy.templates.template import (
     trimmed,
 )
 
-_TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
+# What of a struct's fields is a struct again, so that a path of fields can be followed.
+_INNER: Mapping[tuple[StructType, str], StructType] = {
+    (ROOT, "Request"): REQUEST,
+    (ROOT, "Target"): TARGET,
+    (REQUEST, "URL"): URL,
+    (TARGET, "Bucket"): BUCKET,
+    (TARGET, "Mount"): MOUNT,
+    (URL, "User"): USERINFO,
+}
+# What has keys or fields of its own that are not known here; all else is text, a number or a list.
+_OPEN: Mapping[tuple[StructType, str], Type | None] = {
+    (REQUEST, "Header"): HEADER,
+    (REQUEST, "TLS"): None,
+    (URL, "Query"): VALUES,
+}
+_USER_MEMBERS = frozenset(name.decode() for of in USERS.values() for name in (*of.getters, *of.methods))
+
+# Functions that ask whether there is a user without reading from it.
+_QUESTIONS = frozenset(("all", "and", "any", "coalesce", "default", "empty", "eq", "ne", "not", "or", "ternary"))
+_LOOKUPS = frozenset(("get", "index"))
 
 
-def functions() -> Mapping[str, Function]:
-    """The functions by name; `include` among them, which Helm adds."""
-    table: dict[str, Function] = {"include": INCLUDE}
-    for topic in _TOPICS:
-        table.update(topic.FUNCTIONS)
-    return table
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a template names: groups with their places, whether it may read from an absent user, and what is wrong."""
+
+    group_references: tuple[tuple[str, int, int], ...]
+    reads_user: bool
+    mistakes: tuple[TemplateMistake, ...] = ()
 
 
-_CERTIFICATES = ("CA", "CAWithKey", "PrivateKey", "SelfSignedCert", "SelfSignedCertWithKey", "SignedCert")
-_RANDOM = ("Alpha", "AlphaNum", "Ascii", "Bytes", "Int", "Numeric")
-
-REFUSED: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(
-        (
-            *("encryptAES", "genSignedCertWithKey", "shuffle", "uuidv4"),
-            *(f"gen{each}" for each in _CERTIFICATES),
-            *(f"rand{each}" for each in _RANDOM),
-        ),
-        "its result is random, and a key must be found again",
-    )
-    | dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again")
-    | dict.fromkeys(("env", "expandenv"), "it reads the environment of the service")
-    | dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose")
-    | dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers")
-    | {
-        "getHostByName": "it asks the network",
-        "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
-    }
-)
-"""The functions of sprig that no template can call, each with the reason."""
+@dataclass(frozen=True, slots=True)
+class _CheckPlace:
+    dot: bool
+    dollar: bool
+    user: bool
+    base: int = 0
 
 
-BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {
-        "main.userIdentifier": "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}",
-        "main.headers.contentType": (
-            '{{ if contains "application/json" (.Request.Header.Get "Accept") }}application/json{{ else }}text/html'
-            "{{ end }}; charset=utf-8"
-        ),
-        "main.body.errorJsonBody": '{"error": {{ toJson .Error.Error }}}',
-    }
-)
-"""The bodies of the helpers that s3-proxy's own file of helpers defines, by their names."""
-
-_CALLS = re.compile(r"\{\{.*(?:template|include|block)\b", re.DOTALL)
-_DEFINES = re.compile(r'\{\{-?\s*(?:define|block)\s+["`]([^"`]*)["`]')
+def check(parsed: ParsedTemplate, groups: Iterable[str]) -> Known:
+    """Look at all that may run."""
+    walk = _CheckWalk(parsed, frozenset(groups))
+    walk.all()
+    references = sorted(set(walk.references), key=lambda reference: reference[1])
+    return Known(tuple(references), walk.reads_user, tuple(walk.mistakes))
 
 
-def calls_helpers(text: str) -> bool:
-    """Whether a template may call others by name; most do not, and are compiled without any."""
-    return _CALLS.search(text) is not None
+class _CheckWalk:
+    def __init__(self, parsed: ParsedTemplate, groups: frozenset[str]) -> None:
+        self._templates = parsed.callable
+        self._groups = groups
+        self._body = parsed.body
+        self._visited: set[tuple[bytes, bool, bool]] = set()
+        self._called: list[tuple[nodes.Body, _CheckPlace]] = []
+        self.references: list[tuple[str, int, int]] = []
+        self.reads_user = False
+        self.mistakes: list[TemplateMistake] = []
+
+    def all(self) -> None:
+        """Walk through the outermost template, and through those that are called, one after the other."""
+        self.body(self._body, _CheckPlace(dot=True, dollar=True, user=False))
+        while self._called:
+            self.body(*self._called.pop(0))
+
+    def body(self, body: nodes.Body, place: _CheckPlace) -> None:
+        """Walk through nodes in order."""
+        for node in body:
+            match node:
+                case nodes.Output():
+                    place = self._pipeline(node.pipeline, replace(place, base=node.base))
+                case nodes.Branch():
+                    self._branch(node, replace(place, base=node.base))
+                case nodes.Range():
+                    inner = self._pipeline(node.pipeline, replace(place, base=node.base))
+                    self.body(node.body, replace(inner, dot=False))
+                    self.body(node.otherwise, inner)
+                case nodes.Call():
+                    self._call(node, replace(place, base=node.base))
+                case _:
+                    pass
+
+    def _branch(self, node: nodes.Branch, place: _CheckPlace) -> None:
+        inner = self._pipeline(node.pipeline, place, asked=True)
+        sure, sure_otherwise = self._guards(node.pipeline, place)
+        body = replace(inner, user=inner.user or sure, dot=inner.dot and not node.sets_dot)
+        self.body(node.body, body)
+        self.body(node.otherwise, replace(inner, user=inner.user or sure_otherwise))
+
+    def _guards(self, pipeline: nodes.Pipeline, place: _CheckPlace) -> tuple[bool, bool]:
+        """Whether a condition that holds, or one that does not, is sure of a user."""
+        if len(pipeline.commands) > 1:
+            return False, False
+        first, *arguments = pipeline.commands[0].operands
+        if _is_user(first, place):
+            return True, False
+        if isinstance(first, nodes.Identifier) and any(_is_user(argument, place) for argument in arguments):
+            return first.name == "and", first.name == "not"
+        return False, False
+
+    def _call(self, node: nodes.Call, place: _CheckPlace) -> None:
+        if node.pipeline is None:
+            self._template(node.name, replace(place, dot=False))
+            return
+        inner = self._pipeline(node.pipeline, place)
+        commands = node.pipeline.commands
+        handed = commands[0].operands[0] if len(commands) == 1 else node.pipeline
+        self._template(node.name, replace(inner, dot=_is_root(handed, place)))
+
+    def _template(self, name: bytes, place: _CheckPlace) -> None:
+        """Have a template that is called looked at later; dot is what it is handed, and so is its `$`."""
+        if (name, place.dot, place.user) not in self._visited and name in self._templates:
+            self._visited.add((name, place.dot, place.user))
+            self._called.append((self._templates[name], _CheckPlace(dot=place.dot, dollar=place.dot, user=place.user)))
+
+    def _pipeline(self, pipeline: nodes.Pipeline, place: _CheckPlace, *, asked: bool = False) -> _CheckPlace:
+        """Look at a pipeline; the place after it may know less of `$`."""
+        for number, command in enumerate(pipeline.commands):
+            piped = number + 1 < len(pipeline.commands)
+            follower = pipeline.commands[number + 1].operands[0] if piped else None
+            legal = asked and not piped and not pipeline.variables
+            if isinstance(follower, nodes.Identifier):
+                legal = follower.name in _QUESTIONS
+            self._command(command, place, asked=legal)
+        return replace(place, dollar=place.dollar and "$" not in pipeline.variables)
+
+    def _command(self, command: nodes.CommandNode, place: _CheckPlace, *, asked: bool) -> None:
+        first, *arguments = command.operands
+        name = first.name if isinstance(first, nodes.Identifier) else ""
+        if name in _LOOKUPS and len(arguments) > 1:
+            self._lookup(arguments[0], arguments[1], place)
+        if name == "include" and len(arguments) > 1 and isinstance(arguments[0], nodes.StringLiteral):
+            self._template(arguments[0].value, replace(place, dot=_is_root(arguments[1], place)))
+        for operand in command.operands:
+            self._operand(operand, place, asked=asked if operand is first else name in _QUESTIONS)
+            # What follows in an `and` is evaluated only if there is a user.
+            place = replace(place, user=place.user or (name == "and" and _is_user(operand, place)))
+
+    def _operand(self, operand: nodes.Operand, place: _CheckPlace, *, asked: bool) -> None:
+        match operand:
+            case nodes.FieldChain() if place.dot:
+                self._path(operand.names, operand.start + 1, place, asked=asked)
+            case nodes.Variable(name="$") if place.dollar and operand.fields:
+                self._path(operand.fields, operand.start + 2, place, asked=asked)
+            case nodes.Chain():
+                self._operand(operand.operand, place, asked=False)
+            case nodes.Pipeline():
+                self._pipeline(operand, place, asked=asked)
+            case _:
+                pass
+
+    def _lookup(self, container: nodes.Operand, key: nodes.Operand, place: _CheckPlace) -> None:
+        if _path_of(container, place) != ("Groups",):
+            return
+        start, end = key.start + place.base, key.end + place.base
+        match key:
+            case nodes.StringLiteral():
+                self._group(runes(key.value), start, end)
+            case nodes.NumberLiteral():
+                advice = f'write `"{key.number.text}"`'
+                self.mistakes.append(TemplateMistake("a group is asked for by a text", start, end, advice))
+
+    def _path(self, names: tuple[str, ...], start: int, place: _CheckPlace, *, asked: bool) -> None:
+        """Fields of the outermost data; the first begins at an offset of the action."""
+        first, *rest = names
+        start += place.base
+        if first == "Groups" and rest:
+            after = start + len(first) + 1
+            self._group(rest[0], after, after + len(rest[0]))
+            if rest[0] in self._groups:
+                self.mistakes += _mistakes_of_end(rest, after)
+        elif first == "User":
+            self.reads_user = self.reads_user or not (place.user or (asked and not rest))
+            if rest:
+                after = start + len(first) + 1
+                unknown = list(_mistakes_of_member(rest[0], _USER_MEMBERS, "User", after))
+                self.mistakes += unknown or _mistakes_of_end(rest, after)
+        else:
+            self.mistakes += _mistakes_of_path(names, start)
+
+    def _group(self, name: str, start: int, end: int) -> None:
+        if name not in self._groups:
+            meant = difflib.get_close_matches(name, self._groups, n=1)
+            advice = f"did you mean `{meant[0]}`?" if meant else None
+            self.mistakes.append(TemplateMistake(f"the source has no group `{name}`", start, end, advice))
+        else:
+            self.references.append((name, start, end))
 
 
-def built_in(texts: Sequence[str]) -> str:
-    """The definitions of the built-in helpers, except those that a text defines itself: Go allows one of a name."""
-    own = {name for text in texts for name in _DEFINES.findall(text)}
-    lines = (f'{{{{- define "{name}" }}}}{body}{{{{ end -}}}}' for name, body in BUILT_IN.items() if name not in own)
-    return "".join(lines)
+def _path_of(operand: nodes.Operand, place: _CheckPlace) -> tuple[str, ...]:
+    """The fields of the outermost data that an operand names; none where it is something else."""
+    match operand:
+        case nodes.FieldChain() if place.dot:
+            return operand.names
+        case nodes.Variable(name="$") if place.dollar:
+            return operand.fields
+    return ()
 
 
-def leading(helpers: Sequence[str], text: str) -> str:
-    """The definitions of all helpers as they stand before a template's own text."""
-    return "".join(f"{each}\n" for each in (built_in([*helpers, text]), *helpers))
+def _is_user(operand: nodes.Operand, place: _CheckPlace) -> bool:
+    return _path_of(operand, place) == ("User",)
+
+
+def _is_root(operand: nodes.Operand, place: _CheckPlace) -> bool:
+    """Whether an operand is the outermost data itself."""
+    match operand:
+        case nodes.Dot():
+            return place.dot
+        case nodes.Variable(name="$", fields=()):
+            return place.dollar
+    return False
+
+
+def _mistakes_of_path(names: tuple[str, ...], start: int) -> Iterator[TemplateMistake]:
+    """What is wrong with fields of the outermost data, up to the first that does not exist."""
+    of = ROOT
+    parent = ""
+    for number, name in enumerate(names):
+        members = frozenset(member.decode() for member in (*of.getters, *of.methods))
+        if wrong := [*_mistakes_of_refused(name, of, start), *_mistakes_of_member(name, members, parent, start)]:
+            yield wrong[0]
+            return
+        inner = _INNER.get((of, name))
+        if inner is None:
+            if (of, name) not in _OPEN:
+                yield from _mistakes_of_end(names[number:], start)
+            elif number + 1 < len(names):
+                yield from _mistakes_of_refused(names[number + 1], _OPEN[of, name], start + len(name) + 1)
+            return
+        parent, start, of = name, start + len(name) + 1, inner
+
+
+def _mistakes_of_refused(name: str, of: Type | None, start: int) -> Iterator[TemplateMistake]:
+    """A member that Go has and a template does not."""
+    reason = None if of is None else of.refused.get(name.encode())
+    if reason is not None:
+        yield TemplateMistake(f"the member `{name}` is refused: {reason}", start, start + len(name))
+
+
+def _mistakes_of_end(names: Sequence[str], start: int) -> Iterator[TemplateMistake]:
+    """Fields of what has none: the first name, which begins at an offset."""
+    if len(names) > 1:
+        start += len(names[0]) + 1
+        yield TemplateMistake(f"`{names[0]}` has no fields", start, start + len(names[1]))
+
+
+def _mistakes_of_member(name: str, members: frozenset[str], parent: str, start: int) -> Iterator[TemplateMistake]:
+    if name not in members:
+        meant = difflib.get_close_matches(name, members, n=1)
+        advice = f"did you mean `{meant[0]}`?" if meant else f"there are {', '.join(sorted(members))}"
+        where = f"`{parent}` has" if parent else "the data of a request has"
+        yield TemplateMistake(f"{where} no field `{name}`", start, start + len(name), advice)
 
 
 LIMITS = RenderLimits()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from tornado_proxy.config import values
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.templates.golang.pages import compile_page
-from tornado_proxy.templates.golang.template import built_in
+from tornado_proxy.templates.golang.program import built_in
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.options import Section, refusal
 from tornado_proxy.tools.convert.output import Setting

@@ -13,7 +13,7 @@ from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.templates.golang import compile_template as compile_go
-from tornado_proxy.templates.golang.template import BUILT_IN
+from tornado_proxy.templates.golang.program import BUILT_IN
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import Section

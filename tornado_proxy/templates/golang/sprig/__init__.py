@@ -1,6 +1,48 @@
 """The functions of Masterminds/sprig 3.3 that give the same answer for the same arguments, by topic.
 
-Each module has one table, `FUNCTIONS`; `templates.golang.template.functions` joins them. What reads the clock, chance,
-the environment, the network or files, and what takes long on purpose, is in `templates.golang.template.REFUSED` with
-the reason.
+Each module has one table, `FUNCTIONS`. What reads the clock, chance, the environment, the network or files, and what
+takes long on purpose, is in `REFUSED` with the reason.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tornado_proxy.templates.golang.calling import Function
+from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
+from tornado_proxy.templates.golang.standard import INCLUDE
+
+_TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
+
+
+def functions() -> Mapping[str, Function]:
+    """The functions by name; `include` among them, which Helm adds."""
+    table: dict[str, Function] = {"include": INCLUDE}
+    for topic in _TOPICS:
+        table.update(topic.FUNCTIONS)
+    return table
+
+
+_CERTIFICATES = ("CA", "CAWithKey", "PrivateKey", "SelfSignedCert", "SelfSignedCertWithKey", "SignedCert")
+_RANDOM = ("Alpha", "AlphaNum", "Ascii", "Bytes", "Int", "Numeric")
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(
+        (
+            *("encryptAES", "genSignedCertWithKey", "shuffle", "uuidv4"),
+            *(f"gen{each}" for each in _CERTIFICATES),
+            *(f"rand{each}" for each in _RANDOM),
+        ),
+        "its result is random, and a key must be found again",
+    )
+    | dict.fromkeys(("ago", "now"), "its result depends on the clock, and a key must be found again")
+    | dict.fromkeys(("env", "expandenv"), "it reads the environment of the service")
+    | dict.fromkeys(("bcrypt", "derivePassword", "htpasswd"), "it is slow on purpose")
+    | dict.fromkeys(("buildCustomCert", "decryptAES"), "rules do not handle keys and ciphers")
+    | {
+        "getHostByName": "it asks the network",
+        "tpl": "it would compile a template at each request; templates are compiled when the rules are loaded",
+    }
+)
+"""The functions of sprig that no template can call, each with the reason."""
