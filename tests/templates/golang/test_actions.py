@@ -10,7 +10,6 @@ from tornado_proxy.templates.golang.actions import (
     parse_action,
     scan,
 )
-from tornado_proxy.templates.golang.literals import number
 from tornado_proxy.templates.golang.nodes import (
     BoolLiteral,
     Chain,
@@ -23,6 +22,7 @@ from tornado_proxy.templates.golang.nodes import (
     StringLiteral,
     Variable,
 )
+from tornado_proxy.templates.golang.numbers import number
 from tornado_proxy.templates.template import TemplateMistake
 
 

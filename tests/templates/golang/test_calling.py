@@ -17,8 +17,8 @@ from tornado_proxy.templates.golang.calling import (
     method_of,
     read,
 )
-from tornado_proxy.templates.golang.literals import character, number
 from tornado_proxy.templates.golang.nodes import BoolLiteral, NilLiteral, NumberLiteral, StringLiteral
+from tornado_proxy.templates.golang.numbers import character, number
 from tornado_proxy.templates.golang.sprig.dates import FUNCTIONS as DATES
 from tornado_proxy.templates.golang.sprig.semver import VERSION
 from tornado_proxy.templates.golang.standard import STANDARD

@@ -13,8 +13,8 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from tornado_proxy.templates.golang import nodes
-from tornado_proxy.templates.golang.literals import NumberError, QuotingError, character, number, unquote, unquote_char
-from tornado_proxy.templates.golang.text import is_digit, is_letter
+from tornado_proxy.templates.golang.numbers import NumberError, character, number
+from tornado_proxy.templates.golang.text import QuotingError, is_digit, is_letter, unquote, unquote_char
 from tornado_proxy.templates.template import TemplateMistake
 
 DEEPEST = 100

@@ -1,12 +1,21 @@
-"""Values as text: under one verb, or as `print` writes them (fmt's print.go)."""
+"""Values as text: under one verb with its flags, width and precision, or as `print` writes them (package fmt)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable
 from typing import ClassVar
 
-from tornado_proxy.templates.golang.scalars import SHORTEST, Layout
-from tornado_proxy.templates.golang.text import go_string
+from tornado_proxy.templates.golang.numbers import MAX_UINT, SHORTEST, format_float, with_zeros
+from tornado_proxy.templates.golang.text import (
+    can_backquote,
+    go_string,
+    is_print,
+    quote,
+    quote_rune,
+    rune_starts,
+    runes,
+)
 from tornado_proxy.templates.golang.values import (
     INVALID,
     ExecutionError,
@@ -23,15 +32,10 @@ from tornado_proxy.templates.template import RenderBudget
 STRINGER = 16
 """The steps that a value's own text is charged with: a time takes that long."""
 _INTEGER_BASES = {"v": 10, "d": 10, "b": 2, "o": 8, "O": 8, "x": 16, "X": 16}
-_FLOAT_PRECISIONS = {
-    "v": SHORTEST,
-    "b": SHORTEST,
-    "g": SHORTEST,
-    "G": SHORTEST,
-    "x": SHORTEST,
-    "X": SHORTEST,
-} | dict.fromkeys("fFeE", 6)
+_FLOAT_PRECISIONS = dict.fromkeys("vbgGxX", SHORTEST) | dict.fromkeys("fFeE", 6)
 _FLOAT_VERBS = {"v": "g", "F": "f"}
+_BASES = {2: "b", 8: "o", 10: "d", 16: "x"}
+_PREFIXES = {2: "0b", 16: "0x"}
 
 
 def printed(value: Value, budget: RenderBudget) -> bytes:
@@ -48,38 +52,133 @@ def shown(value: Value, budget: RenderBudget, *, follow: bool = False) -> bytes:
     return b"".join(printer.buffer)
 
 
-def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = False) -> bytes:
-    """fmt.Sprint: a space stands between two operands if neither is a string."""
-    printer = Printer(budget)
-    after_string = True
-    for value in values:
-        is_string = type(value) is bytes
-        if not is_string and not after_string:
-            printer.write(b" ")
-        printer.argument(value, "v", follow=follow)
-        after_string = is_string
-    return b"".join(printer.buffer)
+class Printer:
+    """A buffer that values are written to, each as its kind and a verb want it.
 
+    `sharp_v` and `plus_v` are the flags of `%#v` and `%+v`.
+    """
 
-def sprintln(values: Iterable[Value], budget: RenderBudget) -> bytes:
-    """fmt.Sprintln: a space stands between any two, a line feed at the end."""
-    printer = Printer(budget)
-    for number, value in enumerate(values):
-        if number:
-            printer.write(b" ")
-        printer.argument(value, "v")
-    printer.write(b"\n")
-    return b"".join(printer.buffer)
-
-
-class Printer(Layout):
-    """A buffer that values are written to, each as its kind and a verb want it."""
-
-    __slots__ = ("_erring",)
+    __slots__ = (
+        *("_erring", "budget", "buffer", "precision", "size", "width"),
+        *("minus", "plus", "plus_v", "sharp", "sharp_v", "space", "zero"),
+    )
 
     def __init__(self, budget: RenderBudget) -> None:
-        super().__init__(budget)
+        self.budget = budget
+        self.buffer: list[bytes] = []
+        self.size = 0
         self._erring = False
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the flags of the verb before."""
+        self.minus = self.plus = self.sharp = self.space = self.zero = self.plus_v = self.sharp_v = False
+        self.width: int | None = None
+        self.precision: int | None = None
+
+    def write(self, text: bytes) -> None:
+        """Add to the buffer."""
+        self.size += len(text)
+        self.budget.fit(self.size)
+        self.buffer.append(text)
+
+    def pad(self, text: bytes) -> None:
+        """Add to the buffer, made as wide as the verb says, counted in runes."""
+        missing = (self.width or 0) - len(runes(text))
+        if missing <= 0:
+            self.write(text)
+            return
+        self.budget.text(missing)
+        if self.minus:
+            self.write(text + b" " * missing)
+        else:
+            self.write((b"0" if self.zero else b" ") * missing + text)
+
+    def _pad_with_spaces(self, text: bytes) -> None:
+        zero, self.zero = self.zero, False
+        self.pad(text)
+        self.zero = zero
+
+    def integer(self, value: int, base: int, verb: str) -> None:
+        """An integer in a base; `verb` X and O change the digits and the prefix."""
+        if self.precision == 0 and value == 0:
+            self._pad_with_spaces(b"")
+            return
+        digits = format(abs(value), _BASES[base])
+        sign = "-" if value < 0 else "+" if self.plus else " " if self.space else ""
+        least = self.precision
+        if least is None and self.zero and not self.minus and self.width is not None:
+            least = self.width - (1 if sign else 0)
+        self.budget.text(least or 0)
+        digits = digits.rjust(least or 0, "0")
+        if self.sharp:
+            digits = _PREFIXES[base] + digits if base in _PREFIXES else digits
+            digits = f"0{digits}" if base == 8 and digits[0] != "0" else digits
+        if verb == "O":
+            digits = "0o" + digits
+        digits = sign + digits
+        self._pad_with_spaces((digits.upper() if verb == "X" else digits).encode())
+
+    def unicode(self, value: int) -> None:
+        """An integer as U+0078, and as its character with `#`."""
+        value &= MAX_UINT
+        precision = max(self.precision or 4, 4)
+        self.budget.text(precision)
+        text = f"U+{value:0{precision}X}"
+        if self.sharp and value <= 0x10FFFF and not 0xD800 <= value < 0xE000 and is_print(chr(value)):
+            text += f" '{chr(value)}'"
+        self._pad_with_spaces(text.encode())
+
+    def string(self, value: bytes) -> None:
+        """A string as it is, cut to as many runes as the precision says."""
+        self.pad(self._cut(value))
+
+    def quoted(self, value: bytes) -> None:
+        """A quoted string: between backticks with `#` where that is possible, in ASCII with `+`."""
+        value = self._cut(value)
+        self.budget.spend(len(value) >> 3)
+        if self.sharp and can_backquote(value):
+            self.pad(b"`" + value + b"`")
+        else:
+            self.pad(quote(value, ascii_only=self.plus))
+
+    def hexadecimal(self, value: bytes, *, large: bool) -> None:
+        """A string's bytes in hexadecimal; the precision counts bytes, a space parts them, `#` adds 0x."""
+        value = value if self.precision is None else value[: self.precision]
+        prefix = b"0x" if self.sharp else b""
+        digits = value.hex(" ").encode().split(b" ")
+        text = prefix + (b" " + prefix).join(digits) if self.space else prefix + b"".join(digits)
+        text = text if value else b""
+        self.pad(text.upper() if large else text)
+
+    def _cut(self, value: bytes) -> bytes:
+        if self.precision is None or len(value) <= self.precision:
+            return value
+        starts = rune_starts(value)
+        return value if len(starts) <= self.precision else value[: starts[self.precision]]
+
+    def floating(self, value: float, verb: str, precision: int) -> None:
+        """A float64; a precision of -1 asks for the shortest form."""
+        precision = precision if self.precision is None else self.precision
+        self.budget.text(max(precision, 0))
+        number = format_float(value, verb, precision)
+        sign = number[0] if number[0] in "+-" else "+"
+        number = number.lstrip("+-")
+        if sign == "+" and self.space and not self.plus:
+            sign = " "
+        if not math.isfinite(value):
+            unsigned = number == "NaN" and not self.space and not self.plus
+            self._pad_with_spaces((number if unsigned else sign + number).encode())
+            return
+        if self.sharp and verb != "b":
+            number = with_zeros(number, verb, precision)
+        if sign == "+" and not self.plus:
+            self.pad(number.encode())
+        elif self.zero and not self.minus and self.width is not None and self.width > len(number) + 1:
+            self.budget.text(self.width)
+            self.write((sign + number.rjust(self.width - 1, "0")).encode())
+        else:
+            self.pad((sign + number).encode())
 
     def argument(self, value: Value, verb: str, *, follow: bool = False) -> None:
         """A value by itself, with the flags that are set; `follow` shows what a pointer points to, without its `&`."""
@@ -117,16 +216,13 @@ class Printer(Layout):
     def _address(self, value: Value) -> None:
         type_name(value)  # an absent user has none, and says so
         if is_nil(value):
-            self._zero_address()
+            self.sharp = not self.sharp
+            self.integer(0, 16, "v")
+            self.sharp = not self.sharp
             return
         if isinstance(value, Slice | Map | Struct):
             raise ExecutionError("an address in memory cannot be printed")
         self.bad_verb(value, "p")
-
-    def _zero_address(self) -> None:
-        sharp, self.sharp = self.sharp, not self.sharp
-        self.integer(0, 16, "v")
-        self.sharp = sharp
 
     def _value(self, value: Value, verb: str, depth: int) -> None:
         self.budget.spend()
@@ -144,7 +240,7 @@ class Printer(Layout):
 
     def _bool(self, value: bool, verb: str, _depth: int) -> None:  # noqa: FBT001 - it is the value to write, no flag
         if verb in "tv":
-            self.boolean(value)
+            self.pad(b"true" if value else b"false")
         else:
             self.bad_verb(value, verb)
 
@@ -152,9 +248,9 @@ class Printer(Layout):
         if verb in _INTEGER_BASES:
             self.integer(value, _INTEGER_BASES[verb], verb)
         elif verb == "c":
-            self.character(value)
+            self.pad(_rune(value).encode())
         elif verb == "q":
-            self.quoted_character(value)
+            self.pad(quote_rune(_rune(value), ascii_only=self.plus))
         elif verb == "U":
             self.unicode(value)
         else:
@@ -275,3 +371,9 @@ class Printer(Layout):
         "ptr": _pointer,
         "interface": _pointer,
     }
+
+
+def _rune(value: int) -> str:
+    """The character of a code; U+FFFD where there is none."""
+    value &= MAX_UINT
+    return chr(value) if value <= 0x10FFFF and not 0xD800 <= value < 0xE000 else "\ufffd"

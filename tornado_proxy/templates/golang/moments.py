@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tornado_proxy.templates.golang.literals import MAX_INT
+from tornado_proxy.templates.golang.numbers import MAX_INT
 
 DAY = 86_400
 _ERA_DAYS = 146_097  # 400 years

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tornado_proxy.templates.golang.literals import Number
+from tornado_proxy.templates.golang.numbers import Number
 
 
 @dataclass(frozen=True, slots=True)

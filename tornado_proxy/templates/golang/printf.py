@@ -1,9 +1,9 @@
-"""Formats: fmt.Sprintf with its flags, widths, precisions and argument indexes, and its output for wrong ones."""
+"""What `print`, `println` and `printf` write, the last with flags, widths and argument indexes (package fmt)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.templates.golang.formatting import Printer
@@ -15,6 +15,30 @@ _LARGEST = 1_000_000
 _LONGEST = 8
 _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
 _DIGITS = re.compile("[0-9]*")
+
+
+def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = False) -> bytes:
+    """fmt.Sprint: a space stands between two operands if neither is a string."""
+    printer = Printer(budget)
+    after_string = True
+    for value in values:
+        is_string = type(value) is bytes
+        if not is_string and not after_string:
+            printer.write(b" ")
+        printer.argument(value, "v", follow=follow)
+        after_string = is_string
+    return b"".join(printer.buffer)
+
+
+def sprintln(values: Iterable[Value], budget: RenderBudget) -> bytes:
+    """fmt.Sprintln: a space stands between any two, a line feed at the end."""
+    printer = Printer(budget)
+    for number, value in enumerate(values):
+        if number:
+            printer.write(b" ")
+        printer.argument(value, "v")
+    printer.write(b"\n")
+    return b"".join(printer.buffer)
 
 
 def sprintf(format: bytes, values: Sequence[Value], budget: RenderBudget) -> bytes:

@@ -8,9 +8,8 @@ from functools import partial
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, REFLECTED, STRING, Function, budgeted, function, special
-from tornado_proxy.templates.golang.formatting import sprint, sprintln
 from tornado_proxy.templates.golang.operands import Evaluate, Run
-from tornado_proxy.templates.golang.printf import sprintf
+from tornado_proxy.templates.golang.printf import sprint, sprintf, sprintln
 from tornado_proxy.templates.golang.text import is_print, runes
 from tornado_proxy.templates.golang.urls import query_escape
 from tornado_proxy.templates.golang.values import (

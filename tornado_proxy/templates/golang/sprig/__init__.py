@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import Function
-from tornado_proxy.templates.golang.sprig import dates, defaults, encoding, lists, maths, regex, semver, strings, words
+from tornado_proxy.templates.golang.sprig import basics, dates, encoding, lists, regex, semver, strings, words
 from tornado_proxy.templates.golang.standard import INCLUDE
 
-_TOPICS = (dates, defaults, encoding, lists, maths, regex, semver, strings, words)
+_TOPICS = (basics, dates, encoding, lists, regex, semver, strings, words)
 
 
 def functions() -> Mapping[str, Function]:

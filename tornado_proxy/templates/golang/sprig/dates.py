@@ -20,7 +20,6 @@ from tornado_proxy.templates.golang.calling import (
     wrong_type,
 )
 from tornado_proxy.templates.golang.layouts import TimeError, format_moment, parse_moment
-from tornado_proxy.templates.golang.literals import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
 from tornado_proxy.templates.golang.moments import (
     MONTHS,
     WEEKDAYS,
@@ -31,6 +30,7 @@ from tornado_proxy.templates.golang.moments import (
     parse_duration,
 )
 from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, StructType, Type, Value, named_integer
 from tornado_proxy.templates.template import RenderBudget

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from tornado_proxy.templates.golang.calling import ANY, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import STRINGER
-from tornado_proxy.templates.golang.scalars import format_float
+from tornado_proxy.templates.golang.numbers import format_float
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import (
     ExecutionError,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tornado_proxy.templates.golang.calling import ANY, INT, MAP, STRING, Function, budgeted, function
 from tornado_proxy.templates.golang.formatting import shown
-from tornado_proxy.templates.golang.sprig.defaults import is_empty, to_int
+from tornado_proxy.templates.golang.sprig.basics import is_empty, to_int
 from tornado_proxy.templates.golang.sprig.strings import strings_of
 from tornado_proxy.templates.golang.standard import deep_equal
 from tornado_proxy.templates.golang.values import (

@@ -18,8 +18,8 @@ from tornado_proxy.templates.golang.calling import (
     wrong_literal,
     wrong_type,
 )
-from tornado_proxy.templates.golang.literals import MAX_UINT
 from tornado_proxy.templates.golang.nodes import Literal
+from tornado_proxy.templates.golang.numbers import MAX_UINT
 from tornado_proxy.templates.golang.text import runes
 from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64, Value
 from tornado_proxy.templates.template import RenderBudget

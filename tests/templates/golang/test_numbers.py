@@ -1,26 +1,20 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tornado_proxy.templates.golang.literals import (
+from tornado_proxy.templates.golang.numbers import (
     MAX_INT,
     MIN_INT,
     Number,
     NumberError,
-    QuotingError,
-    can_backquote,
     character,
     float_to_int,
+    format_float,
     number,
     parse_float,
     parse_int,
-    quote,
-    quote_rune,
+    shortest_digits,
     trim_zero_decimals,
-    unquote,
-    unquote_char,
     wrap_int,
 )
 
@@ -186,105 +180,52 @@ def test_a_character_is_an_integer():
 
 
 @pytest.mark.parametrize(
-    ("string", "quoted", "ascii_only"),
+    ("value", "verb", "precision", "text"),
     [
-        (b'a"\\', rb'"a\"\\"', rb'"a\"\\"'),
-        (b"\a\b\f\n\r\t\v", rb'"\a\b\f\n\r\t\v"', rb'"\a\b\f\n\r\t\v"'),
-        (b"\x00\x7f", rb'"\x00\x7f"', rb'"\x00\x7f"'),
-        ("é😀".encode(), '"é😀"'.encode(), rb'"\u00e9\U0001f600"'),
-        ("\u2028".encode(), rb'"\u2028"', rb'"\u2028"'),
-        (b"\xff", rb'"\xff"', rb'"\xff"'),
+        (0.0, "g", -1, "0"),
+        (-0.0, "g", -1, "-0"),
+        (1.5, "g", -1, "1.5"),
+        (100000.0, "g", -1, "100000"),
+        (1e6, "g", -1, "1e+06"),
+        (123456789.0, "g", -1, "1.23456789e+08"),
+        (0.0001, "g", -1, "0.0001"),
+        (0.00001, "g", -1, "1e-05"),
+        (1e100, "g", -1, "1e+100"),
+        (1e21, "f", -1, "1" + "0" * 21),
+        (0.25, "f", -1, "0.25"),
+        (12.5, "e", -1, "1.25e+01"),
+        (0.0, "e", -1, "0e+00"),
+        (3.0, "e", -1, "3e+00"),
+        (2.5, "f", 0, "2"),
+        (3.14159, "f", 2, "3.14"),
+        (1234.5, "e", 3, "1.234e+03"),
+        (1234.5, "E", 1, "1.2E+03"),
+        (1234.5, "g", 3, "1.23e+03"),
+        (1234.5, "G", 2, "1.2E+03"),
+        (100.0, "g", 3, "100"),
+        (1.0, "b", -1, "4503599627370496p-52"),
+        (0.0, "b", -1, "0p-1074"),
+        (1.0, "x", -1, "0x1p+00"),
+        (2.5, "X", -1, "0X1.4P+01"),
+        (0.0, "x", 2, "0x0.00p+00"),
+        (0.1, "x", 3, "0x1.99ap-04"),
+        (1.9999, "x", 0, "0x1p+01"),
+        (1.5, "x", 0, "0x1p+01"),
+        (2.0**-1074, "x", -1, "0x1p-1074"),
+        (1.0, "x", 15, "0x1." + "0" * 15 + "p+00"),
+        (math.inf, "g", -1, "+Inf"),
+        (-math.inf, "f", 2, "-Inf"),
+        (math.nan, "e", 3, "NaN"),
     ],
 )
-def test_strings_are_quoted_as_in_go_source(string, quoted, ascii_only):
-    """What cannot be printed is escaped, beyond ASCII if that is asked for."""
-    assert quote(string) == quoted
-    assert quote(string, ascii_only=True) == ascii_only
+def test_floats_are_written_in_each_of_go_s_forms(value, verb, precision, text):
+    """With as many digits as asked for, or as few as read back as the same number."""
+    assert format_float(value, verb, precision) == text
 
 
-def test_characters_are_quoted_with_their_own_mark():
-    """Only the single quote needs an escape there."""
-    assert (quote_rune("'"), quote_rune('"'), quote_rune("é", ascii_only=True)) == (rb"'\''", b"'\"'", rb"'\u00e9'")
-
-
-@pytest.mark.parametrize(
-    ("string", "possible"),
-    [
-        (b"a\tb", True),
-        ("é".encode(), True),
-        (b"a`b", False),
-        (b"a\nb", False),
-        (b"\x7f", False),
-        (b"\xff", False),
-        ("\ufeff".encode(), False),
-    ],
-)
-def test_a_raw_string_holds_one_printable_line(string, possible):
-    """Backticks, control characters, byte order marks and wrong bytes need a quoted string."""
-    assert can_backquote(string) is possible
-
-
-@pytest.mark.parametrize(
-    ("literal", "string"),
-    [
-        ('"abc"', b"abc"),
-        (r'"a\n\t\"\\"', b'a\n\t"\\'),
-        (r'"\x41\101\u00e9\U0001F600"', "AAé😀".encode()),
-        (r'"\xff"', b"\xff"),
-        (r'"\a\b\f\r\v"', b"\a\b\f\r\v"),
-        ("`a\\n\r`", b"a\\n"),
-    ],
-)
-def test_strings_are_read_as_in_go_source(literal, string):
-    """Escapes name characters or bytes; raw strings know none, and lose carriage returns."""
-    assert unquote(literal) == string
-
-
-@pytest.mark.parametrize(
-    ("literal", "offset"),
-    [
-        (r'"\q"', 1),
-        (r'"a\x4"', 2),
-        (r'"\400"', 1),
-        (r'"\08"', 1),
-        (r'"\ud800"', 1),
-        (r'"a\U00110000"', 2),
-        (r'"\'"', 1),
-    ],
-)
-def test_what_is_no_escape_is_told_with_its_place(literal, offset):
-    """The offset counts from the opening quote."""
-    with pytest.raises(QuotingError) as caught:
-        unquote(literal)
-    assert caught.value.offset == offset
-
-
-@pytest.mark.parametrize(
-    ("literal", "code"),
-    [
-        ("'a'", 97),
-        (r"'\n'", 10),
-        (r"'\''", 39),
-        (r"'\xff'", 255),
-        (r"'\377'", 255),
-        ("'本'", 0x672C),
-        (r"'\u00e9'", 233),
-    ],
-)
-def test_a_character_is_its_code(literal, code):
-    """An escape of a byte is that number, not a byte of UTF-8."""
-    assert unquote_char(literal) == code
-
-
-@pytest.mark.parametrize("literal", ["''", "'ab'", r"'\"'", r"'a\n'"])
-def test_a_character_constant_holds_one_character(literal):
-    """Nothing, two characters and the escape of the other quote are refused."""
-    with pytest.raises(QuotingError):
-        unquote_char(literal)
-
-
-@given(st.binary(max_size=40))
-def test_reading_what_was_quoted_gives_the_string_again(string):
-    """Whatever the bytes are."""
-    assert unquote(quote(string).decode()) == string
-    assert unquote(quote(string, ascii_only=True).decode()) == string
+def test_the_fewest_digits_say_where_the_point_is():
+    """Before them, after them, or in them."""
+    assert shortest_digits(0.001) == ("1", -2)
+    assert shortest_digits(12.5) == ("125", 2)
+    assert shortest_digits(1500.0) == ("15", 4)
+    assert shortest_digits(0.0) == ("", 1)

@@ -1,12 +1,12 @@
-"""Go's constants as text: numbers, quoted strings and characters, read and written (package strconv)."""
+"""Go's numbers as text: constants read, and floats written in every form (package strconv)."""
 
 from __future__ import annotations
 
 import math
 import re
+import struct
 from dataclasses import dataclass
-
-from tornado_proxy.templates.golang.text import go_string, is_print
+from decimal import Decimal
 
 MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
@@ -170,120 +170,119 @@ def _imaginary(text: str) -> Number:
     return Number(text, *_integers(value.real), value.real, value)
 
 
-_SHORT = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_SHORT_READ = {escape[1]: char.encode() for char, escape in _SHORT.items()} | {"\\": b"\\"}
-
-_ESCAPE = re.compile(
-    r"""\\(?:(?P<short>[abfnrtv\\])
-          |(?P<quote>['"])
-          |x(?P<byte>[0-9a-fA-F]{2})
-          |(?P<octal>[0-3][0-7]{2})
-          |u(?P<rune>[0-9a-fA-F]{4})
-          |U(?P<wide>[0-9a-fA-F]{8}))""",
-    re.VERBOSE,
-)
+_EXPONENT_BIAS = 1023
+_MANTISSA_BITS = 52
+# The exponents that the shortest %g writes without one.
+_LEAST_PLAIN, _MOST_PLAIN = -4, 6
+SHORTEST = -1
+"""The precision that asks for the fewest digits that read back as the same number."""
 
 
-class QuotingError(ValueError):
-    """A text that strconv.Unquote refuses; `offset` is where in it the fault lies."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        super().__init__(message)
-        self.offset = offset
-
-
-def quote(string: bytes, *, ascii_only: bool = False) -> bytes:
-    """strconv.Quote, or strconv.QuoteToASCII."""
-    decoded = string.decode("utf-8", "surrogateescape")
-    return ('"' + "".join(_escaped(rune, '"', ascii_only=ascii_only) for rune in decoded) + '"').encode()
+def format_float(value: float, verb: str, precision: int = SHORTEST) -> str:
+    """The number in one of Go's forms: b, e, E, f, g, G, x or X."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    return sign + _unsigned(abs(value), verb, precision)
 
 
-def quote_rune(rune: str, *, ascii_only: bool = False) -> bytes:
-    """strconv.QuoteRune, or strconv.QuoteRuneToASCII."""
-    return ("'" + _escaped(rune, "'", ascii_only=ascii_only) + "'").encode()
+def _unsigned(value: float, verb: str, precision: int) -> str:
+    match verb:
+        case "b":
+            return _binary(value)
+        case "x" | "X":
+            text = _hexadecimal(value, precision)
+            return text.upper() if verb == "X" else text
+        case "E" | "G":
+            return _unsigned(value, verb.lower(), precision).upper()
+    return _shortest(value, verb) if precision < 0 else f"{value:.{precision}{verb}}"
 
 
-def _escaped(rune: str, mark: str, *, ascii_only: bool) -> str:
-    if rune in (mark, "\\"):
-        return "\\" + rune
-    code = ord(rune)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8
-        return f"\\x{code - 0xDC00:02x}"
-    if is_print(rune) and not (ascii_only and code >= 0x80):
-        return rune
-    if rune in _SHORT:
-        return _SHORT[rune]
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def shortest_digits(value: float) -> tuple[str, int]:
+    """The fewest digits that read back as a positive number, and where the point stands before, after or in them."""
+    _, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits))
+    point = len(text) + int(exponent)
+    stripped = text.rstrip("0")
+    return stripped, point if stripped else 1
 
 
-def can_backquote(string: bytes) -> bool:
-    """strconv.CanBackquote: whether the string can stand between backticks on one line."""
-    try:
-        decoded = string.decode()
-    except UnicodeDecodeError:
-        return False
-    return not any(rune in "`\x7f\ufeff" or (rune < " " and rune != "\t") for rune in decoded)
+def _shortest(value: float, verb: str) -> str:
+    digits, point = shortest_digits(value)
+    exponent = point - 1
+    if verb == "e" or (verb == "g" and not _LEAST_PLAIN <= exponent < _MOST_PLAIN):
+        return _scientific(digits or "0", exponent)
+    return _plain(digits, point)
 
 
-def unquote(literal: str) -> bytes:
-    """strconv.Unquote of a literal whose quotes match: interpreted, or raw between backticks."""
-    inside = literal[1:-1]
-    if literal[0] == "`":
-        return go_string(inside.replace("\r", ""))
-    if "\\" not in inside:
-        return go_string(inside)
-    return b"".join(_unescaped(piece, '"') for piece in _pieces(inside, '"'))
+def _scientific(digits: str, exponent: int) -> str:
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
-def unquote_char(literal: str) -> int:
-    """The code point of a character literal, quotes included."""
-    inside = literal[1:-1]
-    pieces = list(_pieces(inside, "'"))
-    if len(pieces) != 1 or (isinstance(pieces[0], str) and len(pieces[0]) != 1):
-        raise QuotingError("a character constant holds one character", 1)
-    piece = pieces[0]
-    if isinstance(piece, str):
-        return ord(piece)
-    if piece["byte"] or piece["octal"]:
-        return int(piece["byte"] or piece["octal"], 16 if piece["byte"] else 8)
-    return ord(_unescaped(piece, "'").decode())
+def _plain(digits: str, point: int) -> str:
+    if point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    whole = digits[:point].ljust(point, "0")
+    return f"{whole}.{digits[point:]}" if len(digits) > point else whole
 
 
-def _pieces(inside: str, mark: str) -> list[str | re.Match[str]]:
-    """The plain stretches and the escapes of what stands between quotes."""
-    pieces: list[str | re.Match[str]] = []
-    position = 0
-    while position < len(inside):
-        escape = _ESCAPE.match(inside, position)
-        if escape is not None:
-            if escape["quote"] not in (None, mark):
-                raise QuotingError(f"`\\{escape['quote']}` is not an escape between {mark}", position + 1)
-            pieces.append(escape)
-            position = escape.end()
+def _parts(value: float) -> tuple[int, int]:
+    """The mantissa with its leading bit, and the exponent of that bit."""
+    (bits,) = struct.unpack(">Q", struct.pack(">d", value))
+    exponent = bits >> _MANTISSA_BITS
+    mantissa = bits & ((1 << _MANTISSA_BITS) - 1)
+    if exponent == 0:
+        return mantissa, 1 - _EXPONENT_BIAS
+    return mantissa | 1 << _MANTISSA_BITS, exponent - _EXPONENT_BIAS
+
+
+def _binary(value: float) -> str:
+    mantissa, exponent = _parts(value)
+    return f"{mantissa}p{exponent - _MANTISSA_BITS:+d}"
+
+
+def _hexadecimal(value: float, precision: int) -> str:
+    mantissa, exponent = _parts(value)
+    if mantissa == 0:
+        exponent = 0
+    else:
+        shift = _MANTISSA_BITS + 1 - mantissa.bit_length()
+        mantissa <<= shift
+        exponent -= shift
+    digits = _MANTISSA_BITS // 4
+    if 0 <= precision < digits:
+        dropped = 4 * (digits - precision)
+        half, rest = 1 << (dropped - 1), mantissa & ((1 << dropped) - 1)
+        mantissa >>= dropped
+        if rest > half or (rest == half and mantissa & 1):
+            mantissa += 1
+        mantissa <<= dropped
+        if mantissa >> (_MANTISSA_BITS + 1):
+            mantissa >>= 1
+            exponent += 1
+    fraction = f"{mantissa & ((1 << _MANTISSA_BITS) - 1):0{digits}x}"
+    fraction = fraction.rstrip("0") if precision < 0 else fraction.ljust(precision, "0")[:precision]
+    point = "." if fraction else ""
+    return f"0x{mantissa >> _MANTISSA_BITS}{point}{fraction}p{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def with_zeros(number: str, verb: str, precision: int) -> str:
+    """What `#` adds to a number: the point in any case, and for %g the zeros that it would drop."""
+    digits = 0
+    if verb in "gGx":
+        digits = 6 if precision == SHORTEST else precision
+    cut = next((i for i, char in enumerate(number) if char in "pP" or (char in "eE" and verb not in "xX")), len(number))
+    head, tail = number[:cut], number[cut:]
+    seen = False
+    for char in head:
+        if char == ".":
             continue
-        if inside[position] == "\\":
-            raise QuotingError(f"`{inside[position : position + 2]}` is not an escape in Go", position + 1)
-        end = inside.find("\\", position)
-        end = len(inside) if end < 0 else end
-        pieces.append(inside[position:end])
-        position = end
-    return pieces
-
-
-def _unescaped(piece: str | re.Match[str], mark: str) -> bytes:
-    if isinstance(piece, str):
-        return go_string(piece)
-    if piece["short"]:
-        return _SHORT_READ[piece["short"]]
-    if piece["quote"]:
-        return mark.encode()
-    if piece["byte"]:
-        return bytes((int(piece["byte"], 16),))
-    if piece["octal"]:
-        return bytes((int(piece["octal"], 8),))
-    code = int(piece["rune"] or piece["wide"], 16)
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise QuotingError(f"`{piece[0]}` is not a character", piece.start() + 1)
-    return chr(code).encode()
+        seen = seen or char != "0"
+        digits -= seen
+    if "." not in head:
+        digits -= head == "0"
+        head += "."
+    return head + "0" * max(digits, 0) + tail
