@@ -27,7 +27,7 @@ def test_a_head_is_read():
     parser = RequestParser()
     sent = b"BREW /gr\xc3\xb6?a=b HTTP/1.1\r\nHost: h\r\nx-one:\t 1 \r\nX-ONE: 2\r\n\r\n"
     fields = (("Host", "h"), ("X-One", "1"), ("X-One", "2"))
-    head = ("BREW", "/gr\xc3\xb6?a=b", "HTTP/1.1", {"Host": "h", "X-One": "1,2"}, fields)
+    head = ("BREW", "/gr\xc3\xb6?a=b", "HTTP/1.1", {"Host": "h", "X-One": "1,2"}, fields, False)
     assert (parser.read_head(sent, 1000), parser.complete) == (head, True)
 
 
@@ -120,7 +120,8 @@ def test_a_request_says_whether_another_may_follow(version, header, kept):
 @pytest.mark.parametrize(("version", "expected"), [("1.0", False), ("1.1", True)])
 def test_a_request_says_whether_its_body_waits(version, expected):
     """HTTP/1.0 has no 100."""
-    assert _parser(f"PUT / HTTP/{version}\r\nExpect: 100-Continue\r\n\r\n".encode()).expects_continue == expected
+    head = f"PUT / HTTP/{version}\r\nContent-Length: 1\r\nExpect: 100-Continue\r\n\r\n"
+    assert _parser(head.encode()).expects_continue == expected
 
 
 def test_a_head_that_is_too_long_has_a_method():
@@ -192,16 +193,16 @@ def test_a_body_is_wanted_once_someone_reads():
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_body_is_outstanding_until_it_ends(announced):
-    """What was announced is outstanding; a request without a body owes nothing."""
+def test_a_body_that_is_not_announced_has_ended(announced):
+    """What was announced is waited for; a request without a body has no more to come."""
 
     async def story():
         body = Body(60, announced=announced)
-        before = body.outstanding
+        before = body.ended
         body.end()
-        return before, body.outstanding, [chunk async for chunk in body]
+        return before, body.ended, [chunk async for chunk in body]
 
-    assert asyncio.run(story()) == (announced, False, [])
+    assert asyncio.run(story()) == (not announced, True, [])
 
 
 def test_a_client_that_goes_away_breaks_the_body_off():

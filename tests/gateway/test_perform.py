@@ -21,6 +21,7 @@ from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
 from tornado_proxy.routing.request import ObjectKey, Request, RequestPath
 from tornado_proxy.rules.model import Key
+from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Busy, ObjectMissing
 from tornado_proxy.storage.store import ObjectInfo
@@ -416,7 +417,7 @@ def _context(store) -> RequestContext:
     made = generation(store)
     (entry,) = {made.parts.mounts.find("", "/").site}
     return RequestContext(
-        Request(path=RequestPath("/a")), RouteMatch(entry, "/", Key("/a")), store, made.parts.pages, {}
+        Request(path=RequestPath("/a")), RouteMatch(entry, "/", Key("/a")), store, made.parts.pages, {}, UNCONDITIONAL
     )
 
 

@@ -174,23 +174,23 @@ class Connection(asyncio.BufferedProtocol):
     def _advance(self) -> None:
         """Processes the received bytes as far as possible."""
         try:
-            while self._taking is None and self._transport is not None and self._step():
-                pass
+            while self._taking is None and self._transport is not None:
+                if self._parser is not None:
+                    goes_on = self._read_body(self._parser)
+                elif self._request is None:
+                    goes_on = self._read_head()
+                else:
+                    goes_on = False
+                    if len(self._received) > _MOST_AHEAD:
+                        self._pause_reading()
+                if not goes_on:
+                    break
         except Exception:  # noqa: BLE001 - one connection's defect must not end the others
             _LOG.exception("a connection met a defect")
             self.close()
 
-    def _step(self) -> bool:
-        """Makes one step; returns whether another may follow."""
-        if self._parser is not None:
-            return self._read_body(self._parser)
-        if self._request is None:
-            return self._read_head()
-        if len(self._received) > _MOST_AHEAD:
-            self._pause_reading()
-        return False
-
     def _read_head(self) -> bool:
+        """Begins the request whose head has arrived; returns whether one has."""
         while self._received.startswith(b"\r\n"):
             del self._received[:2]  # RFC 9112 2.2
         found = _HEAD_END.search(self._received, max(0, self._searched - 3))
@@ -219,16 +219,14 @@ class Connection(asyncio.BufferedProtocol):
             self._keep_alive = False
             request_head = _STAND_IN
         else:
-            self._parser = parser
+            self._parser = parser if request_head.has_body else None
             self._keep_alive = parser.keeps_alive
             self._expects_continue = parser.expects_continue
         # Known even where the rest of the head cannot be read.
         self.is_head, self._version = parser.method == "HEAD", parser.version
         self._request = self._begin(self, request_head, self.mistake)
         body = self._request.body
-        if self.mistake is not None:
-            body.end()
-        elif body.outstanding and not body.is_wanted:
+        if not (body.ended or body.is_wanted):
             self._await(body.until_wanted())
 
     def _read_body(self, parser: RequestParser) -> bool:
@@ -293,7 +291,7 @@ class Connection(asyncio.BufferedProtocol):
         incomplete = self._parser is not None and not self._parser.complete
         self._keep_alive = self._keep_alive and not self._last and not incomplete
         lines = [f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
-        lines += [f"{name}: {value}" for name, value in headers]
+        lines += map(": ".join, headers)
         if not self._keep_alive:
             lines.append("Connection: close")
         elif self._version == "HTTP/1.0":
@@ -309,9 +307,11 @@ class Connection(asyncio.BufferedProtocol):
         if len(chunk) > self._remaining:
             raise HTTPOutputError("the body is longer than its Content-Length")
         self._remaining -= len(chunk)
-        self._send(head + chunk if head else chunk)
+        transport = self._transport
+        if transport is not None and not transport.is_closing():
+            transport.write(head + chunk if head else chunk)
         # A transport that has failed says so to us in a later turn of the loop, which this writer might never let come.
-        if self._transport is None or self._transport.is_closing():
+        if transport is None or transport.is_closing():
             raise self.mistake or ClientDisconnected("the client closed the connection")
         if self._writable is not None:
             await self._writable
@@ -326,8 +326,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._keep_alive and (self._parser is None or not self._parser.surplus):
             self._parser = None
             self._set_deadline(self._limits.idle_timeout)
-            self._resume_reading()
             if self._received:
+                self._resume_reading()
                 # A client that pipelines must not keep the others waiting.
                 self._loop.call_soon(self._advance)
         else:

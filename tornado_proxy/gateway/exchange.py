@@ -32,6 +32,7 @@ from tornado_proxy.routing.errors import STATUSES
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request, shown_path
 from tornado_proxy.routing.uploads import ReceivePart
+from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
 from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
@@ -57,14 +58,17 @@ class Exchange:
         self._used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._status = 0  # of the answer, where one was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
-        self._reception = Reception(generation.parts.authenticators, generation.parts.fetch, emit)
+        self._reception: Reception | None = None  # where a question about the user was asked
 
     async def run(self) -> None:
         """Answers the request and emits one event; never raises."""
         outcome: Outcome | None = None
         failed: Exception | None
         try:
-            outcome = await self._outcome()
+            try:
+                outcome = await self._performed()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an answer and the operator a reason
+                outcome = self._refusal(error)
             failed = await self._send(outcome)
             if failed is not None and not self._reply.started and not isinstance(failed, ClientDisconnected):
                 # Nothing was sent yet, so the failure can still be answered as one.
@@ -82,12 +86,6 @@ class Exchange:
         if self._used is not None and (failed is None or self._used.method in _CHANGING):
             self._emit(self._used)
         self._emit(self._event(outcome, broken))
-
-    async def _outcome(self) -> Outcome:
-        try:
-            return await self._performed()
-        except Exception as error:  # noqa: BLE001 - the client gets an answer and the operator a reason, whatever it is
-            return self._refusal(error)
 
     async def _performed(self) -> Outcome:
         if self._incoming.mistake is not None:
@@ -110,9 +108,18 @@ class Exchange:
             self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
         target = decision.match.site.target.name
         pages = parts.renderer.pages.themed.get(target, parts.pages)
-        asked = decision.request, decision.match, self._generation.store(target), pages, headers, self._upload
-        guard = decision.checks[-1].guard if decision.checks else Nobody()
-        context = RequestContext(*asked, decision.user, parts.renderer, guard)
+        context = RequestContext(
+            decision.request,
+            decision.match,
+            parts.stores[target].thing,
+            pages,
+            headers,
+            Conditions.from_headers(headers),
+            self._upload,
+            decision.user,
+            parts.renderer,
+            decision.checks[-1].guard if decision.checks else Nobody(),
+        )
         outcome, attempt = await perform(decision.plan, context)
         if decision.match.site.has_webhooks and not isinstance(outcome, Refusal) and outcome.status < 300:
             self._used = object_used(attempt, context)
@@ -122,7 +129,7 @@ class Exchange:
         """Returns the outcome of a request without a target."""
         (only,) = decision.plan
         if isinstance(only, VisitProvider):
-            return await self._reception.visit(only, decision.request)
+            return await self._receive().visit(only, decision.request)
         if isinstance(only, ListTargets):
             return await self._target_list(decision.request)
         assert isinstance(only, Refuse)
@@ -186,9 +193,9 @@ class Exchange:
         """Answers a question of the decision; raises `AuthBusy` and the errors of forms."""
         match question:
             case Authenticate():
-                return await self._reception.authenticate(question)
+                return await self._receive().authenticate(question)
             case Authorize():
-                return await self._reception.authorize(question)
+                return await self._receive().authorize(question)
             case NameFile():
                 headers, limits = self._incoming.head.headers, self._generation.parts.settings.limits
                 limit, max_size = limits.max_form_field_size, question.max_size
@@ -196,6 +203,12 @@ class Exchange:
                 return self._upload.file_name
             case _:
                 assert_never(question)
+
+    def _receive(self) -> Reception:
+        if self._reception is None:
+            parts = self._generation.parts
+            self._reception = Reception(parts.authenticators, parts.fetch, self._emit)
+        return self._reception
 
     async def _send(self, outcome: Outcome) -> Exception | None:
         """Sends an outcome; returns the error that interrupted it."""
@@ -205,10 +218,10 @@ class Exchange:
             else:
                 answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
                 self._status = answer.status
-                if self._reception.is_private:
+                if (reception := self._reception) is not None and reception.is_private:
                     found = self._decision.match if self._decision else None
                     is_isolated = found is not None and found.site.target.actions.get.user_isolation
-                    headers = self._reception.with_private_caching(answer.headers, is_isolated=is_isolated)
+                    headers = reception.with_private_caching(answer.headers, is_isolated=is_isolated)
                     answer = replace(answer, headers=headers)
                 if (compressor := self._generation.parts.compressor) is not None:
                     answer = await compressor.applied(answer, self._incoming.head)
@@ -243,7 +256,7 @@ class Exchange:
         if kind is None:
             return None
         target = decision.match.site.target.name if decision and decision.match else None
-        store = self._generation.store(target) if target else None
+        store = self._generation.parts.stores[target].thing if target else None
         error = PageError(refused.message(self._incoming.head.method))
         request, user = (decision.request, decision.user) if decision else (RequestData(), None)
         data = partial(ErrorData, request, user, error)
@@ -268,7 +281,8 @@ class Exchange:
             # Not the method and path of a head that could not be read: they may be anything, secrets too.
             method, path = ("", "") if incoming.mistake else (incoming.head.method, shown_path(incoming.head.target))
             return RequestRecord(incoming.id, incoming.at, client, method, "", path, self._generation.number)
-        rewrite = decision.rewrite
+        rewrite, headers = decision.rewrite, incoming.head.headers
+        traceparent = headers.get("Traceparent")
         return RequestRecord(
             incoming.id,
             incoming.at,
@@ -281,13 +295,6 @@ class Exchange:
             decision.rewritten.key if decision.rewritten else None,
             rewrite.label if rewrite else None,
             decision.user.username if decision.user else None,
-            self._trace_context(),
+            (("traceparent", traceparent), ("tracestate", headers.get("Tracestate", ""))) if traceparent else (),
             rewrite.number if rewrite else None,
         )
-
-    def _trace_context(self) -> tuple[tuple[str, str], ...]:
-        """The headers by which the request belongs to a trace."""
-        headers = self._incoming.head.headers
-        if "Traceparent" not in headers:
-            return ()
-        return (("traceparent", headers["Traceparent"]), ("tracestate", headers.get("Tracestate", "")))

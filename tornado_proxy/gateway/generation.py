@@ -102,10 +102,6 @@ class Generation:
     def __repr__(self) -> str:
         return f"<Generation {self.number}, {self._requests} requests>"
 
-    def store(self, target: str) -> Store:
-        """The store of a target."""
-        return self.parts.stores[target].thing
-
     def __enter__(self) -> Self:
         """Keep the generation alive for a request, from its start to its end."""
         self._requests += 1

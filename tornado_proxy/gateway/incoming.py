@@ -11,7 +11,6 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,7 +40,8 @@ _LONGEST_NAME_KEPT = 64
 class RequestHead(NamedTuple):
     """The head of a request: its line, and its headers, whose names are spelt like `Content-Type`.
 
-    `headers` has the values of one name joined by a comma, `fields` has them one by one as they came.
+    `headers` has the values of one name joined by a comma, `fields` has them one by one as they came. `has_body` says
+    whether a body was announced, which an empty one is not.
     """
 
     method: str
@@ -49,18 +49,23 @@ class RequestHead(NamedTuple):
     version: str
     headers: Mapping[str, str]
     fields: tuple[tuple[str, str], ...]
+    has_body: bool = False
 
 
 class RequestParser:
     """Reads one request: `read_head` once, then `read_body` with what follows, until the request is `complete`.
 
     `method` and `version` are known once the request line was read, even where the rest of the head cannot be.
+    `keeps_alive` says whether another request may follow on the connection (RFC 9112 9.3), `expects_continue` whether
+    the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1).
     """
 
     def __init__(self) -> None:
         self.method = ""
         self.version = "HTTP/1.1"
         self.headers: dict[str, str] = {}
+        self.keeps_alive = False
+        self.expects_continue = False
         self.complete = False
         self.surplus = False  # whether bytes of another request followed a chunked body
         self._pieces: list[bytes] = []
@@ -69,20 +74,6 @@ class RequestParser:
         self._in_body = False
         self._framing = 0  # bytes since the last of the body
         self._llhttp = httptools.HttpRequestParser(self)
-
-    @property
-    def keeps_alive(self) -> bool:
-        """Whether another request may follow on the connection (RFC 9112 9.3)."""
-        sent = self.headers.get("Connection")
-        if sent is None:
-            return self.version != "HTTP/1.0"
-        options = {option.strip().lower() for option in sent.split(",")}
-        return "close" not in options and (self.version != "HTTP/1.0" or "keep-alive" in options)
-
-    @property
-    def expects_continue(self) -> bool:
-        """Whether the client waits for a 100 before it sends its body; one of HTTP/1.0 does not (RFC 9110 10.1.1)."""
-        return self.version != "HTTP/1.0" and self.headers.get("Expect", "").lower() == "100-continue"
 
     def read_head(self, head: bytes, limit: int) -> RequestHead:
         """Read the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
@@ -95,17 +86,15 @@ class RequestParser:
         if len(head) > limit:
             raise HeadTooLarge(f"the head is longer than {limit} bytes")
         self._execute(_LINE_OF_POST + head[line.end() :])
-        self._check_host()
-        coding = self.headers.get("Transfer-Encoding")
-        if coding is not None:
-            if coding.lower() != "chunked":
-                raise MalformedMessage("unsupported Transfer-Encoding")
-            if self.version == "HTTP/1.0":
-                # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
-                raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
-        elif not self.complete:
-            self._remaining = int(self.headers["Content-Length"])
-        return RequestHead(self.method, target.decode("latin-1"), self.version, self.headers, tuple(self._fields))
+        self._in_body = True
+        headers, is_old, has_body = self.headers, self.version == "HTTP/1.0", not self.complete
+        host, options = headers.get("Host"), headers.get("Connection")
+        if host is None or not _HOST.fullmatch(host):
+            _refuse_host(host, is_old=is_old)
+        self.keeps_alive = not is_old if options is None else _keeps_alive(options, is_old=is_old)
+        if has_body:
+            self._begin_body(is_old=is_old)
+        return RequestHead(self.method, target.decode("latin-1"), self.version, headers, tuple(self._fields), has_body)
 
     def read_body(self, received: bytearray) -> bytes:
         """Take what belongs to the body from the front of what was received; raises `MalformedMessage`."""
@@ -127,22 +116,22 @@ class RequestParser:
             raise MalformedMessage("chunk extensions or trailers too long")
         return piece
 
-    def _check_host(self) -> None:
-        """Raise `MalformedMessage` unless there is one valid Host, which HTTP/1.0 may leave out (RFC 9112 3.2)."""
-        host = self.headers.get("Host")
-        if host is None:
-            if self.version != "HTTP/1.0":
-                raise MalformedMessage("Missing Host header")
-        elif "," in host:
-            raise MalformedMessage("Multiple host headers not allowed")
-        elif not _HOST.fullmatch(host):
-            raise MalformedMessage("Invalid Host header")
+    def _begin_body(self, *, is_old: bool) -> None:
+        self.expects_continue = not is_old and self.headers.get("Expect", "").lower() == "100-continue"
+        coding = self.headers.get("Transfer-Encoding")
+        if coding is None:
+            self._remaining = int(self.headers["Content-Length"])
+        elif coding.lower() != "chunked":
+            raise MalformedMessage("unsupported Transfer-Encoding")
+        elif is_old:
+            # RFC 9112 6.1: what stands before such a message may have read its length otherwise.
+            raise MalformedMessage("Transfer-Encoding in HTTP/1.0")
 
     def _execute(self, data: bytes) -> None:
-        # An upgrade that is asked for is not made: the request counts as it stands (RFC 9110 7.8).
         try:
-            with suppress(httptools.HttpParserUpgrade):
-                self._llhttp.feed_data(data)
+            self._llhttp.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # One that is asked for is not made: the request counts as it stands (RFC 9110 7.8).
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, HeadTooLarge):
                 raise error.__context__ from None
@@ -167,10 +156,6 @@ class RequestParser:
         if len(self._fields) > _MOST_HEADERS:
             raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
 
-    def on_headers_complete(self) -> None:
-        """Take what follows for the body."""
-        self._in_body = True
-
     def on_body(self, piece: bytes) -> None:
         """Keep a piece of a chunk."""
         self._pieces.append(piece)
@@ -188,19 +173,34 @@ def _spelt(name: bytes) -> str:
 _known_name = lru_cache(_NAMES_KEPT)(_spelt)
 
 
+def _refuse_host(host: str | None, *, is_old: bool) -> None:
+    """Raises `MalformedMessage` unless there is one valid Host, which HTTP/1.0 may leave out (RFC 9112 3.2)."""
+    if host is None:
+        if not is_old:
+            raise MalformedMessage("Missing Host header")
+    elif "," in host:
+        raise MalformedMessage("Multiple host headers not allowed")
+    else:
+        raise MalformedMessage("Invalid Host header")
+
+
+def _keeps_alive(connection: str, *, is_old: bool) -> bool:
+    options = {option.strip().lower() for option in connection.split(",")}
+    return "close" not in options and (not is_old or "keep-alive" in options)
+
+
 class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
     It is not read before someone asks for it (`is_wanted`), so that a refusal can come first; what nobody will take
-    is discarded. A request that announces no body has an empty one, which ends like any other.
+    is discarded. The body of a request that announces none has ended from the start.
     """
 
     def __init__(self, idle_timeout: float, *, announced: bool) -> None:
         self.is_wanted = False
-        self.ended = False  # whether everything arrived, or nothing more will
+        self.ended = not announced  # whether everything arrived, or nothing more will
         self.received = 0  # bytes
         self._idle_timeout = idle_timeout
-        self._announced = announced
         self._chunk: bytes | None = None
         self._error: RequestError | None = None
         self._discarding = False
@@ -208,11 +208,6 @@ class Body:
 
     def __repr__(self) -> str:
         return f"<Body {self.received} bytes, {'ended' if self.ended else 'open'}>"
-
-    @property
-    def outstanding(self) -> bool:
-        """Whether bytes were announced that have not all arrived."""
-        return self._announced and not self.ended
 
     async def until_wanted(self) -> None:
         """Wait until someone asks for it, or it is discarded."""

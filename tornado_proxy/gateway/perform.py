@@ -56,15 +56,11 @@ class RequestContext(NamedTuple):
     store: Store
     pages: Pages
     headers: Mapping[str, str]  # of the request, names in any case
+    conditions: Conditions  # of the request
     upload: IncomingFile | None = None
     user: User | None = None
     renderer: PageRenderer = PageRenderer()
     guard: Guard = Nobody()  # that the user has passed
-
-    @property
-    def conditions(self) -> Conditions:
-        """The conditions of the request."""
-        return Conditions.from_headers(self.headers)
 
     @property
     def query(self) -> Mapping[str, str]:

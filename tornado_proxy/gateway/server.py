@@ -259,8 +259,8 @@ class Gateway:
 
     def begin(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
         """Begin to answer a request."""
-        body = Body(self._current().parts.settings.limits.body_timeout, announced=_announces_body(head))
-        if head.method not in _TAKING_BODIES:
+        body = Body(self._current().parts.settings.limits.body_timeout, announced=head.has_body)
+        if head.has_body and head.method not in _TAKING_BODIES:
             body.discard()
         # An id is unique, not secret.
         incoming = Incoming(f"{random.getrandbits(64):016x}", connection.peer, head, body, mistake)
@@ -277,9 +277,5 @@ class Gateway:
             try:
                 await Exchange(incoming, reply, generation, self._emit).run()
             finally:
-                incoming.body.discard()
-
-
-def _announces_body(head: RequestHead) -> bool:
-    headers = head.headers
-    return "Transfer-Encoding" in headers or headers.get("Content-Length", "").strip("0") != ""
+                if incoming.head.has_body:
+                    incoming.body.discard()
