@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_lines import imported_by
 
-from tornado_proxy.cli.lint import _told
+from tornado_proxy.cli.lint import _print_report
 from tornado_proxy.cli.output import ExitStatus
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.lint.checks import CHECKS
@@ -113,7 +113,7 @@ def test_a_check_that_fails_is_a_failure_of_the_tool():
     """Status 1 means findings: a defect of the tool must not look like one."""
     stream = io.StringIO()
     broken = LintReport((Diagnostic(INTERNAL_ERROR, "the check `x` failed"),))
-    assert _told(broken, "concise", stream) is ExitStatus.FAILED
+    assert _print_report(broken, "concise", stream) is ExitStatus.FAILED
     assert "internal-error" in stream.getvalue()
 
 
@@ -158,7 +158,7 @@ def test_warnings_of_a_configuration_go_with_all(command, words, told):
     assert ("duplicate-mount" in command("lint", "--config", "proxy.yaml", *words).out) is told
 
 
-def test_mistakes_of_a_configuration_are_always_told(command):
+def test_mistakes_of_a_configuration_are_always_print_report(command):
     """What would be judged is not what is served."""
     _write("more/a.rules", GOOD)
     _write("proxy.yaml", CONFIGURATION.replace("[/]", "7"))

@@ -46,10 +46,10 @@ def test_a_defect_never_looks_like_findings():
     """Whatever goes wrong in the tool ends with status 2, never with Python's 1."""
     script = (
         "import sys, types; from tornado_proxy.cli import main\n"
-        "broken = types.ModuleType('tornado_proxy.cli.explain', 'x')\n"
-        "broken.add_arguments = lambda parser: None\n"
-        "broken.run = lambda arguments: 1 / 0\n"
-        "sys.modules['tornado_proxy.cli.explain'] = broken\n"
+        "broken = types.ModuleType('tornado_proxy.cli.requests', 'x')\n"
+        "broken.explain_arguments = lambda parser: None\n"
+        "broken.run_explain = lambda arguments: 1 / 0\n"
+        "sys.modules['tornado_proxy.cli.requests'] = broken\n"
         "sys.exit(main.main(['explain']))"
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

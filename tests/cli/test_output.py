@@ -9,7 +9,16 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from tornado_proxy.cli.output import activity, colored_diff, is_stream_error, progress, show, wants_color
+from tornado_proxy.cli.output import (
+    CommandError,
+    ExitStatus,
+    activity,
+    colored_diff,
+    is_stream_error,
+    progress,
+    show,
+    wants_color,
+)
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 
 FILL = """
@@ -191,3 +200,9 @@ def test_nothing_is_told_where_nobody_waits(stream, soon):
     with redirect_stderr(stream()) as terminal, activity("linting", soon):
         pass
     assert terminal.getvalue() == ""
+
+
+def test_the_end_is_told_on_standard_error(capsys):
+    """With the name of the command."""
+    assert CommandError("no").report("test") is ExitStatus.FAILED
+    assert capsys.readouterr().err == "tornado-proxy test: no\n"

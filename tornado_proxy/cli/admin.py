@@ -1,25 +1,35 @@
-"""Asks the admin listener of a running service: over plain HTTP, TLS, or a socket in the file system."""
+"""Commands that ask the admin listeners of running services: `reload` one of them, and compare a `fleet`."""
 
 from __future__ import annotations
 
 import argparse
 import http.client
 import json
+import re
 import socket
 import ssl
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from tornado_proxy.cli.inputs import CommandError
-from tornado_proxy.cli.output import ExitStatus
+from tornado_proxy.cli.inputs import add_timeout, load_settings, raise_errors
+from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.lang.excerpt import visible
 
-DEFAULT_URL = "http://127.0.0.1:9090"
+_DEFAULT_URL = "http://127.0.0.1:9090"
 _SHOWN = 200  # characters of an answer that is not JSON
 _LARGEST = 64 * 1024 * 1024  # bytes of an answer
+_SHORT = 12  # digits of a digest, for people
+_FEWEST = 8  # digits that name a digest
+_DIGITS = re.compile(rf"[0-9a-f]{{{_FEWEST},64}}")
+_THREADS = 32  # for asking a fleet
 # A listener that demands a certificate may close the connection before its alert is read.
 _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 
@@ -52,7 +62,7 @@ def admin_url(text: str) -> SplitResult:
         or url.query
         or url.fragment
     ):
-        raise argparse.ArgumentTypeError(f"`{text}` is not the URL of an admin listener, such as `{DEFAULT_URL}`")
+        raise argparse.ArgumentTypeError(f"`{text}` is not the URL of an admin listener, such as `{_DEFAULT_URL}`")
     return url
 
 
@@ -86,7 +96,7 @@ class AdminListener:
             reason = _reason(error)
             if self.context and not self.is_shown_certificate and isinstance(error, _TURNED_AWAY):
                 reason += "; if it demands a certificate, present one with `--cert`"
-        raise CommandError(ExitStatus.FAILED, f"{self.url.geturl()} cannot be asked: {reason}")
+        raise CommandError(f"{self.url.geturl()} cannot be asked: {reason}")
 
     def _connection(self, within: float) -> http.client.HTTPConnection:
         if self.url.scheme == "unix":
@@ -113,7 +123,7 @@ class _LocalConnection(http.client.HTTPConnection):
 
 def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
     if tls.key and not tls.cert:
-        raise CommandError(ExitStatus.FAILED, "`--key` needs `--cert`")
+        raise CommandError("`--key` needs `--cert`")
     try:
         context = ssl.create_default_context(cafile=tls.ca)
         if tls.cert:
@@ -123,7 +133,7 @@ def _context(host: str, tls: argparse.Namespace) -> ssl.SSLContext:
         # OpenSSL gives no reason where a file holds something else.
         is_other = isinstance(error, ssl.SSLError) and not error.reason
         reason = "it needs a certificate and its private key, in PEM" if is_other else _reason(error)
-        raise CommandError(ExitStatus.FAILED, f"{listed} cannot be used for TLS: {reason}") from error
+        raise CommandError(f"{listed} cannot be used for TLS: {reason}") from error
     if _is_loopback(host):
         # No certificate names this machine's own address, and nobody stands in between.
         context.check_hostname = False
@@ -149,3 +159,179 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def reload_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="the service's configuration, which says where its admin listener is",
+    )
+    parser.add_argument(
+        "--admin",
+        type=admin_url,
+        metavar="URL",
+        help=f"the admin listener, or `unix:FILE` (default: that of `--config`, else {_DEFAULT_URL})",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print nothing unless the reload fails")
+    add_timeout(parser, 80, "the reload may take")
+    add_tls_arguments(parser)
+
+
+def run_reload(arguments: argparse.Namespace) -> int:
+    """Reload; 1 if the service refuses the files, 2 if it cannot be asked."""
+    url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
+    listener = AdminListener.of(url, arguments)
+    status, report = listener.ask("POST", "/-/reload", arguments.timeout)
+    if status not in (200, 422):
+        raise CommandError(f"{url.geturl()} answered {status}: {visible(str(report))}")
+    if status == 422 or not arguments.quiet:
+        print(*_diagnostics(report), sep="", end="", file=sys.stderr)
+    if status == 422:
+        print(f"refused: generation {report['generation']} stays in force", file=sys.stderr)
+        return ExitStatus.FINDINGS
+    for name in report["restartNeededFor"]:
+        print(f"`{visible(name)}` changed, and needs a restart to take effect", file=sys.stderr)
+    if not arguments.quiet:
+        loaded = f", loaded at {report['loadedAt']}" if report["outcome"] == "unchanged" else ""
+        print("\n".join([f"generation {report['generation']} is in force{loaded}", *map(visible, report["changes"])]))
+    return ExitStatus.CLEAN
+
+
+def _diagnostics(report: dict[str, Any]) -> list[str]:
+    lines = []
+    for each in report["diagnostics"]:
+        place = f"{each['file']}:{each['line']}:{each['column']}: " if each["file"] else ""
+        lines.append(visible(f"{place}{each['severity']}[{each['code']}] {each['message']}") + "\n")
+        if each["help"]:
+            lines.append(f"  help: {visible(each['help'])}\n")
+    return lines
+
+
+def _configured(path: Path) -> SplitResult:
+    """Returns the admin listener of a configuration; raises `CommandError`."""
+    listener = load_settings(path).internal_server
+    if not listener.port:
+        raise CommandError("`internalServer.port` is 0, any free port: name the listener with `--admin`")
+    host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(listener.address, listener.address)  # noqa: S104 - where it listens
+    shown = f"[{host}]" if ":" in host else host
+    return urlsplit(f"{'https' if listener.speaks_tls else 'http'}://{shown}:{listener.port}")
+
+
+def fleet_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("urls", nargs="+", type=admin_url, metavar="URL", help="the admin listener of a service")
+    parser.add_argument(
+        "--expect",
+        metavar="DIGEST|FILE",
+        help="what must be in force: the first digits of a digest, or a configuration (default: what most have)",
+    )
+    add_timeout(parser, 5, "each service may take to answer")
+    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+    add_tls_arguments(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What a service says of itself; `trouble` is empty where it is as expected."""
+
+    url: str
+    version: str = ""
+    digest: str = ""
+    generation: int = 0
+    loaded_at: str = ""
+    trouble: str = ""
+
+
+def run_fleet(arguments: argparse.Namespace) -> int:
+    """Ask all; 1 if one has other files in force, is not ready, refuses its files or does not answer."""
+    expected = _digest(arguments.expect) if arguments.expect else ""
+    listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        asked = list(threads.map(lambda listener: _member(listener, arguments.timeout), listeners))
+    members = compared(asked, expected or most_common(asked))
+    print(_json(members) if arguments.format == "json" else _text(members), end="")
+    return ExitStatus.FINDINGS if any(each.trouble for each in members) else ExitStatus.CLEAN
+
+
+def _member(listener: AdminListener, within: float) -> Member:
+    url = listener.url.geturl()
+    try:
+        status, said = listener.ask("GET", "/-/status", within)
+        if status != 200:
+            return Member(url, trouble=f"answered {status}: {said}")
+        known = Member(url, said["version"], said["digest"], said["generation"], said["loadedAt"])
+        return replace(known, trouble=_trouble(said))
+    except CommandError as error:
+        return Member(url, trouble=str(error).partition(" cannot be asked: ")[2])
+    except (KeyError, TypeError):
+        return Member(url, trouble="what answers is not a tornado-proxy")
+
+
+def _trouble(said: dict[str, Any]) -> str:
+    if not said["ready"]:
+        return "not ready"
+    if (failed := said["lastFailedAttempt"]) is None:
+        return ""
+    first = next((each for each in failed["diagnostics"] if each["severity"] == "error"), None)
+    place = f"{first['file']}:{first['line']}: " if first and first["file"] else ""
+    return f"refuses its files: {place}{first['message'] if first else failed['outcome']}"
+
+
+def _digest(expected: str) -> str:
+    """The digest that is expected, or its first digits; raises `CommandError`."""
+    if Path(expected).is_file():
+        return _digest_of(Path(expected))
+    if not _DIGITS.fullmatch(expected):
+        raise CommandError(f"`{expected}` is neither a file nor {_FEWEST} digits or more of a digest")
+    return expected
+
+
+def _digest_of(configuration: Path) -> str:
+    """The digest of a configuration and the files that it names, which covers no secret; raises `CommandError`."""
+    from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
+    from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
+    from tornado_proxy.service.sources import compile_text  # noqa: PLC0415
+
+    text = read(configuration)
+    if isinstance(text, Loaded):
+        raise CommandError(diagnostics=text.diagnostics)
+    sources = compile_text(text, {}, resolve=unresolved)
+    raise_errors((*sources.configuration.diagnostics, *sources.rules.diagnostics, *sources.templates.diagnostics))
+    return sources.digest
+
+
+def most_common(members: Sequence[Member]) -> str:
+    """The digest that most members have in force; of equally common ones, the one that was loaded last."""
+    counts = Counter(each.digest for each in members if each.digest)
+    return max(members, key=lambda each: (counts[each.digest], each.loaded_at)).digest
+
+
+def compared(members: Sequence[Member], expected: str) -> list[Member]:
+    """The members, with a trouble for each that has another digest than the expected one."""
+    return [
+        replace(each, trouble=f"differs from {expected[:_SHORT]}")
+        if each.digest and not each.trouble and not each.digest.startswith(expected)
+        else each
+        for each in members
+    ]
+
+
+def _text(members: Sequence[Member]) -> str:
+    width = max(len(each.url) for each in members)
+    lines = [
+        f"{each.url:<{width}}  {each.digest[:_SHORT] or '-':<{_SHORT}}  {each.loaded_at or '-':<24}  "
+        f"{visible(each.trouble) or 'OK'}\n"
+        for each in members
+    ]
+    troubled = sum(bool(each.trouble) for each in members)
+    return "".join([*lines, f"\n{len(members) - troubled} of {len(members)} as expected\n"])
+
+
+def _json(members: Sequence[Member]) -> str:
+    shown = [{**asdict(each), "trouble": each.trouble or None} for each in members]
+    for each in shown:
+        each["loadedAt"] = each.pop("loaded_at")
+    return f"{json.dumps({'version': 1, 'services': shown}, indent=2)}\n"

@@ -19,12 +19,12 @@ _PROGRAM = "tornado-proxy"
 _PLACES = {"OLD", "NEW"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def completion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument("shell", choices=tuple(SHELLS), help="the shell that is to read the script")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_completion(arguments: argparse.Namespace) -> int:
     """Print the script; it is true for this version of the command."""
     for line in SHELLS[arguments.shell](COMMANDS, all_options()):
         print(line)

@@ -11,7 +11,7 @@ import textwrap
 from dataclasses import replace
 from functools import partial
 
-from tornado_proxy.cli.output import ExitStatus, show
+from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.cli.serve import explained
 from tornado_proxy.config.server import Listener, Log
 from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
@@ -25,23 +25,22 @@ from tornado_proxy.service.sources import compile_sources
 from tornado_proxy.telemetry.log import EVENTS
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument(
         "--port", type=int, help="the port on loopback; 0 is any free one (default: 8080 if it is free)"
     )
     parser.add_argument("--quiet", action="store_true", help="do not log requests")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_demo(arguments: argparse.Namespace) -> int:
     """Serve the demo until it is stopped; returns an exit status."""
     try:
         with sample_s3() as endpoint:
             return _serve(arguments, endpoint)
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
-        print(f"tornado-proxy demo: the extra `demo` is missing ({error.name}); {advice}", file=sys.stderr)
-        return ExitStatus.FAILED
+        raise CommandError(f"the extra `demo` is missing ({error.name}); {advice}") from error
 
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
@@ -54,8 +53,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
         sockets = _open(loaded.settings.server, arguments.port)
         admin = open_demo_sockets(loaded.settings.internal_server)
     except CannotListen as error:
-        print(f"tornado-proxy demo: {error}", file=sys.stderr)
-        return ExitStatus.FAILED
+        raise CommandError(str(error)) from error
     configure_logging(Log(level="warning" if arguments.quiet else "info"))
     # The requests and edits that a newcomer makes are shown; that the process serves, the text below says better.
     logging.getLogger("tornado_proxy").setLevel(logging.WARNING)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.output import ExitStatus, activity, wants_color
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity, wants_color
 from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
 from tornado_proxy.lint.check import counted
 from tornado_proxy.lint.checks import CHECKS
@@ -40,12 +40,8 @@ _CONFIGURATIONS = (".yaml", ".yml")
 _DEFAULT = Path("rules")
 
 
-class _Failed(Exception):
-    """The tool cannot do its work; the text says why."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def lint_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument(
         "paths",
         nargs="*",
@@ -100,7 +96,7 @@ def _add_fixes(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_lint(arguments: argparse.Namespace) -> int:
     """Lint; 1 where a finding fails the run, or `--diff` has something to show; 2 where the tool cannot do its work."""
     if arguments.list:
         return _list()
@@ -109,10 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _explain(arguments.explain)
         with _without_collection():
             return _linted(arguments)
-    except (_Failed, SettingsMistake, UnknownWord) as error:
-        for line in str(error).splitlines():
-            print(f"tornado-proxy lint: {line}", file=sys.stderr)
-        return ExitStatus.FAILED
+    except (SettingsMistake, UnknownWord) as error:
+        raise CommandError(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -155,7 +149,8 @@ def _explain_code(code: str) -> ExitStatus:
         print(explain_code(code))
         return ExitStatus.CLEAN
     meant = did_you_mean(code, [*(check.name for check in CHECKS), *CODES])
-    raise _Failed(f"there is no check, category or mistake `{code}`" + (f"; did you mean `{meant}`?" if meant else ""))
+    advice = f"; did you mean `{meant}`?" if meant else ""
+    raise CommandError(f"unknown check, category or mistake `{code}`{advice}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +175,7 @@ class _Job:
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
     job = _job(arguments)
     if not job.fixes:
-        return _told(job.look(job.files), arguments.format, sys.stdout)
+        return _print_report(job.look(job.files), arguments.format, sys.stdout)
     from tornado_proxy.lint.engine import fix_all  # noqa: PLC0415 - for fixes only
 
     fixed = fix_all(job.files, job.look, job.fixes)
@@ -188,14 +183,14 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
         return _show_differences(job, fixed)
     if _STANDARD_INPUT in arguments.paths:
         _pass_on(fixed)
-        return _told(fixed.report, arguments.format, sys.stderr)
+        return _print_report(fixed.report, arguments.format, sys.stderr)
     _write(job, fixed)
-    return _told(fixed.report, arguments.format, sys.stdout)
+    return _print_report(fixed.report, arguments.format, sys.stdout)
 
 
 def _job(arguments: argparse.Namespace) -> _Job:
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
-        raise _Failed("`-` stands alone where it is to be fixed")
+        raise CommandError("`-` stands alone where it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
     found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
@@ -208,11 +203,11 @@ def _job(arguments: argparse.Namespace) -> _Job:
 
 
 def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None, list[str]]:
-    """Returns the configuration, which may stand among the paths, and the paths of rules; raises `_Failed`."""
+    """Returns the configuration, which may stand among the paths, and the paths of rules; raises `CommandError`."""
     among = [path for path in arguments.paths if path.endswith(_CONFIGURATIONS)]
     given = [*([arguments.config] if arguments.config else []), *map(Path, among)]
     if len(given) > 1:
-        raise _Failed(f"several configurations: {', '.join(f'`{each}`' for each in given)}: give one")
+        raise CommandError(f"several configurations: {', '.join(f'`{each}`' for each in given)}: give one")
     return next(iter(given), None), [path for path in arguments.paths if path not in among]
 
 
@@ -244,7 +239,7 @@ def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tup
 
     loaded = load(path, os.environ, unresolved)
     if loaded.source is None:
-        raise _Failed("\n".join(each.message for each in loaded.diagnostics))
+        raise CommandError("\n".join(each.message for each in loaded.diagnostics))
     if loaded.settings is None:
         return None, no_helpers, loaded.diagnostics
     pages = compile_pages(loaded.settings, read_templates(loaded.settings))
@@ -258,10 +253,10 @@ def _places(settings: Settings | None) -> Sequence[str]:
 
 
 def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
-    """The rule files of some places, one of them from standard input; raises `_Failed`."""
+    """The rule files of some places, one of them from standard input; raises `CommandError`."""
     read = read_rule_files([Path(place) for place in places if place != _STANDARD_INPUT])
     if read.diagnostics:
-        raise _Failed("\n".join(_reason(each) for each in read.diagnostics))
+        raise CommandError("\n".join(_reason(each) for each in read.diagnostics))
     if _STANDARD_INPUT not in places:
         return read.files
     given = RuleFile(stdin_filename, sys.stdin.buffer.read())
@@ -281,7 +276,7 @@ def _reason(diagnostic: Diagnostic) -> str:
     return diagnostic.message + (f": {diagnostic.help}" if diagnostic.help else "")
 
 
-def _told(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
+def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
     """Prints the report; returns the exit status."""
     text = render_full(report, color=wants_color(stream)) if name == "full" else reporter(name)(report)
     print(text, end="", file=stream)
@@ -299,7 +294,7 @@ def _write(job: _Job, fixed: Fixed) -> None:
         try:
             replace_file(Path(file.name), file.data)
         except OSError as error:
-            raise _Failed(f"`{file.name}` cannot be written: {error.strerror}") from error
+            raise CommandError(f"`{file.name}` cannot be written: {error.strerror}") from error
     if fixed.count:
         done = f"{counted(fixed.count, 'fix', 'fixes')} applied in {counted(len(files), 'file')}"
         print(done, file=sys.stderr)

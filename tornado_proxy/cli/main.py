@@ -6,11 +6,11 @@ import argparse
 import importlib
 import re
 import sys
-from collections.abc import Sequence
-from typing import NoReturn, Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import NoReturn, cast
 
 from tornado_proxy.cli import output
-from tornado_proxy.cli.output import ExitStatus
+from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
@@ -29,25 +29,22 @@ COMMANDS = {
     "lsp": "show an editor what is wrong, what it means, and what may come next",
     "completion": "print a script that completes command lines in a shell",
 }
-"""The subcommands, each a module of this package, and what each does."""
-
+"""The commands, and what each does."""
 
 _DAEMONS = {"serve", "demo"}
 _UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
 
 
-class Command(Protocol):
-    """What a subcommand's module offers."""
+_MODULES = {
+    **dict.fromkeys(("reload", "fleet"), "admin"),
+    **dict.fromkeys(("fmt", "test", "lsp"), "rules"),
+    **dict.fromkeys(("explain", "diff"), "requests"),
+    **dict.fromkeys(("config", "convert"), "configuration"),
+}
+"""The modules of the commands; the others are in modules of their names."""
 
-    __doc__: str | None
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-        ...
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do the work; the result is an exit status."""
-        ...
+Run = Callable[[argparse.Namespace], int]
+"""Does the work of a command; the result is an exit status."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,8 +100,11 @@ def _done(words: Sequence[str]) -> int:
 
 def _dispatched(words: Sequence[str]) -> int:
     if words and words[0] in COMMANDS:
-        command, parser = load_command(words[0])
-        return command.run(parser.parse_args(words[1:]))
+        run, parser = load_command(words[0])
+        try:
+            return run(parser.parse_args(words[1:]))
+        except CommandError as error:
+            return error.report(words[0])
     parser = _top_parser()
     parsed = parser.parse_args(words[:1])
     if parsed.version:
@@ -116,13 +116,13 @@ def _dispatched(words: Sequence[str]) -> int:
     return ExitStatus.CLEAN
 
 
-def load_command(name: str) -> tuple[Command, argparse.ArgumentParser]:
-    """A subcommand's module and the parser of its arguments."""
-    command = cast("Command", importlib.import_module(f"tornado_proxy.cli.{name}"))
-    summary = (command.__doc__ or "").partition("\n")[0]
-    parser = _SuggestingParser(f"tornado-proxy {name}", description=summary)
-    command.add_arguments(parser)
-    return command, parser
+def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
+    """Returns the function `run_NAME` of a command, and the parser that `NAME_arguments` fills."""
+    module = importlib.import_module(f"tornado_proxy.cli.{_MODULES.get(name, name)}")
+    summary = COMMANDS[name]
+    parser = _SuggestingParser(f"tornado-proxy {name}", description=f"{summary[0].upper()}{summary[1:]}.")
+    getattr(module, f"{name}_arguments")(parser)
+    return cast("Run", getattr(module, f"run_{name}")), parser
 
 
 class _SuggestingParser(argparse.ArgumentParser):

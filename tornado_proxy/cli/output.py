@@ -1,4 +1,4 @@
-"""What commands share to print: exit statuses, the standard streams, diagnostics, colours, progress on a terminal."""
+"""What commands share: exit statuses, the error that ends a command, the standard streams, colours and progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TextIO
@@ -30,6 +30,24 @@ class ExitStatus(IntEnum):
     CLEAN = 0
     FINDINGS = 1  # the files are wrong: diagnostics, failed tests, differences
     FAILED = 2  # the tool could not do its work: usage, files that cannot be read, a dead port
+
+
+class CommandError(Exception):
+    """A command cannot go on: the lines of the reason, the exit status, and the diagnostics of files."""
+
+    def __init__(
+        self, reason: str = "", status: ExitStatus = ExitStatus.FAILED, diagnostics: Sequence[Diagnostic] = ()
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.diagnostics = diagnostics
+
+    def report(self, command: str) -> ExitStatus:
+        """Prints diagnostics and reason to standard error; returns the exit status."""
+        show(self.diagnostics)
+        for line in str(self).splitlines():
+            print(f"tornado-proxy {command}: {line}", file=sys.stderr)
+        return self.status
 
 
 class _Closed(io.TextIOBase):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import CommandError, add_timeout, raise_errors, require_target
-from tornado_proxy.cli.output import ExitStatus, activity
+from tornado_proxy.cli.inputs import add_timeout, raise_errors, require_target
+from tornado_proxy.cli.output import CommandError, ExitStatus, activity
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.service.probing import probe_view
@@ -29,8 +29,8 @@ _SERVICE_ONLY = BucketProblem(
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def probe_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="the targets to probe (default: all)")
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
     parser.add_argument(
@@ -42,13 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_probe(arguments: argparse.Namespace) -> int:
     """Probe; 1 if a bucket cannot be used or the configuration has mistakes."""
-    try:
-        settings = _settings(arguments.config)
-        chosen = _chosen(settings, arguments.targets)
-    except CommandError as error:
-        return error.report("probe")
+    chosen = _chosen(_settings(arguments.config), arguments.targets)
     with activity("asking S3"):
         results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
@@ -88,7 +84,7 @@ def _failed(target: Target, problem: BucketProblem) -> ProbeResult:
 
 
 def to_text(results: Sequence[ProbeResult]) -> str:
-    """A line for each target, and below it what to do."""
+    """Returns a line for each target, and below it what to do."""
     names = max((len(result.target) for result in results), default=0)
     buckets = max((len(result.bucket) for result in results), default=0)
     lines = []
@@ -108,7 +104,7 @@ def _json(results: Sequence[ProbeResult]) -> str:
 
 def _settings(path: Path) -> Settings:
     if not path.is_file():
-        raise CommandError(ExitStatus.FAILED, f"there is no file `{path}`")
+        raise CommandError(f"there is no file `{path}`")
     said = read_to_check(path, dict(os.environ)).configuration
     raise_errors(said.diagnostics)
     assert said.settings is not None, "a configuration without errors has settings"

@@ -41,8 +41,8 @@ _LOG = logging.getLogger("tornado_proxy")
 _MOST_REWRITES = 50  # that the status page shows of those that were tried
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
     parser.add_argument(
         "--workers", type=_count, default=1, metavar="N", help="processes that answer requests (default: 1)"
@@ -69,7 +69,7 @@ class _Start:
     in_spite_of_tests: bool = False  # they fail, and there is nothing else to start from
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_serve(arguments: argparse.Namespace) -> int:
     """Serve; the result is an exit status."""
     if arguments.probe and not arguments.check:
         return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")

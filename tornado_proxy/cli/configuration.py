@@ -1,24 +1,47 @@
-"""Turn another proxy's configuration into this one's, with a report of what became of what."""
+"""Commands for configurations: `config show`, and `convert` for those of another proxy."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from tornado_proxy.cli.output import ExitStatus, show
+import yaml
+
+from tornado_proxy.cli.inputs import load_settings
+from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.config.show import show
 from tornado_proxy.tools.convert.conversion import REPORT, convert, read
 from tornado_proxy.tools.convert.options import Unreadable
 from tornado_proxy.tools.convert.output import Unsaved, save
 from tornado_proxy.tools.convert.report import KeysAs, to_json, to_markdown, to_text
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def config_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "action", choices=("show",), help="`show` prints the configuration as the service understands it"
+    )
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
+    parser.add_argument("--format", "--output-format", dest="format", choices=("yaml", "json"), default="yaml")
+
+
+def run_config(arguments: argparse.Namespace) -> int:
+    """Show; 1 if the configuration has mistakes."""
+    # By way of JSON, whose values YAML shows plainly.
+    shown = json.dumps(show(load_settings(arguments.config)), indent=2, ensure_ascii=False)
+    if arguments.format == "json":
+        print(shown)
+    else:
+        print(yaml.safe_dump(json.loads(shown), sort_keys=False, allow_unicode=True, width=120), end="")
+    return ExitStatus.CLEAN
+
+
+def convert_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
     parser.add_argument("proxy", choices=("s3-proxy",), help="whose configuration it is")
     parser.add_argument(
         "places",
@@ -39,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _template(places: Sequence[Path], path: str) -> str | None:
-    """The text of a template file, looked for where s3-proxy may have run; None where it is not found."""
+    """Returns the text of a template file, searched where s3-proxy may have run; None if it is not found."""
     folders = [Path(), *(folder for each in places for folder in (each, each.parent))]
     for folder in folders:
         with suppress(OSError, UnicodeDecodeError):
@@ -47,7 +70,7 @@ def _template(places: Sequence[Path], path: str) -> str | None:
     return None
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_convert(arguments: argparse.Namespace) -> int:
     """Convert; 0 where everything was carried over, 1 where there is something to look at, 2 where nothing was made."""
     try:
         done = convert(
@@ -56,11 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
         files = {**done.files, REPORT: to_markdown(done.report)}
         save(files, arguments.out, force=arguments.force)
     except Unreadable as error:
-        show(error.diagnostics)
-        return ExitStatus.FAILED
+        raise CommandError(diagnostics=error.diagnostics) from error
     except Unsaved as error:
-        print(f"tornado-proxy convert: {error}", file=sys.stderr)
-        return ExitStatus.FAILED
+        raise CommandError(str(error)) from error
     written = [str(arguments.out / name) for name in files]
     if arguments.format == "json":
         print(json.dumps(to_json(done.report, written), indent=2, ensure_ascii=False))

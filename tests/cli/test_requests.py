@@ -1,11 +1,21 @@
+import argparse
+import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from command_lines import imported_by
+from rule_sites import rule_sets
 
 from tornado_proxy.cli.main import main
+from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.requests import add_request_arguments, bare_site, request_defaults, requests_of, signed_in_user
+from tornado_proxy.routing.access import Anyone, SignedIn
+from tornado_proxy.routing.request import RequestPath
+from tornado_proxy.templates.template import User
 
 RULES = r"""
 target site {
@@ -332,3 +342,178 @@ def test_plain_rules_need_none_of_the_heavy_libraries(files):
 def test_a_configuration_needs_yaml_and_no_server(files):
     """The server's side is imported by no explanation."""
     assert _modules_after("/press/a.html", *CONFIGURED) <= {"yaml", "asyncio"}
+
+
+OLD = 'target site {\n    rewrite `^/a/(.*)$` -> "/one/$1"\n}\n'
+NEW = 'target site {\n    rewrite `^/a/(.*)$` -> "/two/$1"\n}\n'
+QUERY = 'target site {\n    rewrite `^/a/` -> jinja "/{{ request.query.v }}"\n}\n'
+
+
+@pytest.fixture
+def sides(command):
+    """Rules before and now, and a log."""
+    Path("old.rules").write_text(OLD)
+    Path("new.rules").write_text(NEW)
+    Path("paths").write_text("/a/x?v=1\n/a/x?v=2\n/b\n")
+    return ("diff", "old.rules", "new.rules", "--requests", "paths")
+
+
+def test_requests_that_differ_by_their_query_are_one(command, sides):
+    """Where no template can read it."""
+    assert command(*sides).out.startswith("key changed: 2 of 3 requests, 1 of 2 distinct\n")
+
+
+def test_a_template_that_may_read_the_query_tells_them_apart(command, sides):
+    """Each query may make another key."""
+    Path("new.rules").write_text(QUERY)
+    done = command(*sides)
+    assert done.out.startswith("key changed: 2 of 3 requests, 2 of 3 distinct\n")
+    assert "  /a/x?v=1\n  - /one/x\n  + /1\n" in done.out
+
+
+def test_a_go_template_may_always_read_it(command, sides):
+    """Its data can be read as a whole."""
+    Path("new.rules").write_text(OLD.replace('"/one/$1"', 'go "/{{ .Key }}"'))
+    assert "2 of 3 distinct" in command(*sides).out
+
+
+def test_json_tells_the_same(command, sides):
+    """With the status of the text."""
+    done = command(*sides, "--format", "json")
+    assert done.status == 1
+    assert json.loads(done.out)["changed"] == {"total": 2, "different": 1}
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown"])
+def test_the_same_rules_are_status_0(command, sides, format):
+    """In every form."""
+    assert command("diff", "old.rules", "old.rules", "--requests", "paths", "--format", format).status == 0
+
+
+def test_a_compressed_log_is_read(command, sides):
+    """As it is rotated."""
+    Path("paths").write_bytes(gzip.compress(b"/a/x\n"))
+    assert command(*sides).status == 1
+
+
+def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
+    """A new target changes what its rewrites take."""
+    Path("old.rules").write_text("target other {}\n")
+    done = command(*sides, "--target", "site")
+    assert "site: no rewrite → #1 (new.rules:2:5)" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "sit"], "there is no target `sit`; did you mean `site`?"),
+        (["--target", "site", "--config", "x"], "not allowed with argument"),
+        (["--examples", "some"], "`some` is not a whole number"),
+        (["--user", "a/b"], "invalid user name `a/b`"),
+        (["--config", "nothing.yaml"], "nothing.yaml"),
+        (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_apart(command, sides, words, message):
+    """Usage and files that are not there are status 2."""
+    done = command(*sides, *words)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_rules_without_targets_cannot_be_compared(command, sides):
+    """There is nothing to ask."""
+    Path("old.rules").write_text("")
+    Path("new.rules").write_text("")
+    assert "the targets are none" in command(*sides).err
+
+
+def test_comparing_imports_no_server(sides):
+    """Plain rules need nothing else."""
+    assert imported_by(*sides) == set()
+
+
+def test_many_requests_are_compared_by_several_processes(command, sides):
+    """With the same result."""
+    Path("paths").write_text("".join(f"/a/{number}\n" for number in range(21_000)))
+    assert command(*sides, "--examples", "0").out.splitlines() == [
+        "key changed: 21,000 of 21,000 requests, 21,000 of 21,000 distinct",
+        "",
+        "site: #1 (old.rules:2:5) → #1 (new.rules:2:5): 21,000 requests",
+        "  and 21,000 more",
+    ]
+
+
+def test_a_bare_site_is_open_unless_somebody_signs_in():
+    """Whoever is named passes, and is seen by templates."""
+    rules = rule_sets("target site {}")["site"]
+    path = RequestPath("/x")
+    assert bare_site("site", rules).access.guard(path, "PUT") == Anyone()
+    guard = bare_site("site", rules, "ann").access.guard(path, "DELETE")
+    assert isinstance(guard, SignedIn)
+    assert guard.find("ann")
+
+
+def _parsed(*words):
+    parser = argparse.ArgumentParser()
+    add_request_arguments(parser)
+    return parser.parse_args(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "user"),
+    [
+        ([], None),
+        (["--user", "ann"], User("ann")),
+        (["--user", "ann", "--user-groups", "a, b,"], User("ann", "HEADER", "", ("a", "b"))),
+        (["--user", "ann", "--email", "a@example.com"], User("ann", "HEADER", "a@example.com")),
+    ],
+)
+def test_a_user_is_described_as_in_a_test(words, user):
+    """Groups and an address make one of a header."""
+    assert signed_in_user(_parsed(*words)) == user
+
+
+def test_what_is_said_of_all_requests_has_host_and_headers():
+    """The host without its port, headers in their order."""
+    given = request_defaults(_parsed("--host", "WWW.example.com:80", "--header", "A: 1", "--header", "A:2"))
+    assert (given.user, given.host, given.headers) == (None, "www.example.com", (("A", "1"), ("A", "2")))
+
+
+@pytest.mark.parametrize(
+    ("template", "different"),
+    [
+        ('"/$1"', 1),
+        ('jinja "/{{ user.username }}"', 1),
+        ('jinja "/{{ request.method }}"', 2),
+        ('go "/x"', 2),
+    ],
+)
+def test_queries_are_kept_where_a_template_might_read_them(tmp_path, template, different):
+    """Only then are requests different by them."""
+    log = tmp_path / "paths"
+    log.write_text("/a?x\n/a?y\n")
+    rules = rule_sets(f"target site {{ rewrite `^/(a)$` -> {template} }}")
+    assert len(requests_of(log, rules.values()).requests) == different
+
+
+def test_a_log_that_cannot_be_read_ends_the_command():
+    """With status 2, and why."""
+    with pytest.raises(CommandError, match="`nowhere` cannot be read: No such file or directory") as ended:
+        requests_of(Path("nowhere"), [])
+    assert ended.value.status is ExitStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--host", "a/b"], "invalid host `a/b`: it contains `/`"),
+        (["--user", "a/b"], "invalid user name `a/b`: it contains a `/`"),
+    ],
+)
+def test_what_the_service_refuses_is_refused(capsys, words, reason):
+    """No answer is told that no client can get."""
+    with pytest.raises(SystemExit) as ended:
+        _parsed(*words)
+    assert ended.value.code == ExitStatus.FAILED
+    assert reason in capsys.readouterr().err

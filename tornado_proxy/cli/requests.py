@@ -1,0 +1,288 @@
+"""Commands that simulate requests: `explain` one or a log of them, and `diff` two sets of rules over a log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tornado_proxy.cli.inputs import compiled, configured_sites, load_rules, load_settings, require_target
+from tornado_proxy.cli.output import CommandError, ExitStatus, colored_diff, progress, wants_color
+from tornado_proxy.config import values
+from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
+from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
+from tornado_proxy.config.secrets import Secret
+from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.routing.mounts import Mounts, Site, sites
+from tornado_proxy.routing.request import host_name
+from tornado_proxy.rules.loading import LoadedRules
+from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection, segment_objection
+from tornado_proxy.templates.template import User
+from tornado_proxy.tools import explain, usage
+from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
+from tornado_proxy.tools.revisions import read_rules
+from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, open_log, read_log
+
+_EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
+
+
+def explain_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "path", metavar="PATH", nargs="?", help="the percent-encoded path of a request, with its query if any"
+    )
+    where = parser.add_argument_group("input")
+    add_log_arguments(where, required=False)
+    where.add_argument(
+        "--rules", type=Path, action="append", metavar="PLACE", help="a rule file or a directory of them"
+    )
+    where.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
+    where.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
+    where.add_argument("--prefix", type=_prefix, help="the bucket's prefix, without `--config`")
+    add_request_arguments(parser, methods=METHODS)
+    parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
+    parser.add_argument(
+        "--top", type=_count, default=10, metavar="N", help="with `--requests`, how many paths to list (default: 10)"
+    )
+    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+
+
+def run_explain(arguments: argparse.Namespace) -> int:
+    """Explain; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
+    found = _explain_sites(arguments)
+    print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
+    return ExitStatus.CLEAN
+
+
+def _explanation(found: Sequence[Site], arguments: argparse.Namespace) -> str:
+    user = signed_in_user(arguments)
+    headers = tuple(arguments.header)
+    asked = explain.ExplainedRequest(
+        arguments.path, arguments.method, arguments.host, user, headers, arguments.file_name
+    )
+    shown = explain.explain(Mounts(found), asked)
+    if arguments.format == "json":
+        return f"{json.dumps(explain.to_json(shown), indent=2)}\n"
+    return explain.to_text(shown, configured=arguments.config is not None, given=user)
+
+
+def _usage(found: Sequence[Site], arguments: argparse.Namespace) -> str:
+    log = requests_of(arguments.requests, [each.rules for each in found])
+    with progress("simulating") as show:
+        counts = usage.count_usage(Simulator(found, request_defaults(arguments)), log, show)
+    report = usage.UsageReport(found, log, counts, arguments.top)
+    if arguments.format == "json":
+        return f"{json.dumps(usage.to_json(report), indent=2)}\n"
+    return usage.to_text(report)
+
+
+def _explain_sites(arguments: argparse.Namespace) -> Sequence[Site]:
+    """Returns the sites that apply."""
+    if (arguments.path is None) == (arguments.requests is None):
+        raise CommandError("give either a PATH or `--requests`")
+    return _configured_sites(arguments) if arguments.config else _bare_sites(arguments)
+
+
+def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
+    """Returns the target as rule files alone know it."""
+    if not arguments.rules:
+        raise CommandError("give `--rules` or `--config`")
+    rule_sets = load_rules(arguments.rules).rule_sets
+    name = chosen_target(arguments.target, list(rule_sets))
+    return [bare_site(name, rule_sets[name], arguments.user, arguments.prefix or "")]
+
+
+def _configured_sites(arguments: argparse.Namespace) -> Sequence[Site]:
+    """Returns the configuration's targets, or the chosen one."""
+    if arguments.prefix is not None:
+        raise CommandError("`--prefix` cannot be used with `--config`")
+    settings = load_settings(arguments.config)
+    loaded = load_rules(arguments.rules or settings.rules, settings)
+    return configured_sites(settings, loaded, arguments.target)
+
+
+def diff_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
+    parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
+    parser.add_argument("new", metavar="NEW", help="the rules now: the same")
+    where = parser.add_argument_group("input")
+    add_log_arguments(where, required=True)
+    whose = where.add_mutually_exclusive_group()
+    whose.add_argument("--target", metavar="NAME", help="the target whose rules apply (default: the only one)")
+    whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
+    add_request_arguments(parser)
+    parser.add_argument(
+        "--examples", type=_count, default=5, metavar="N", help="how many requests to show for each group (default: 5)"
+    )
+    parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_DIFF_FORMATS), default="text")
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Compare; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
+    report = _diff_report(arguments)
+    for line in _DIFF_FORMATS[arguments.format](report):
+        print(line)
+    return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
+
+
+def _diff_report(arguments: argparse.Namespace) -> DiffReport:
+    old = compiled(read_rules(arguments.old, arguments.new))
+    new = compiled(read_rules(arguments.new, arguments.old))
+    sites_of = _with_configuration(arguments.config) if arguments.config else _bare(old, new, arguments)
+    defaults = request_defaults(arguments)
+    comparer = Comparer(Simulator(sites_of(old), defaults), Simulator(sites_of(new), defaults), arguments.examples)
+    log = requests_of(arguments.requests, [*old.rule_sets.values(), *new.rule_sets.values()])
+    with progress("comparing") as show:
+        comparison = comparer.compare(log, show)
+    return DiffReport(old.rule_sets, new.rule_sets, log, comparison)
+
+
+_SitesOf = Callable[[LoadedRules], Sequence[Site]]
+
+
+def _with_configuration(path: Path) -> _SitesOf:
+    settings = load_settings(path)
+    return lambda loaded: configured_sites(settings, loaded)
+
+
+def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> _SitesOf:
+    """Returns the chosen target as rule files alone know it; it has no rules on a side that lacks it."""
+    name = chosen_target(arguments.target, list({**old.rule_sets, **new.rule_sets}))
+    return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
+
+
+def _diff_text(report: DiffReport) -> Iterable[str]:
+    lines = to_text(report)
+    return colored_diff(lines) if wants_color(sys.stdout) else lines
+
+
+def _json(report: DiffReport) -> Iterable[str]:
+    return [json.dumps(to_json(report), indent=2)]
+
+
+_DIFF_FORMATS: Mapping[str, Callable[[DiffReport], Iterable[str]]] = {
+    "text": _diff_text,
+    "json": _json,
+    "markdown": to_markdown,
+}
+
+
+def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:
+    """Returns a target without a configuration: mounted at `/`, with all methods, and `user` signed in."""
+    users = (BasicUser(user, Secret("the command line", "")),) if user else ()
+    resources = (Resource("/**", METHODS, provider="--user", users=users),) if users else ()
+    target = Target(name, Mount(), Bucket("", prefix), _EVERYTHING, resources)
+    return sites([target], {name: rules})[0]
+
+
+def chosen_target(name: str | None, names: Sequence[str]) -> str:
+    """Returns the name that was given, or that of the only target; raises `CommandError`."""
+    if name is not None:
+        require_target(name, names)
+        return name
+    if len(names) != 1:
+        listed = ", ".join(f"`{each}`" for each in names) or "none"
+        raise CommandError(f"give `--target` or `--config`: the targets are {listed}")
+    return names[0]
+
+
+def add_request_arguments(parser: argparse.ArgumentParser, *, methods: tuple[str, ...] = ()) -> None:
+    """Declares the arguments of a request and its user, with `--method` if it has choices."""
+    request = parser.add_argument_group("request")
+    if methods:
+        request.add_argument("--method", choices=methods, default="GET", help="default: GET")
+    request.add_argument("--host", type=_host, default="", help="the request's host")
+    request.add_argument(
+        "--header", type=_header, action="append", default=[], metavar="NAME:VALUE", help="may be repeated"
+    )
+    user = parser.add_argument_group("user")
+    user.add_argument(
+        "--user",
+        type=_user_name,
+        metavar="NAME",
+        help="the name of the user who is signed in; passwords are not checked",
+    )
+    user.add_argument("--user-groups", type=_names, default=(), metavar="A,B", help="the user's groups")
+    user.add_argument("--email", default="", metavar="ADDRESS", help="the user's address")
+
+
+def add_log_arguments(parser: argparse._ArgumentGroup, *, required: bool) -> None:
+    """Declares the argument of a log of requests."""
+    parser.add_argument(
+        "--requests",
+        type=Path,
+        required=required,
+        metavar="FILE",
+        help="an access log (common, combined or our own) or a list of percent-encoded paths, also compressed with "
+        "gzip; `-` reads standard input",
+    )
+
+
+def signed_in_user(arguments: argparse.Namespace) -> User | None:
+    """Returns the user who is signed in; None if nobody is."""
+    if arguments.user is None:
+        return None
+    # As in a test: only a header's user has groups or an address.
+    kind = "HEADER" if arguments.user_groups or arguments.email else "BASIC"
+    return User(arguments.user, kind, arguments.email, arguments.user_groups)
+
+
+def request_defaults(arguments: argparse.Namespace) -> RequestDefaults:
+    """Returns what holds for all requests of a log."""
+    return RequestDefaults(signed_in_user(arguments), arguments.host, tuple(arguments.header))
+
+
+def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
+    """Reads the requests of a log; equal ones for the rules are counted together. Raises `CommandError`."""
+    queries = any(_may_read_query(each) for rule_set in rule_sets for each in rule_set.rewrites)
+    try:
+        with open_log(path) as file, progress("reading") as show:
+            return read_log(file, show, queries=queries)
+    except UnreadableLog as error:
+        raise CommandError(f"`{path}` cannot be read: {error}") from error
+
+
+def _may_read_query(rewrite: Rewrite) -> bool:
+    """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
+    return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number")
+    return int(text)
+
+
+def _prefix(text: str) -> str:
+    try:
+        return values.prefix(text)
+    except values.InvalidValue as invalid:
+        raise argparse.ArgumentTypeError(f"`{text}` {invalid.message}") from None
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not (name.strip() and colon):
+        raise argparse.ArgumentTypeError(f"`{text}` is not `NAME:VALUE`")
+    return name.strip(), value.strip()
+
+
+def _host(text: str) -> str:
+    objection = host_objection(text)
+    if objection is not None:
+        raise argparse.ArgumentTypeError(f"invalid host `{text}`: it {objection}")
+    return host_name(text)
+
+
+def _user_name(text: str) -> str:
+    objection = segment_objection(text)
+    if objection is not None:
+        raise argparse.ArgumentTypeError(f"invalid user name `{text}`: it {objection}")
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for each in text.split(",") if (name := each.strip()))

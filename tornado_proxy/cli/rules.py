@@ -1,0 +1,229 @@
+"""Commands for the author of rules: `fmt`, `test`, and `lsp` for editors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
+from tornado_proxy.cli.output import CommandError, ExitStatus, colored_diff, show, wants_color
+from tornado_proxy.goregex.matching import Pattern, compile_pattern
+from tornado_proxy.goregex.syntax import PatternError
+from tornado_proxy.lang.excerpt import visible
+from tornado_proxy.rules.loading import RuleFile, read_rule_files
+from tornado_proxy.templates.template import TargetData
+from tornado_proxy.tools.formatting import Formatted, difference, formatted, replace_file
+from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
+
+
+def fmt_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        help="rule files and directories of them (default: `rules/`, else the current directory); `-` reads standard "
+        "input and writes standard output",
+    )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--check", action="store_true", help="write nothing; list the files that would change")
+    instead.add_argument("--diff", action="store_true", help="write nothing; show what would change")
+    parser.add_argument(
+        "--stdin-filename", default="<stdin>", metavar="NAME", help="what mistakes in standard input are shown with"
+    )
+
+
+def run_fmt(arguments: argparse.Namespace) -> int:
+    """Format; 1 where a file has mistakes, or would change and is not to be written; 2 where one cannot be used."""
+    act = _act(arguments)
+    if Path("-") in arguments.paths:
+        if len(arguments.paths) > 1:
+            raise CommandError("`-` cannot be combined with other paths")
+        data = sys.stdin.buffer.read()
+        return _do([RuleFile(arguments.stdin_filename, data)], act or _pass_on)
+    read = read_rule_files(arguments.paths or default_places())
+    show(read.diagnostics)
+    status = _do(read.files, act or _write)
+    return ExitStatus.FAILED if read.diagnostics else status
+
+
+_Act = Callable[[Formatted], ExitStatus]
+
+
+def _act(arguments: argparse.Namespace) -> _Act | None:
+    """What is done with a file instead of writing it."""
+    if arguments.check:
+        return _list
+    return _show_difference if arguments.diff else None
+
+
+def _do(files: Sequence[RuleFile], act: _Act) -> ExitStatus:
+    worst = ExitStatus.CLEAN
+    for file in files:
+        result = formatted(file)
+        show(result.diagnostics)
+        worst = max(worst, ExitStatus.FINDINGS if result.diagnostics else act(result))
+    return worst
+
+
+def _write(result: Formatted) -> ExitStatus:
+    if not result.changed:
+        return ExitStatus.CLEAN
+    try:
+        replace_file(Path(result.file.name), result.after)
+    except OSError as error:
+        return CommandError(f"`{result.file.name}` cannot be written: {error.strerror}").report("fmt")
+    print(f"formatted {visible(result.file.name)}")
+    return ExitStatus.CLEAN
+
+
+def _pass_on(result: Formatted) -> ExitStatus:
+    # Bytes: a terminal's encoding must not decide what a file holds.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(result.after)
+    return ExitStatus.CLEAN
+
+
+def _list(result: Formatted) -> ExitStatus:
+    if not result.changed:
+        return ExitStatus.CLEAN
+    print(f"would format {visible(result.file.name)}")
+    return ExitStatus.FINDINGS
+
+
+def _show_difference(result: Formatted) -> ExitStatus:
+    if not result.changed:
+        return ExitStatus.CLEAN
+    lines = difference(result)
+    for line in colored_diff(lines) if wants_color(sys.stdout) else lines:
+        print(line)
+    return ExitStatus.FINDINGS
+
+
+def test_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        help="rule files and directories of them, the whole set (default: those of `--config`, else `rules/`, else "
+        "the current directory)",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="a configuration; templates see its targets' buckets and mounts"
+    )
+    parser.add_argument(
+        "--run",
+        type=_pattern,
+        metavar="PATTERN",
+        help="run only tests whose target, key or place (FILE:LINE:COLUMN) matches a pattern in Go's syntax",
+    )
+    parser.add_argument("--coverage", action="store_true", help="show which rewrites no test reaches")
+    parser.add_argument(
+        "--fail-under", type=_percent, metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
+    )
+    parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_TEST_FORMATS), default="text")
+
+
+def run_test(arguments: argparse.Namespace) -> int:
+    """Test; 1 if a test fails, too few rewrites are reached or the files have mistakes."""
+    result = _tested(arguments)
+    if arguments.run is not None and not result.total:
+        raise CommandError(f"no test matches `{arguments.run.text}`")
+    print(_TEST_FORMATS[arguments.format](result, arguments.coverage or arguments.fail_under is not None), end="")
+    if arguments.format != "text":
+        print(summary(result), file=sys.stderr)
+    return ExitStatus.FINDINGS if result.failed or _too_few(result, arguments.fail_under) else ExitStatus.CLEAN
+
+
+def _tested(arguments: argparse.Namespace) -> TestRun:
+    known: Mapping[str, TargetData] = {}
+    if arguments.config is None:
+        loaded = load_rules(arguments.paths or default_places())
+    else:
+        settings = load_settings(arguments.config)
+        loaded = load_rules(arguments.paths or settings.rules, settings)
+        known = {each.target.name: each.data for each in configured_sites(settings, loaded)}
+    return run_tests(loaded.rule_sets.values(), known, arguments.run)
+
+
+def _too_few(result: TestRun, least: float | None) -> bool:
+    percent = result.coverage.percent
+    if least is None or percent >= least:
+        return False
+    print(f"tests reach {percent:.1f} % of the rewrites, but {least:g} % are required", file=sys.stderr)
+    return True
+
+
+def _json(result: TestRun, coverage: bool) -> str:  # noqa: FBT001 - a row of the table of formats
+    return f"{json.dumps(to_json(result, coverage=coverage), indent=2)}\n"
+
+
+def _junit(result: TestRun, _coverage: bool) -> str:  # noqa: FBT001 - the same
+    return to_junit(result)
+
+
+def _text(result: TestRun, coverage: bool) -> str:  # noqa: FBT001 - the same
+    return to_text(result, coverage=coverage)
+
+
+_TEST_FORMATS: Mapping[str, Callable[[TestRun, bool], str]] = {"text": _text, "json": _json, "junit": _junit}
+
+
+def _pattern(text: str) -> Pattern:
+    try:
+        return compile_pattern(text)
+    except PatternError as error:
+        raise argparse.ArgumentTypeError(f"`{text}`: {error}") from None
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = -1
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 0 to 100")
+    return percent
+
+
+def lsp_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        help="rule files and directories of them that are read together (default: those of `--config`, else the "
+        "directory that an open file stands in)",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
+    parser.add_argument("--stdio", action="store_true", help="nothing else is spoken: many editors add this by habit")
+
+
+def run_lsp(arguments: argparse.Namespace) -> int:
+    """Serve until the editor leaves; 2 where there is nothing to serve with."""
+    import logging  # noqa: PLC0415 - the other commands start faster
+    import signal  # noqa: PLC0415 - the same
+    from importlib.metadata import version  # noqa: PLC0415 - the same
+
+    from tornado_proxy.service.runtime import end_process  # noqa: PLC0415 - the same
+
+    try:
+        from tornado_proxy.tools.lsp.server import rules_server  # noqa: PLC0415 - pygls is an extra
+    except ModuleNotFoundError as error:
+        advice = "install it with `pip install '.[lsp]'` in a checkout"
+        raise CommandError(f"the extra `lsp` is missing ({error.name}); {advice}") from error
+    settings = load_settings(arguments.config) if arguments.config else None
+    # Editors show what comes on standard error; pygls would log every message.
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # Pygls reads in a thread that waits for the editor, so an interrupt could not end the process.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    places = arguments.paths or (list(settings.rules) if settings else [])
+    rules_server(version("tornado-proxy"), places, settings).start_io()
+    return end_process(ExitStatus.CLEAN)
