@@ -1,50 +1,34 @@
-"""Moments and durations, as Go's package time has them where no clock is read."""
+"""Moments of Go's package time, written and read by layouts: as the time `Mon Jan 2 15:04:05 MST 2006` would be."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from tornado_proxy.templates.golang.numbers import MAX_INT
+from datetime import date
 
 DAY = 86_400
-_ERA_DAYS = 146_097  # 400 years
-_EPOCH_DAYS = 719_468  # from 0000-03-01 to 1970-01-01
+_ERA_DAYS = 146_097  # 400 years, after which the calendar repeats itself
+_EPOCH_DAYS = 719_162  # from 0001-01-01 to 1970-01-01
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-
-
-def is_leap(year: int) -> bool:
-    """Whether a year has a 29th of February."""
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
-def days_in(month: int, year: int) -> int:
-    """How many days a month has."""
-    return 29 if month == 2 and is_leap(year) else _MONTH_DAYS[month - 1]
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """The days from 1970-01-01 to a date of the Gregorian calendar; months and days may be out of range."""
+    """The days from 1970-01-01 to a date of the Gregorian calendar; years, months and days may be out of range."""
     years, month = divmod(month - 1, 12)
-    year += years - (month < 2)
-    era, year_of_era = divmod(year, 400)
-    day_of_year = (153 * ((month + 10) % 12) + 2) // 5 + day - 1
-    return era * _ERA_DAYS + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - _EPOCH_DAYS
+    era, year_of_era = divmod(year + years - 1, 400)
+    return era * _ERA_DAYS + date(year_of_era + 1, month + 1, 1).toordinal() + day - 2 - _EPOCH_DAYS
 
 
 def date_of(days: int) -> tuple[int, int, int]:
     """Year, month and day of a number of days since 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH_DAYS, _ERA_DAYS)
-    year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
-    day_of_year = day_of_era - (365 * year + year // 4 - year // 100)
-    month = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * month + 2) // 5 + 1
-    return era * 400 + year + (month >= 10), (month + 2) % 12 + 1, day
+    found = date.fromordinal(day_of_era + 1)
+    return era * 400 + found.year, found.month, found.day
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,85 +97,280 @@ ZERO = Moment.of((1, 1, 1))
 """Go's zero time."""
 
 
-_UNITS = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,  # U+00B5
-    "μs": 1_000,  # U+03BC
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
+ELEMENT = re.compile(
+    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
+    r"|[-Z](?:070000|07:00:00|0700|07:00|07)|[.,](?:0+|9+)(?![0-9])"
+)
+"""What in a layout stands for a part of a time; all else stands for itself."""
+
+
+def elements(layout: str) -> Iterator[tuple[str, str]]:
+    """What stands before each element, and the element; an empty one at the end."""
+    position = 0
+    for match in ELEMENT.finditer(layout):
+        yield layout[position : match.start()], match[0]
+        position = match.end()
+    yield layout[position:], ""
+
+
+def format_moment(moment: Moment, layout: str) -> str:
+    """The moment as a layout says (Time.Format)."""
+    return "".join(before + (_write(moment, element) if element else "") for before, element in elements(layout))
+
+
+def _write(moment: Moment, element: str) -> str:
+    writer = _WRITERS.get(element)
+    if writer is not None:
+        return writer(moment)
+    return _fraction(moment.nanosecond, element) if element[0] in ".," else _zone(moment.offset, element)
+
+
+def _signed(number: int, width: int) -> str:
+    return f"{'-' if number < 0 else ''}{abs(number):0{width}d}"
+
+
+def _hour12(moment: Moment) -> int:
+    return moment.clock[0] % 12 or 12
+
+
+_WRITERS: dict[str, Callable[[Moment], str]] = {
+    "January": lambda moment: MONTHS[moment.date[1] - 1],
+    "Jan": lambda moment: MONTHS[moment.date[1] - 1][:3],
+    "1": lambda moment: str(moment.date[1]),
+    "01": lambda moment: f"{moment.date[1]:02d}",
+    "Monday": lambda moment: WEEKDAYS[moment.weekday],
+    "Mon": lambda moment: WEEKDAYS[moment.weekday][:3],
+    "2": lambda moment: str(moment.date[2]),
+    "_2": lambda moment: f"{moment.date[2]:2d}",
+    "02": lambda moment: f"{moment.date[2]:02d}",
+    "__2": lambda moment: f"{moment.year_day:3d}",
+    "002": lambda moment: f"{moment.year_day:03d}",
+    "15": lambda moment: f"{moment.clock[0]:02d}",
+    "3": lambda moment: str(_hour12(moment)),
+    "03": lambda moment: f"{_hour12(moment):02d}",
+    "4": lambda moment: str(moment.clock[1]),
+    "04": lambda moment: f"{moment.clock[1]:02d}",
+    "5": lambda moment: str(moment.clock[2]),
+    "05": lambda moment: f"{moment.clock[2]:02d}",
+    "2006": lambda moment: _signed(moment.date[0], 4),
+    "06": lambda moment: f"{abs(moment.date[0]) % 100:02d}",
+    "PM": lambda moment: "PM" if moment.clock[0] >= 12 else "AM",
+    "pm": lambda moment: "pm" if moment.clock[0] >= 12 else "am",
+    "MST": lambda moment: moment.zone or _zone(moment.offset, "-0700"),
 }
-_SMALL_UNITS = (("ns", 0), ("µs", 3), ("ms", 6))
-_SECOND = _UNITS["s"]
-_PART = re.compile(r"(?P<whole>[0-9]*)(?:(?P<point>\.)(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]+)")
-_LIMIT = 1 << 63
 
 
-class DurationError(ValueError):
-    """A text that is not a duration."""
+def _fraction(nanosecond: int, element: str) -> str:
+    digits = f"{nanosecond:09d}"[: len(element) - 1].ljust(len(element) - 1, "0")
+    if element[1] == "0":
+        return element[0] + digits
+    digits = digits.rstrip("0")
+    return element[0] + digits if digits else ""
 
 
-def parse_duration(text: str) -> int:
-    """The nanoseconds of a text; raises `DurationError`."""
-    unsigned = text[1:] if text[:1] in ("-", "+") else text
-    if unsigned == "0":
-        return 0
-    total = position = 0
-    while position < len(unsigned) or not unsigned:
-        part = _PART.match(unsigned, position)
-        if part is None or not (part["whole"] or part["fraction"]) or part["unit"] not in _UNITS:
-            raise DurationError(f"invalid duration `{text}`")
-        total += _nanoseconds(part)
-        if total > _LIMIT:
-            raise DurationError(f"`{text}` is too long a duration")
-        position = part.end()
-    if text.startswith("-"):
-        return -total
-    if total > MAX_INT:
-        raise DurationError(f"`{text}` is too long a duration")
-    return total
+def _zone(offset: int, element: str) -> str:
+    if element[0] == "Z" and offset == 0:
+        return "Z"
+    minutes = int(offset / 60)
+    parts = [f"{abs(minutes) // 60:02d}", f"{abs(minutes) % 60:02d}", f"{abs(offset) % 60:02d}"]
+    count = (len(element.replace(":", "")) - 1) // 2
+    return ("-" if minutes < 0 else "+") + (":" if ":" in element else "").join(parts[:count])
 
 
-def _nanoseconds(part: re.Match[str]) -> int:
-    unit = _UNITS[part["unit"]]
-    # A longer number is out of range, whatever its unit.
-    whole = int((part["whole"] or "0").lstrip("0")[:20] or "0")
-    if whole > _LIMIT // unit:
-        return _LIMIT + 1
-    value, scale = 0, 1
-    for digit in part["fraction"] or "":
-        if value > MAX_INT // 10:
-            break
-        value, scale = value * 10 + int(digit), scale * 10
-    # Go takes the fraction as a float, and so its last digits.
-    return whole * unit + int(float(value) * (unit / float(scale)))
+_LONGEST_FRACTION = 9
+_FRACTION = "(?:[.,][0-9]+)?"
 
 
-def format_duration(nanoseconds: int) -> str:
-    """The duration as Go prints it; below a second in a smaller unit."""
-    sign, rest = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
-    if rest < _SECOND:
-        return sign + _small(rest)
-    seconds, fraction = divmod(rest, _SECOND)
-    minutes, second = divmod(seconds, 60)
-    text = f"{_with_fraction(second, fraction, 9)}s"
-    if minutes:
-        hours, minute = divmod(minutes, 60)
-        text = f"{minute}m{text}"
-        text = f"{hours}h{text}" if hours else text
-    return sign + text
+class TimeError(ValueError):
+    """A text that does not match its layout."""
 
 
-def _small(rest: int) -> str:
-    if rest == 0:
-        return "0s"
-    unit, digits = next((unit, digits) for unit, digits in _SMALL_UNITS if rest < 1000 * 10**digits)
-    whole, fraction = divmod(rest, 10**digits)
-    return _with_fraction(whole, fraction, digits) + unit
+def parse_moment(layout: str, text: str) -> Moment:
+    """The moment that a text names; raises `TimeError`."""
+    reader = _MomentReader(text)
+    parts = list(elements(layout))
+    for index, (before, element) in enumerate(parts):
+        reader.skip(before)
+        if element:
+            reader.element(element, parts[index + 1][1])
+    return reader.moment()
 
 
-def _with_fraction(whole: int, fraction: int, digits: int) -> str:
-    decimals = f"{fraction:0{digits}d}".rstrip("0") if fraction else ""
-    return f"{whole}.{decimals}" if decimals else str(whole)
+_SHORT_MONTHS, _SHORT_WEEKDAYS = ([name[:3] for name in names] for names in (MONTHS, WEEKDAYS))
+_NAMES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "January": ("month", MONTHS),
+    "Jan": ("month", _SHORT_MONTHS),
+    "Monday": ("weekday", WEEKDAYS),
+    "Mon": ("weekday", _SHORT_WEEKDAYS),
+}
+_ONE_OR_TWO, _TWO = "[0-9]{1,2}", "[0-9]{2}"
+# What an element stands for, how its number is written, and the largest.
+_NUMBERS: Mapping[str, tuple[str, str, int]] = {
+    "2006": ("year", "[0-9]{4}", 9999),
+    "06": ("year", _TWO, 99),
+    "1": ("month", _ONE_OR_TWO, 12),
+    "01": ("month", _TWO, 12),
+    "2": ("day", _ONE_OR_TWO, 99),
+    "_2": ("day", " ?[0-9]{1,2}", 99),
+    "02": ("day", _TWO, 99),
+    "__2": ("year day", " {0,2}[0-9]{1,3}", 999),
+    "002": ("year day", "[0-9]{3}", 999),
+    "15": ("hour", _ONE_OR_TWO, 23),
+    "3": ("hour", _ONE_OR_TWO, 12),
+    "03": ("hour", _TWO, 12),
+    "4": ("minute", _ONE_OR_TWO, 59),
+    "04": ("minute", _TWO, 59),
+    "5": ("second", _ONE_OR_TWO, 59),
+    "05": ("second", _TWO, 59),
+}
+
+
+class _MomentReader:
+    """What is left of a text, and what was read of it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = self._rest = text
+        self._numbers: dict[str, int] = {}
+        self._nanosecond = 0
+        self._half = ""
+        self._offset: int | None = None
+        self._zone = ""
+
+    def _fail(self) -> TimeError:
+        return TimeError(f"`{self._text}` does not match its layout")
+
+    def skip(self, literal: str) -> None:
+        """Take what stands for itself; a run of spaces matches any, and none at the end."""
+        for index, char in enumerate(literal):
+            if char != " ":
+                self._match(re.escape(char))
+            elif index == 0 or literal[index - 1] != " ":
+                if self._rest and self._rest[0] != " ":
+                    raise self._fail()
+                self._rest = self._rest.lstrip(" ")
+
+    def element(self, element: str, following: str) -> None:
+        """Take what an element stands for; a fraction may follow a second unless the layout speaks of one."""
+        if element in _NUMBERS:
+            name, pattern, most = _NUMBERS[element]
+            number = int(self._match(pattern)[0])
+            if number > most:
+                raise self._fail()
+            century = (1900 if number >= 69 else 2000) if element == "06" else 0
+            self._numbers[name] = century + number
+        elif element in _NAMES:
+            name, names = _NAMES[element]
+            self._numbers[name] = self._name(names) + 1
+        elif element in ("PM", "pm"):
+            self._half = self._match("[AP]M" if element == "PM" else "[ap]m")[0].lower()
+        elif element == "MST":
+            self._read_zone()
+        elif element[0] in ".,":
+            # `.000` wants as many digits, `.999` takes any number of them, even none.
+            self._read_fraction(f"[.,][0-9]{{{len(element) - 1}}}" if element[1] == "0" else _FRACTION)
+        else:
+            self._read_offset(element)
+        if element in ("5", "05") and following[:1] not in (".", ","):
+            self._read_fraction(_FRACTION)
+
+    def _match(self, pattern: str) -> re.Match[str]:
+        match = re.match(pattern, self._rest)
+        if match is None:
+            raise self._fail()
+        self._rest = self._rest[match.end() :]
+        return match
+
+    def _name(self, names: Sequence[str]) -> int:
+        """The index of the name that comes next, in any case of its letters."""
+        for index, name in enumerate(names):
+            if self._rest[: len(name)].lower() == name.lower() and self._rest[: len(name)].isascii():
+                self._rest = self._rest[len(name) :]
+                return index
+        raise self._fail()
+
+    def _read_fraction(self, pattern: str) -> None:
+        if text := self._match(pattern)[0]:
+            self._nanosecond = int(text[1 : 1 + _LONGEST_FRACTION].ljust(_LONGEST_FRACTION, "0"))
+
+    def _read_offset(self, element: str) -> None:
+        if element[0] == "Z" and self._rest.startswith("Z"):
+            self._rest = self._rest[1:]
+            self._offset, self._zone = 0, "UTC"
+            return
+        colon = ":" if ":" in element else ""
+        count = (len(element.replace(":", "")) - 1) // 2
+        match = self._match("([+-])" + colon.join(["([0-9]{2})"] * count))
+        hour, minute, second = (int(number) for number in (*match.groups()[1:], "0", "0")[:3])
+        if hour > 24 or minute > 60 or second > 60:
+            raise self._fail()
+        offset = (hour * 60 + minute) * 60 + second
+        self._offset = -offset if match[1] == "-" else offset
+
+    def _read_zone(self) -> None:
+        if self._rest.startswith("UTC"):
+            self._rest = self._rest[3:]
+            self._offset, self._zone = 0, "UTC"
+            return
+        length = _zone_length(self._rest)
+        if length == 0:
+            raise self._fail()
+        self._zone, self._rest = self._rest[:length], self._rest[length:]
+
+    def moment(self) -> Moment:
+        """What was read, if nothing is left."""
+        if self._rest:
+            raise self._fail()
+        hour, minute, second = (self._numbers.get(name, 0) for name in ("hour", "minute", "second"))
+        if self._half == "pm" and hour < 12:
+            hour += 12
+        elif self._half == "am" and hour == 12:
+            hour = 0
+        return self._in_zone(Moment.of(self._date(), (hour, minute, second), self._nanosecond))
+
+    def _date(self) -> tuple[int, int, int]:
+        read = self._numbers
+        year, month, day = read.get("year", 0), read.get("month", 1), read.get("day", 1)
+        if "year day" in read:
+            found = date_of(days_since_epoch(year, 1, 1) + read["year day"] - 1)
+            if found != (year, read.get("month", found[1]), read.get("day", found[2])):
+                raise self._fail()
+            return found
+        if not (month and 1 <= day <= days_since_epoch(year, month + 1, 1) - days_since_epoch(year, month, 1)):
+            raise self._fail()
+        return year, month, day
+
+    def _in_zone(self, read: Moment) -> Moment:
+        if self._offset is not None:
+            zone = "UTC" if self._offset == 0 and not self._zone else self._zone
+            return Moment(read.seconds - self._offset, read.nanosecond, self._offset, zone)
+        if not self._zone:
+            return read
+        # What Go makes of a zone that it knows by name only: the time as read, and at most GMT's hours shown.
+        hours = _hours(self._zone[3:]) if self._zone.startswith("GMT") else 0
+        return Moment(read.seconds, read.nanosecond, hours * 3600, self._zone)
+
+
+def _zone_length(text: str) -> int:
+    """The length of the zone name at the start of a text, 0 without one (parseTimeZone)."""
+    if text.startswith(("ChST", "MeST")):
+        return 4
+    if text.startswith("GMT"):
+        return 3 + _signed_length(text[3:])
+    if text.startswith(("+", "-")):
+        return _signed_length(text) if len(text) >= 3 else 0
+    match = re.match("[A-Z]{3,6}", text)
+    length = match.end() if match else 0
+    if length == 3 or text[:4] == "WITA" == text[:length]:
+        return length
+    return length if length in (4, 5) and text[length - 1] == "T" else 0
+
+
+def _hours(text: str) -> int:
+    """A sign and a small number, with any zeros between them."""
+    hours = int(text[1:].lstrip("0") or "0")
+    return -hours if text.startswith("-") else hours
+
+
+def _signed_length(text: str) -> int:
+    match = re.match("[+-]0*([0-9]+)", text)
+    return match.end() if match and int(match[1][:3]) <= 23 else 0
