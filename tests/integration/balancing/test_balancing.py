@@ -1,4 +1,4 @@
-"""Three instances behind HAProxy and behind nginx as a shared cache, each with the configuration of deploy/."""
+"""Three instances behind HAProxy, and behind nginx and Varnish as shared caches, with the configurations of deploy/."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ class Instances:
         text = (DEPLOY / name).read_text()
         for number, each in enumerate(self.ports):
             text = text.replace(f"10.0.0.1{number + 1}:8080", f"127.0.0.1:{each}")
+            text = text.replace(f'"10.0.0.1{number + 1}"; .port = "8080"', f'"127.0.0.1"; .port = "{each}"')
         return text.replace("bind :80", f"bind 127.0.0.1:{port}").replace("listen 80;", f"listen 127.0.0.1:{port};")
 
 
@@ -142,6 +143,20 @@ def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
         yield running
 
 
+@contextmanager
+def _varnish(instances: Instances, folder: Path) -> Iterator[Proxy]:
+    port = _free_port()
+    path = folder / "varnish.vcl"
+    path.write_text(instances.configured("varnish.vcl", port))
+    command = ["varnishd", "-F", "-f", str(path), "-a", f"127.0.0.1:{port}", "-n", str(folder / "varnish")]
+    with _process([*command, "-j", "none", "-s", "malloc,16m"], port) as running:
+        eventually(lambda: running.request("GET", "/ready").status == 200)
+        yield running
+
+
+caches = pytest.mark.parametrize("cache", [_nginx, _varnish], ids=["nginx", "varnish"])
+
+
 @pytest.mark.parametrize("keep_alive", [False, True], ids=["new connections", "kept connections"])
 def test_a_rolling_restart_loses_no_request(instances, tmp_path, keep_alive):
     """Each instance is stopped and started behind HAProxy under load, and every request is answered."""
@@ -185,36 +200,40 @@ def _calls(instances: Instances) -> float:
     return sum(instances.admin(number).metric("tornado_proxy_s3_calls_total") for number in range(3))
 
 
-def test_the_shared_cache_spares_s3(instances, tmp_path):
+@caches
+def test_the_shared_cache_spares_s3(cache, instances, tmp_path):
     """A hundred requests in one second for one file are few calls to S3, whichever instance got them."""
-    with _nginx(instances, tmp_path) as front:
+    with cache(instances, tmp_path) as front:
         answers = [front.request("GET", "/a") for _ in range(100)]
     assert {(answer.status, answer.text) for answer in answers} == {(200, "first/a.txt")}
     assert answers[0].headers["x-cache"] == "MISS"
     assert _calls(instances) < 50
 
 
-def test_the_cache_takes_a_change_of_rules_over(instances, tmp_path):
+@caches
+def test_the_cache_takes_a_change_of_rules_over(cache, instances, tmp_path):
     """What rules lead to is asked for again when its lifetime has ended."""
-    with _nginx(instances, tmp_path) as front:
+    with cache(instances, tmp_path) as front:
         assert front.request("GET", "/a").text == "first/a.txt"
         for number in range(3):
             instances.rules(number, RULES.format("second"))
         eventually(lambda: front.request("GET", "/a").text == "second/a.txt")
 
 
-def test_the_cache_answers_while_no_instance_does(instances, tmp_path):
+@caches
+def test_the_cache_answers_while_no_instance_does(cache, instances, tmp_path):
     """A file that the cache has is served although every instance is down."""
-    with _nginx(instances, tmp_path) as front:
+    with cache(instances, tmp_path) as front:
         assert front.request("GET", "/a").status == 200
         instances.stop_all()
-        time.sleep(3)  # past its lifetime, which nginx counts in whole seconds
+        time.sleep(3)  # past its lifetime, which is counted in whole seconds
         answer = front.request("GET", "/a")
         assert (answer.status, answer.text, answer.headers["x-cache"]) == (200, "first/a.txt", "STALE")
 
 
-def test_the_cache_keeps_nothing_for_requests_with_credentials(instances, tmp_path):
+@caches
+def test_the_cache_keeps_nothing_for_requests_with_credentials(cache, instances, tmp_path):
     """A request with a password is asked of an instance each time."""
-    with _nginx(instances, tmp_path) as front:
+    with cache(instances, tmp_path) as front:
         states = [front.request("GET", "/a", user="ann:secret").headers["x-cache"] for _ in range(3)]
     assert states == ["BYPASS"] * 3

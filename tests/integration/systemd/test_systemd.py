@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from pathlib import Path
@@ -53,6 +54,19 @@ def test_the_end_is_clean(site):
     assert site.machine.show(UNIT, "Result") == "success"
     with pytest.raises(ConnectionRefusedError):
         site.get("/a")
+
+
+def test_the_journal_has_priorities_and_one_time_a_line(site):
+    """`journalctl --priority` finds errors, no line has a time of its own, and nothing warns of an unset OPTIONS."""
+    site.machine.systemctl("start", UNIT)
+    site.rules(BAD)
+    site.machine.systemctl("reload", UNIT, check=False)
+    told = site.machine.journal(UNIT)
+    assert "listening on" in told
+    assert not re.search(r"^\d{4}-\d\d-\d\dT|OPTIONS", told, re.MULTILINE)
+    failures = site.machine.run("journalctl", "--no-pager", "--output=cat", "--priority=err", "--unit", UNIT)
+    assert "site.rules:2:" in failures
+    assert "listening on" not in failures
 
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
