@@ -109,6 +109,15 @@ def _reached(states: Mapping[int, Mapping[int, Any]], starts: Iterable[int]) -> 
     return numbers
 
 
+STATEMENT_WORDS = ("rewrite", "test", "target")
+CLAUSES = ("as", "method", "host", "header", "user-groups", "email")
+INNER_WORDS = ("jinja", "go", "unchanged", "error", *CLAUSES)
+KEYWORDS = {word.upper().replace("-", "_"): word for word in (*STATEMENT_WORDS, *INNER_WORDS)}
+"""The keywords by the names of their terminals in the grammar."""
+
+INVISIBLE = r"(?P<what>(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++|(?![ \t\n])\s)++)"
+"""The expression of characters between words that cannot be seen."""
+
 # Text that is not a token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
 OPEN_STRING.-1 : /"[^\n]*+/

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 from lark import Token
 
-from tornado_proxy.lang.reading import Reading, Where
-
-STATEMENT_WORDS = ("rewrite", "test", "target")
-CLAUSES = ("as", "method", "host", "header", "user-groups", "email")
-_INNER_WORDS = ("jinja", "go", "unchanged", "error", *CLAUSES)
-KEYWORDS = {word.upper().replace("-", "_"): word for word in (*STATEMENT_WORDS, *_INNER_WORDS)}
-"""The keywords by the names of their terminals in the grammar."""
+from tornado_proxy.lang.reading import INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
 STRINGS = frozenset({"STRING", "RAW"})
 IN_STATEMENT = frozenset({Where.REWRITE, Where.TEST})
@@ -22,7 +16,7 @@ IN_STATEMENT = frozenset({Where.REWRITE, Where.TEST})
 # A line that begins with a keyword or a closing brace, or that has an arrow and does not continue a statement.
 _LINE = re.compile(
     rf"""^[ \t]*+(?P<at>\}} | (?:{"|".join(STATEMENT_WORDS)})(?![\w.-])
-    | (?!(?:{"|".join(_INNER_WORDS)})\b)[\w"'`/^][^\n]*->)""",
+    | (?!(?:{"|".join(INNER_WORDS)})\b)[\w"'`/^][^\n]*->)""",
     re.MULTILINE | re.VERBOSE,
 )
 _IN_LINE = re.compile(r'[^\n#{}]*?(?P<at>\b(?:rewrite|test)[ \t]+(?:[\w.-]+[ \t]+)?["`]|\btarget[ \t]+\S+[ \t]*\{|\})')
@@ -34,6 +28,22 @@ def next_statement(text: str, offset: int) -> int:
     return found.start("at") if found else len(text)
 
 
+_TEXT = "(a string or a raw string between backticks)"
+_VALUE = "(a name or a string)"
+
+# What a name or string would be, by the last keyword before it; behind that of a clause, its value.
+_NOUNS = {
+    "TARGET": f"the target's name {_VALUE}",
+    "REWRITE": f"a source pattern {_TEXT}",
+    "TEST": f"a key {_TEXT}",
+    "JINJA": f"a template {_TEXT}",
+    "GO": f"a template {_TEXT}",
+}
+_AFTER_ARROW = {Where.REWRITE: f"a template {_TEXT}", Where.TEST: f"a key {_TEXT}, `unchanged` or `error`"}
+_FOUND = {"$END": "the end of the file", "STRING": "a string", "RAW": "a raw string"}
+_LONGEST = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Unexpected:
     """A token that does not fit, with the terminals that would, and what the parser is in the middle of."""
@@ -42,27 +52,14 @@ class Unexpected:
     token: Token
     accepts: frozenset[str]
     where: Where
+    start: int
+    end: int
 
     @classmethod
     def at(cls, reading: Reading, token: Token) -> Unexpected:
         """Describes a token by the present state of the parser."""
         accepts = reading.accepts()
-        return cls(reading, token, accepts, reading.where(accepts))
-
-    @property
-    def start(self) -> int:
-        """Where the token begins."""
-        return self.token.start_pos or 0
-
-    @property
-    def end(self) -> int:
-        """Where the token ends."""
-        return self.token.end_pos or 0
-
-    @property
-    def line_end(self) -> int:
-        """Where the line of the token's beginning ends."""
-        return line_end(self.reading.text, self.start)
+        return cls(reading, token, accepts, reading.where(accepts), token.start_pos or 0, token.end_pos or 0)
 
     @property
     def is_text(self) -> bool:
@@ -77,8 +74,8 @@ class Unexpected:
     @property
     def is_surplus(self) -> bool:
         """Whether the token stands on one line with a statement that is complete."""
-        behind_brace = self.reading.last is not None and self.reading.last.type == "LBRACE"
-        return self.where is Where.BLOCK and not self.first_on_line and not behind_brace
+        last = self.reading.last
+        return self.where is Where.BLOCK and not self.first_on_line and last is not None and last.type != "LBRACE"
 
     @property
     def breaks_off(self) -> bool:
@@ -93,14 +90,13 @@ class Unexpected:
         """The text behind the token, without the space before it."""
         return self.reading.text[self.end : self.end + 200].lstrip(" \t")[:length]
 
-    def report_unexpected(self, help: str | None = None, *, end: int | None = None) -> None:
+    def report(self, help: str | None = None, *, end: int | None = None) -> None:
         """Reports what was expected, and what is there: the token, or the text from it to an offset."""
-        place, what = (self.start, self.end if end is None else end), found(self.token)
+        place = (self.start, end or self.end)
+        what = _FOUND.get(self.token.type) or shown(self.reading.text[slice(*place)])
         if self.breaks_off:
             place = (self.reading.last_end, self.reading.last_end)
             what = what if self.token.type == "$END" else "the end of the line"
-        elif end is not None:
-            what = shown(self.reading.text[self.start : end])
         self.reading.report("syntax-error", f"expected {self._expected()}, found {what}", place, help)
 
     def replace(self, terminal: str) -> None:
@@ -120,59 +116,25 @@ class Unexpected:
         self.reading.move_to(end)
 
     def _expected(self) -> str:
-        match self.where:
-            case Where.FILE:
-                return "`target`"
-            case Where.BLOCK:
-                return "`rewrite`, `test` or `}`"
-            case Where.HEADER if "LBRACE" in self.accepts:
-                return "`{`"
-            case Where.REWRITE if "ARROW" in self.accepts:
-                return "`->`"
-            case Where.TEST if "ARROW" in self.accepts:
-                return "`->` or a clause"
-        begun = self.reading.begun()
-        keyword = next(token.type for token in reversed(begun) if token.type in _NOUNS or token.type == "ARROW")
-        return _AFTER_ARROW[self.where] if keyword == "ARROW" else _NOUNS[keyword]
-
-
-_TEXT = "(a string or a raw string between backticks)"
-_VALUE = "(a name or a string)"
-
-# What a name or string would be, by the last keyword before it.
-_NOUNS = {
-    "TARGET": f"the target's name {_VALUE}",
-    "REWRITE": f"a source pattern {_TEXT}",
-    "TEST": f"a key {_TEXT}",
-    "JINJA": f"a template {_TEXT}",
-    "GO": f"a template {_TEXT}",
-    "AS": f"a user name {_VALUE}",
-    "METHOD": f"a method {_VALUE}",
-    "HOST": f"a host {_VALUE}",
-    "HEADER": f"a header's name and value {_VALUE}",
-    "USER_GROUPS": f"the names of groups {_VALUE}",
-    "EMAIL": f"an e-mail address {_VALUE}",
-}
-_AFTER_ARROW = {
-    Where.REWRITE: f"a template {_TEXT}",
-    Where.TEST: f"a key {_TEXT}, `unchanged` or `error`",
-}
-_FOUND = {"$END": "the end of the file", "STRING": "a string", "RAW": "a raw string"}
-_LONGEST = 40
-_CONTROL_NAMES = {"\0": "null", "\x0b": "vertical tab", "\x0c": "form feed", "\r": "carriage return"}
-
-
-def found(token: Token) -> str:
-    """What stands there, as it stands behind "found"."""
-    return _FOUND.get(token.type) or shown(token)
+        if "ARROW" in self.accepts:
+            return "`->`" if self.where is Where.REWRITE else "`->` or a clause"
+        if "LBRACE" in self.accepts:
+            return "`{`"
+        if self.where is Where.FILE:
+            return "`target`"
+        if self.where is Where.BLOCK:
+            return "`rewrite`, `test` or `}`"
+        keyword = next(token for token in reversed(self.reading.begun()) if token.type in {*KEYWORDS, "ARROW"})
+        if keyword.type == "ARROW":
+            return _AFTER_ARROW[self.where]
+        return _NOUNS.get(keyword.type) or f"a value of `{keyword}` {_VALUE}"
 
 
 def shown(text: str) -> str:
     """A piece of the file between backticks, or the name of the first invisible character in it."""
     for character in text:
         if not character.isprintable():
-            name = _CONTROL_NAMES.get(character, unicodedata.name(character, "control character"))
-            return f"U+{ord(character):04X} ({name.lower()})"
+            return f"U+{ord(character):04X} ({unicodedata.name(character, 'control character').lower()})"
     return f"`{text[:_LONGEST]}…`" if len(text) > _LONGEST else f"`{text}`"
 
 

@@ -13,9 +13,8 @@ from lark import Token
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.parser import Unfinished, unfinished
-from tornado_proxy.lang.reading import Where
+from tornado_proxy.lang.reading import KEYWORDS, Where
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.lang.unexpected import KEYWORDS
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.model import METHODS
 from tornado_proxy.tools.lsp.nodes import group_names
