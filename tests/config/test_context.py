@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.config.composer import compose
 from tornado_proxy.config.context import Finding
+from tornado_proxy.config.document import compose
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span

@@ -124,7 +124,7 @@ def test_every_mistake_is_told_in_one_run():
     text = """\
 server: {port: x}
 server: {}
-log: *none
+log: !none x
 targets:
   a: {bucket: {nmae: x}, mount: {path: /a}}
   b: {bucket: {name: b-b}}
@@ -133,7 +133,7 @@ targets:
     assert complaints(text) == [
         ("wrong-type", "`port` must be a whole number, but is a string"),
         ("duplicate-key", "`server` is given twice"),
-        ("unsupported-yaml", "`*none` names no anchor above it"),
+        ("unsupported-yaml", "a tag has no meaning here"),
         ("unknown-option", "unknown option `nmae`"),
         ("overlapping-mounts", "targets `b` and `c` are both mounted at `/` of any host"),
     ]

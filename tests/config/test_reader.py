@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from configurations import DIRECTORY, MINIMAL, compiled, complaints, complaints_about_target, settings, target
 
-from tornado_proxy.config.composer import compose
+from tornado_proxy.config.document import compose
 from tornado_proxy.config.model import BasicUser, Resource, Settings
 from tornado_proxy.config.options import all_options
 from tornado_proxy.config.reader import read
@@ -125,15 +125,13 @@ def test_misspelt_option_is_not_missing_too():
 
 
 def test_value_that_a_fault_explains_is_not_told_again():
-    """An alias without an anchor is one mistake, whatever belongs in its place."""
-    assert complaints(f"server: {{port: *none}}\n{MINIMAL}") == [
-        ("unsupported-yaml", "`*none` names no anchor above it")
-    ]
+    """A tag is one mistake, whatever belongs in its place."""
+    assert complaints(f"server: {{port: !none x}}\n{MINIMAL}") == [("unsupported-yaml", "a tag has no meaning here")]
 
 
 def test_unknown_option_is_told_whatever_its_value():
     """A fault in a value does not hide that its key is unknown."""
-    codes = [code for code, _ in complaints(f"prot: *none\n{MINIMAL}")]
+    codes = [code for code, _ in complaints(f"prot: !none x\n{MINIMAL}")]
     assert codes == ["unknown-option", "unsupported-yaml"]
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from tornado_proxy.config.context import Finding, ValidationContext
+from tornado_proxy.config.document import Node
 from tornado_proxy.config.model import Provider, Resource
-from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.providers import (
     SHORTEST_KEY,
     BasicProvider,

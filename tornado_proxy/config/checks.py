@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from tornado_proxy.config import access_checks
 from tornado_proxy.config.context import Finding, ValidationContext
+from tornado_proxy.config.document import Node, ScalarNode
 from tornado_proxy.config.model import Target
-from tornado_proxy.config.nodes import Node, ScalarNode
 from tornado_proxy.config.tls import CIPHER_SUITES, Certificate, Ssl
 from tornado_proxy.config.values import aws_objection, mount_path
 from tornado_proxy.lang.diagnostic import Diagnostic

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
+from tornado_proxy.config.document import MappingEntry, MappingNode, Node, SequenceNode
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, SequenceNode
 from tornado_proxy.config.redaction import bare, span_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tornado_proxy.config.checks import check
-from tornado_proxy.config.composer import Composed, Fault, compose
+from tornado_proxy.config.document import Composed, Fault, Node, compose
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import Node
 from tornado_proxy.config.reader import read as read_settings
 from tornado_proxy.config.redaction import redacted, span_of
 from tornado_proxy.config.secrets import Resolver, resolver

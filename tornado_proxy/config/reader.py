@@ -15,8 +15,8 @@ from typing import Any, Literal, assert_never, get_args, get_origin
 
 from tornado_proxy.config import values
 from tornado_proxy.config.context import ValidationContext
+from tornado_proxy.config.document import MappingEntry, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
 from tornado_proxy.config.options import (
     Bounds,
     Constraint,

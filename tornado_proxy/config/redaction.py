@@ -1,19 +1,18 @@
 """A source file as it may be shown: of equal length, with a dot for each character that may belong to a secret.
 
 Diagnostics quote only this copy, so no message can show a secret. What stands at a known option is shown unless the
-option is a secret's; the value of an unknown option is hidden, since it may be a misspelt `password`. A text that is
-not YAML is hidden as a whole: its diagnostics have a line number and no excerpt that could be read.
+option is a secret's. Comments are hidden, and so is the value of an unknown option, which may be a misspelt `password`.
+A text that is not YAML is hidden as a whole: its diagnostics have a line number and no excerpt that could be read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, assert_never
 
-from tornado_proxy.config.composer import Composed
+from tornado_proxy.config.document import Composed, MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, merged
 from tornado_proxy.config.model import Settings
-from tornado_proxy.config.nodes import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, merged
 from tornado_proxy.config.options import OptionType, holds_secrets, options_of
 from tornado_proxy.config.secrets import Reference, Source
 from tornado_proxy.lang.diagnostic import SourceFile, Span, did_you_mean
@@ -25,7 +24,6 @@ _Range = tuple[int, int]
 
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
-_SOUNDS_SECRET = re.compile(r"pass|pwd|secret|token|credential|key\b", re.IGNORECASE)
 _TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
 _NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
     Source.ENV.value: re.compile(r"\w+"),
@@ -36,10 +34,16 @@ _NAMES = {  # what the name of a secret looks like; a secret that was put there 
 
 def redacted(source: SourceFile, composed: Composed) -> SourceFile:
     """The copy of a source file that may be shown."""
-    whole = [(0, len(source.text))]
-    return SourceFile(
-        source.name, _masked(source.text, _Redactor(source).ranges(composed) if composed.whole else whole)
-    )
+    if not composed.whole:
+        return SourceFile(source.name, _masked(source.text, [(0, len(source.text))]))
+    redactor = _Redactor()
+    for number, document in enumerate(composed.documents):
+        if number:
+            redactor.hide(document)
+        else:
+            redactor.section(Settings, document)
+    comments = (found.span() for found in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
+    return SourceFile(source.name, _masked(source.text, (*redactor.hidden, *comments)))
 
 
 def span_of(node: Node, shown: SourceFile) -> Span:
@@ -83,112 +87,81 @@ def _mask(found: re.Match[str]) -> str:
 class _Redactor:
     """A walk over documents along the options, which notes what must not be shown."""
 
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self._scalars: list[_Range] = []
-        self._hidden: list[_Range] = []
-        self._lines: set[int] = set()  # with a secret, or with the name of one's place
+    def __init__(self) -> None:
+        self.scalars: list[_Range] = []
+        self.hidden: list[_Range] = []
 
-    def ranges(self, composed: Composed) -> list[_Range]:
-        """The ranges of the text that must not be shown."""
-        for number, document in enumerate(composed.documents):
-            if number:
-                self._hide(document)
-            else:
-                self._section(Settings, document)
-        return [*self._hidden, *self._comments()]
-
-    def _hide(self, node: Node) -> None:
-        """Hide all scalars at a node and below."""
+    def hide(self, node: Node) -> None:
+        """Hides all scalars at a node and below."""
         match node:
             case ScalarNode():
                 self._scalar(node, hidden=True)
             case SequenceNode():
                 for item in node.items:
-                    self._hide(item)
+                    self.hide(item)
             case MappingNode():
                 for entry in node.entries:
-                    self._hide(entry.key)
-                    self._hide(entry.value)
+                    self.hide(entry.key)
+                    self.hide(entry.value)
             case _:
                 assert_never(node)
 
-    def _scalar(self, node: ScalarNode, *, hidden: bool) -> None:
-        self._scalars.append((node.start, node.end))
-        if hidden or _TELLS.search(node.text):
-            self._hidden.append((node.start, node.end))
-            self._mention(node)
-
-    def _mention(self, node: Node) -> None:
-        self._lines.add(self._source.position(node.end).line)
-
-    def _section(self, section: type[Any], node: Node, group: str | None = None) -> None:
-        if isinstance(node, ScalarNode) and section is not Reference and not holds_secrets(section):
-            self._scalar(node, hidden=False)
-        elif not isinstance(node, MappingNode):
-            self._hide(node)
-        else:
-            for entry in node.entries:
+    def section(self, section: type[Any], node: Node, group: str | None = None) -> None:
+        """Hides what may be a secret in a section, or in a group of its options."""
+        if not isinstance(node, MappingNode):
+            self._value_of(node, may_hold_secrets=section is Reference or holds_secrets(section))
+            return
+        for entry in node.entries:
+            for source in merged(entry):
+                self.section(section, source, group)
+            if not merged(entry):
                 self._entry(section, entry, group)
 
     def _entry(self, section: type[Any], entry: MappingEntry, group: str | None) -> None:
         key, value = entry
-        sources = merged(entry)
-        for source in sources:
-            self._section(section, source, group)
-        if sources:
-            return
-        if not isinstance(key, ScalarNode):
-            self._hide(key)
-            self._hide(value)
-            return
         here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
         groups = {each.group.name for each in options_of(section) if each.group and not group}
-        near = did_you_mean(key.text, (*here, *groups))
-        name = key.text if key.text in here or key.text in groups else near
-        guarded = any(each.type.is_secret for each in here.values()) or section is Reference
-        self._scalar(key, hidden=guarded and not name)
+        name = key.text if isinstance(key, ScalarNode) else ""
+        guarded = section is Reference or any(each.type.is_secret for each in here.values())
+        if isinstance(key, ScalarNode):
+            # `{ann: hunter2}` is what one writes who expects a name and a password.
+            self._scalar(key, hidden=guarded and name not in here and not did_you_mean(name, here))
+        else:
+            self.hide(key)
         if name in groups:
-            self._section(section, value, name)
-        elif name is None or (name != key.text and _SOUNDS_SECRET.search(key.text) and not here[name].type.is_secret):
-            self._hide(value)
+            self.section(section, value, name)
+        elif name not in here:
+            self.hide(value)
         elif section is Reference:
-            self._reference(name, value)
+            pattern = _NAMES.get(name)
+            is_name = pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text)
+            self._value_of(value, may_hold_secrets=not is_name)
+        elif guarded and isinstance(value, ScalarNode) and ":" in value.text:  # `user: ann:hunter2` is the same
+            self.hide(value)
         else:
-            self._value(here[name].type, value, guarded=guarded)
+            self._value(here[name].type, value)
 
-    def _reference(self, name: str, value: Node) -> None:
-        pattern = _NAMES.get(name)
-        if pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text):
-            self._scalar(value, hidden=False)
-        else:
-            self._hide(value)
-
-    def _value(self, kind: OptionType, node: Node, *, guarded: bool = False) -> None:
-        if kind.is_secret:
-            self._mention(node)
+    def _value(self, kind: OptionType, node: Node) -> None:
         if kind.section:
-            self._section(kind.section, node)
+            self.section(kind.section, node)
         elif kind.is_mapping and isinstance(node, MappingNode):
             for key, value in node.entries:
-                if isinstance(key, ScalarNode):
-                    self._scalar(key, hidden=False)
-                    self._value(kind.item, value)
-                else:
-                    self._hide(key)
-                    self._hide(value)
+                self._value_of(key, may_hold_secrets=False)
+                self._value(kind.item, value)
         elif kind.is_list and isinstance(node, SequenceNode):
             for item in node.items:
                 self._value(kind.item, item)
-        elif isinstance(node, ScalarNode) and not (kind.is_list and kind.item.section):
-            # `user: ann:hunter2` is what one writes who expects a password there.
-            self._scalar(node, hidden=guarded and ":" in node.text)
         else:
-            self._hide(node)
+            self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
 
-    def _comments(self) -> Iterator[_Range]:
-        """Comments that mention a secret, or stand on a line with one or with its key."""
-        outside = _masked(self._source.text, self._scalars)
-        for comment in _COMMENT.finditer(outside):
-            if self._source.position(comment.start()).line in self._lines or _TELLS.search(comment.group()):
-                yield comment.span()
+    def _value_of(self, node: Node, *, may_hold_secrets: bool) -> None:
+        """Shows a scalar where no secret can be; hides anything else."""
+        if isinstance(node, ScalarNode) and not may_hold_secrets:
+            self._scalar(node, hidden=False)
+        else:
+            self.hide(node)
+
+    def _scalar(self, node: ScalarNode, *, hidden: bool) -> None:
+        self.scalars.append((node.start, node.end))
+        if hidden or _TELLS.search(node.text):
+            self.hidden.append((node.start, node.end))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.config.nodes import ScalarKind
+from tornado_proxy.config.document import ScalarKind
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.tools.convert.conversion import together
 from tornado_proxy.tools.convert.options import (

@@ -16,9 +16,8 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import assert_never
 
-from tornado_proxy.config.composer import Fault, compose
-from tornado_proxy.config.nodes import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
-from tornado_proxy.config.nodes import merged as merge_sources
+from tornado_proxy.config.document import Fault, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode, compose
+from tornado_proxy.config.document import merged as merge_sources
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert.options import (
     Items,

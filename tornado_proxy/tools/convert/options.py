@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.config.nodes import ScalarKind
+from tornado_proxy.config.document import ScalarKind
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 
 

@@ -1,0 +1,353 @@
+"""A YAML text as a tree of nodes that know their place, with every fault that the text has before its meaning.
+
+PyYAML composes the nodes. No tag is obeyed, and what aliases stand for is bounded. So is the depth, before a composer
+sees the text: libyaml's recurses, and a file of nothing but `[` would overflow the stack and end the process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import yaml
+
+DEEPEST = 64
+"""How deep collections may nest, aliases followed."""
+
+LARGEST = 200_000
+"""How many nodes a document may have, aliases followed: a few lines of aliases could stand for billions."""
+
+# YAML 1.1, 5.1: what a text may hold. PyYAML's two parsers place the rest differently, so it is looked for here.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_DECIMALS = {"int": re.compile(r"-?(?:0|[1-9][0-9]{0,17})"), "float": re.compile(r"-?[0-9]{1,15}\.[0-9]{1,9}")}
+_TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or holds more than {LARGEST} values"
+
+
+class ScalarKind(Enum):
+    """What YAML 1.1 takes a scalar for; the value is its name in messages."""
+
+    STRING = "a string"
+    INTEGER = "a number"
+    FRACTION = "a number with a fraction"
+    ODD_NUMBER = "a number in an unusual notation"
+    BOOLEAN = "a boolean"
+    DATE = "a date"
+    NOTHING = "nothing"
+    MERGE = "a merge"
+    BROKEN = "broken"  # a diagnostic says why
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """A scalar; its text may be a secret and stays out of the `repr`."""
+
+    start: int  # code-point offsets, the end excluded
+    end: int
+    kind: ScalarKind
+    text: str = field(repr=False)
+
+    @property
+    def data(self) -> Any:
+        """The string, number or boolean; None for any other kind."""
+        read = _READERS.get(self.kind)
+        return read(self.text) if read else None
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceNode:
+    """A list."""
+
+    start: int
+    end: int
+    items: tuple[Node, ...]
+
+
+class MappingEntry(NamedTuple):
+    """A key and its value, as written."""
+
+    key: Node
+    value: Node
+
+
+@dataclass(frozen=True)  # no slots: `cached_property` needs a place
+class MappingNode:
+    """A mapping: every entry as written, including wrong ones."""
+
+    start: int
+    end: int
+    entries: tuple[MappingEntry, ...]
+
+    @cached_property
+    def fields(self) -> Mapping[str, MappingEntry]:
+        """The entries by name: the first of a name counts, and an own one before what `<<` brings in."""
+        found: dict[str, MappingEntry] = {}
+        for entry in self.entries:
+            if isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.STRING:
+                found.setdefault(entry.key.text, entry)
+        for entry in self.entries:
+            for mapping in merged(entry):
+                for name, each in mapping.fields.items():
+                    found.setdefault(name, each)
+        return found
+
+
+Node = ScalarNode | SequenceNode | MappingNode
+
+
+def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
+    """The mappings that an entry `<<` brings in, the one that counts first; empty for another entry."""
+    if not (isinstance(entry.key, ScalarNode) and entry.key.kind is ScalarKind.MERGE):
+        return ()
+    sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
+    return tuple(each for each in sources if isinstance(each, MappingNode))
+
+
+_TRUTHS = ("true", "yes", "on")
+
+_READERS: dict[ScalarKind, Callable[[str], Any]] = {
+    ScalarKind.STRING: str,
+    ScalarKind.INTEGER: int,
+    ScalarKind.FRACTION: float,
+    ScalarKind.BOOLEAN: lambda text: text.lower() in _TRUTHS,
+}
+
+_KINDS = {
+    "str": ScalarKind.STRING,
+    "int": ScalarKind.INTEGER,
+    "float": ScalarKind.FRACTION,
+    "bool": ScalarKind.BOOLEAN,
+    "null": ScalarKind.NOTHING,
+    "timestamp": ScalarKind.DATE,
+    "merge": ScalarKind.MERGE,
+    "value": ScalarKind.STRING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A mistake in the YAML: `{}` in message and help stands for the text at its place, as it may be shown."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    help: str | None = None
+    note: tuple[str, int, int] | None = None  # a second place, and what to say of it
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The documents of a text and their faults; `whole` unless the text could not be read to its end."""
+
+    documents: tuple[Node, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    whole: bool = True
+
+    @property
+    def root(self) -> Node | None:
+        """The document that counts; None for a text without one."""
+        return self.documents[0] if self.documents else None
+
+
+def compose(text: str) -> Composed:
+    """The nodes of a YAML text; never raises."""
+    faults = tuple(_unreadable(text))
+    if faults:
+        return Composed((), faults, whole=False)
+    builder = _NodeBuilder()
+    try:
+        _check_depth(text)
+        documents = [builder.build(each).node for each in yaml.compose_all(text, Loader=_LOADER)]
+    except _TooLarge as error:
+        return Composed((), (*builder.faults, Fault("unsupported-yaml", _TOO_MUCH, *error.place)), whole=False)
+    except yaml.MarkedYAMLError as error:
+        return Composed((), (_syntax_fault(error, text),), whole=False)
+    second = [
+        Fault(
+            "unsupported-yaml",
+            "a second document begins here",
+            each.start,
+            each.end,
+            "a configuration is one document: remove the `---`",
+        )
+        for each in documents[1:]
+    ]
+    return Composed(tuple(documents), (*builder.faults, *second))
+
+
+def _unreadable(text: str) -> Iterator[Fault]:
+    if found := _UNPRINTABLE.search(text):
+        message = f"the character U+{ord(found.group()):04X} cannot stand in YAML"
+        yield Fault("yaml-syntax", message, *found.span(), 'write it as an escape within "…"')
+        return
+    for found in _CONFLICT.finditer(text):
+        message = f"merge conflict marker `{found.group()}`"
+        yield Fault("yaml-syntax", message, *found.span(), "resolve the conflict and remove its markers")
+
+
+class _TooLarge(Exception):
+    """A text nests too deep or stands for too much; `place` is where."""
+
+    def __init__(self, place: tuple[int, int]) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise _TooLarge(_place(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltNode:
+    """A node, how many it is once its aliases are expanded, and how many levels it has."""
+
+    node: Node
+    size: int = 1
+    height: int = 0
+
+
+class _NodeBuilder:
+    """Builds our nodes of those of PyYAML, each once, and notes what a configuration may not have."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self._built: dict[int, _BuiltNode] = {}  # by the `id` of PyYAML's node
+        self._begun: set[int] = set()
+
+    def build(self, raw: yaml.Node) -> _BuiltNode:
+        """The node that stands for one of PyYAML's."""
+        part = self._built.get(id(raw))
+        if part is None and id(raw) in self._begun:
+            self._fault(raw, "the anchor of this stands inside what it names")
+            return _BuiltNode(ScalarNode(*_place(raw), ScalarKind.BROKEN, ""))
+        if part is None:
+            self._begun.add(id(raw))
+            part = self._built[id(raw)] = (
+                self._scalar(raw) if isinstance(raw, yaml.ScalarNode) else self._collection(raw)
+            )
+        return part
+
+    def _fault(self, raw: yaml.Node, message: str, help: str | None = None) -> None:
+        self.faults.append(Fault("unsupported-yaml", message, *_place(raw), help))
+
+    def _scalar(self, raw: yaml.ScalarNode) -> _BuiltNode:
+        name = raw.tag.removeprefix(_TAG)
+        kind = _KINDS.get(name)
+        if kind is None:
+            self._tagged(raw)
+        elif name in _DECIMALS and not _DECIMALS[name].fullmatch(raw.value):
+            kind = ScalarKind.ODD_NUMBER
+        return _BuiltNode(ScalarNode(*_place(raw), kind or ScalarKind.BROKEN, raw.value))
+
+    def _tagged(self, raw: yaml.Node) -> None:
+        self._fault(raw, "a tag has no meaning here", "write the value without the `!…`")
+
+    def _collection(self, raw: Any) -> _BuiltNode:
+        if raw.tag not in (f"{_TAG}map", f"{_TAG}seq"):
+            self._tagged(raw)
+        is_mapping = isinstance(raw, yaml.MappingNode)
+        parts = [
+            self.build(each) for each in ([node for pair in raw.value for node in pair] if is_mapping else raw.value)
+        ]
+        size, height = 1 + sum(each.size for each in parts), 1 + max((each.height for each in parts), default=0)
+        start, end = _place(raw)
+        if size > LARGEST or height > DEEPEST:
+            raise _TooLarge((start, end))
+        nodes = [each.node for each in parts]
+        if not raw.flow_style:  # its mark is drawn to the next token, over empty lines and comments
+            end = max((start, *(each.end for each in nodes)))
+        if not is_mapping:
+            return _BuiltNode(SequenceNode(start, end, tuple(nodes)), size, height)
+        entries = tuple(MappingEntry(*pair) for pair in zip(nodes[::2], nodes[1::2], strict=True))
+        self.faults += _faults_of_keys(entries)
+        return _BuiltNode(MappingNode(start, end, entries), size, height)
+
+
+def _place(marked: Any) -> tuple[int, int]:
+    """The offsets of an event or a node of PyYAML, in code points."""
+    return marked.start_mark.index, marked.end_mark.index
+
+
+def _faults_of_keys(entries: Iterable[MappingEntry]) -> Iterator[Fault]:
+    seen: dict[tuple[ScalarKind, str], ScalarNode] = {}
+    for entry in entries:
+        key = entry.key
+        if not isinstance(key, ScalarNode):
+            yield Fault("bad-key", "a key must be a string", key.start, key.end)
+        elif (key.kind, key.text) in seen:
+            first = seen[key.kind, key.text]
+            note = ("first given here", first.start, first.end)
+            yield Fault("duplicate-key", "`{}` is given twice", key.start, key.end, None, note)
+        else:
+            seen[key.kind, key.text] = key
+            yield from _faults_of_key(entry, key)
+
+
+def _faults_of_key(entry: MappingEntry, key: ScalarNode) -> Iterator[Fault]:
+    if key.kind is ScalarKind.MERGE:
+        sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
+        if len(merged(entry)) != len(sources):
+            yield Fault("unsupported-yaml", "`<<` takes a mapping or a list of mappings", key.start, key.end)
+    elif key.kind is ScalarKind.NOTHING:
+        yield Fault("bad-key", "a key is missing here", key.start, key.end)
+    elif key.kind not in (ScalarKind.STRING, ScalarKind.BROKEN):
+        yield Fault("bad-key", f"the key `{{}}` is {key.kind.value}", key.start, key.end, 'quote it: `"{}"`')
+
+
+_SAME_COLUMN = "the lines of one mapping or list begin in the same column, with spaces and no tabs"
+_MISFIT = ("this does not fit the mapping or list that it stands in", _SAME_COLUMN)
+_ESCAPE = ("no such escape in a string between double quotes", "double the backslash, or use single quotes")
+
+# The first fragment that the parser's words contain decides; PyYAML's two parsers word some mistakes differently. None
+# of our words quotes the file, so that none can quote a secret.
+_COMPLAINTS: tuple[tuple[str, tuple[str, str | None]], ...] = (
+    ("cannot start any token", ("a value cannot begin with this character", "quote the value")),
+    (
+        "mapping values are not allowed",
+        ("a `:` cannot stand here", "begin a nested mapping on its own line; quote a value that contains `: `"),
+    ),
+    (
+        "could not find expected ':'",
+        ("this is neither `key: value` nor part of the value above", "a key is followed by `:` and a space"),
+    ),
+    ("did not find expected key", _MISFIT),
+    ("did not find expected '-' indicator", _MISFIT),
+    ("expected <block end>", _MISFIT),
+    ("sequence entries are not allowed", ("a `- ` cannot stand here", "begin the list on its own line")),
+    ("',' or ']'", ("a `,` or the closing `]` is missing", None)),
+    ("',' or '}'", ("a `,` or the closing `}` is missing", None)),
+    ("unexpected end of stream", ("a quoted string never ends", None)),
+    ("escape", _ESCAPE),
+    ("decimal number", _ESCAPE),  # libyaml: "hexdecimal"
+    ("undefined alias", ("there is no anchor of this name above", "quote a value that begins with `*`")),
+)
+
+
+def _syntax_fault(error: yaml.MarkedYAMLError, text: str) -> Fault:
+    """A mistake that PyYAML found, in our words."""
+    start, end = _point(error.problem_mark, text)
+    known = (words for fragment, words in _COMPLAINTS if fragment in (error.problem or ""))
+    message, advice = next(known, ("from here on the text cannot be read as YAML", _SAME_COLUMN))
+    if text[start:end] == "\t":
+        return Fault("yaml-syntax", "a tab indents this line", start, end, "indent with spaces")
+    note = ("it begins here", *_point(error.context_mark, text)) if error.context_mark else None
+    return Fault("yaml-syntax", message, start, end, advice, note)
+
+
+def _point(mark: Any, text: str) -> tuple[int, int]:
+    index = min(mark.index, len(text)) if mark else len(text)
+    return index, min(index + 1, len(text))
