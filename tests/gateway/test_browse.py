@@ -11,13 +11,14 @@ from memory_store import MemoryStore
 from serving import EVERYTHING, serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
-from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.pages import ListingOptions
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.gateway import browse
 from tornado_proxy.pages.listing_view import LARGEST_README
+from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.templates.template import User
 
 ANN = BasicUser("ann", Secret("test", "x"))
@@ -206,3 +207,49 @@ async def test_a_listing_in_an_unknown_format_is_refused(accept):
     assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (400, accept)
     assert "The format of a listing is “html”, “json” or “text”" in answer.text
     assert "archive" not in answer.text
+
+
+async def test_nothing_is_offered_where_the_files_of_pages_are():
+    """PUT and DELETE are refused there, so that the page has neither, and says why."""
+    async with serve({".tornado-proxy/x.txt": b"x", "d/x.txt": b"x"}, actions=EVERYTHING) as site:
+        reserved = (await site.get("/.tornado-proxy/", Accept="text/html")).text
+        other = (await site.get("/d/", Accept="text/html")).text
+    note = "nothing can be uploaded or deleted here"
+    shown = [(each in reserved, each in other) for each in ('class="upload"', "data-removable", note)]
+    assert shown == [(False, True), (False, True), (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("get", "put", "named"),
+    [
+        (GetAction(), PutAction(enabled=True), set()),
+        (GetAction(), PutAction(enabled=True, allow_override=True, direct_uploads=True), {"connect-src"}),
+        (
+            GetAction(redirect_to_signed_url=True),
+            PutAction(),
+            {"connect-src", "img-src", "media-src"},
+        ),
+    ],
+)
+async def test_a_page_may_reach_s3_where_it_has_to(get, put, named):
+    """For uploads straight to S3, and for files that S3 sends itself."""
+    async with serve({"a.txt": b"x"}, actions=Actions(get=get, put=put)) as site:
+        answer = await site.get("/", Accept="text/html")
+    directives = answer.headers["content-security-policy"].split("; ")
+    assert {each.split()[0] for each in directives if "https://memory.invalid" in each.split()} == named
+    assert ("data-direct" in answer.text) == put.direct_uploads
+
+
+async def test_a_page_without_credentials_for_s3_names_no_origin():
+    """Such a page is shown all the same."""
+
+    class Unsigned(MemoryStore):
+        async def presign(self, key, expires):
+            raise UpstreamError("there are no credentials")
+
+    store = Unsigned()
+    store.add("a.txt", b"x")
+    async with serve(store, actions=Actions(get=GetAction(redirect_to_signed_url=True))) as site:
+        answer = await site.get("/", Accept="text/html")
+    assert (answer.status, _shown(answer)) == (200, ["a.txt"])
+    assert "connect-src 'self';" in answer.headers["content-security-policy"]

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from tornado_proxy.gateway.answer import Answer, page
 from tornado_proxy.gateway.archive import archive
@@ -19,8 +20,9 @@ from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
 from tornado_proxy.routing.access import lets_pass
 from tornado_proxy.routing.decide import plan_beside
 from tornado_proxy.routing.plan import Browse, Serve, Sign
-from tornado_proxy.routing.request import RequestPath
+from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import StorageError
+from tornado_proxy.storage.store import Write
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tornado_proxy.gateway.perform import RequestContext
 
 
+_ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
 
 
@@ -71,9 +74,12 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
     put, path = context.match.site.target.actions.put, listing.path
     named = (line for line in listing.lines if not line.is_directory and listing.href(line))
     is_mine = partial(may, context, assume_policy=True)
-    removes = "DELETE" in context.match.site.methods
+    reserved = f"/{ASSETS_AT}" in path
+    uploads = not reserved and is_mine("PUT", path)
+    files_from, uploads_to = await _origins(context, uploads=uploads)
+    removes = not reserved and "DELETE" in context.match.site.methods
     return Offers(
-        upload=is_mine("PUT", path),
+        upload=uploads,
         replace=put.allow_override,
         max_size=put.max_size,
         archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
@@ -81,7 +87,27 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         removable=frozenset(each.name for each in named if is_mine("DELETE", path + each.name))
         if removes
         else frozenset(),
+        reserved=reserved,
+        files_from=files_from,
+        uploads_to=uploads_to,
     )
+
+
+async def _origins(context: RequestContext, *, uploads: bool) -> tuple[str, str]:
+    """Returns the origins of S3 where files come from and where a page can send them; empty for this service."""
+    actions = context.match.site.target.actions
+    files_from = uploads_to = ""
+    with suppress(StorageError):
+        if actions.get.redirect_to_signed_url:
+            files_from = _origin(await context.store.presign(_ANY_KEY, 1))
+        if uploads and actions.put.direct_uploads:
+            uploads_to = _origin((await context.store.presign_upload(_ANY_KEY, Write(max_size=1), 1)).url)
+    return files_from, uploads_to
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 async def _readme(listing: Listing, context: RequestContext) -> Markup | None:

@@ -40,7 +40,9 @@ _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
 class Offers:
     """The actions of a viewer in a directory, and the content below the list.
 
-    `removable` has the names of files. `readme` is HTML that was made harmless.
+    `removable` has the names of files. `readme` is HTML that was made harmless. `reserved` marks a directory where
+    nothing can be changed, since its names are the service's. The last two are origins of S3: where files come from if
+    they are not sent by this service, and where the page can send large files to.
     """
 
     upload: bool = False
@@ -49,6 +51,9 @@ class Offers:
     removable: frozenset[str] = frozenset()
     archives: tuple[str, ...] = ()
     readme: Markup | None = None
+    reserved: bool = False
+    files_from: str = ""
+    uploads_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

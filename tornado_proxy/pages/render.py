@@ -133,9 +133,9 @@ class Rendering:
 _LOG = logging.getLogger("tornado_proxy")
 
 # `img-src data:` is for the icons in the sheet, and for the empty one that keeps browsers from asking for another.
-_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}"
+_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
 _NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_SCRIPT = "script-src 'self'; connect-src 'self'; media-src 'self'; require-trusted-types-for 'script'"
+_SCRIPT = "script-src 'self'; connect-src 'self'{}; media-src 'self'{}; require-trusted-types-for 'script'"
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -161,14 +161,15 @@ class Pages:
 
     def listing(self, listing: Listing, form: Form, offers: Offers | None = None) -> Rendering:
         """A page of a directory; `offers` is what HTML shows besides."""
+        offers = offers or Offers()
         writers: Mapping[Form, Callable[[], str]] = {
-            Form.HTML: lambda: self._html("listing", listing.root, listing_view(listing, offers or Offers())),
+            Form.HTML: lambda: self._html("listing", listing.root, listing_view(listing, offers)),
             Form.JSON: lambda: _json(as_json(listing)),
             Form.TEXT: lambda: as_text(listing),
         }
         following = listing.next_href
         more = (("Link", f'<{following}>; rel="next"'),) if following else ()
-        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), _SCRIPT)
+        return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), offers)
 
     def targets(self, targets: Sequence[TargetLinks], form: Form, path: str = "/") -> Rendering:
         """The page of all targets, which has a path of its own."""
@@ -221,10 +222,21 @@ class Pages:
     def _made(theme: Theme, name: str, root: str, values: Mapping[str, object]) -> str:
         return theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
 
-    def _rendering(self, form: Form, text: str, more: Headers, script: str = "") -> Rendering:
-        own = _POLICY.format(self._theme.style_source, self._theme.image_source)
-        policy = "; ".join(filter(None, (own, script, _NO_MORE)))
-        return _rendering(form, text, (*more, *((("Content-Security-Policy", policy),) if form is Form.HTML else ())))
+    def _rendering(self, form: Form, text: str, more: Headers, offers: Offers | None = None) -> Rendering:
+        """A page with its policy, which lets a listing with `offers` run its script."""
+        if form is not Form.HTML:
+            return _rendering(form, text, more)
+        files, uploads = (offers.files_from, offers.uploads_to) if offers else ("", "")
+        files_from, both = _sources(files), _sources(files, uploads)
+        policy = _POLICY.format(self._theme.style_source, self._theme.image_source, files_from)
+        script = _SCRIPT.format(both, files_from) if offers else ""
+        whole = "; ".join(filter(None, (policy, script, _NO_MORE)))
+        return _rendering(form, text, (*more, ("Content-Security-Policy", whole)))
+
+
+def _sources(*origins: str) -> str:
+    """Returns origins as a policy lists them."""
+    return "".join(f" {each}" for each in dict.fromkeys(origins) if each)
 
 
 def _rendering(form: Form, text: str, more: Headers) -> Rendering:

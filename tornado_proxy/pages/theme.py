@@ -86,7 +86,7 @@ class Theme:
         from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
 
         look = look or Look()
-        style, script = asset("tokens.css", "style.css"), asset("listing.js")
+        style, script = asset("tokens.css", "style.css"), asset("uploads.js", "listing.js")
         self.title = look.title
         self.script = script.name
         self.assets = {each.name: each for each in (style, script)}

@@ -1,0 +1,374 @@
+// Uploads by hand: three files at a time, each a form or, if it is large, parts or a form for S3 (docs/http.md).
+"use strict";
+
+const AT_ONCE = 3;
+const LARGE = 32 * 2 ** 20; // bytes of a file that is worth more than one request
+const PART = 8 * 2 ** 20;
+const PARTS_AT_ONCE = 2;
+const PAUSES = [1, 2, 4, 8, 15, 30, 30, 30]; // seconds before another try
+const MOST_PARTS = 10000;
+
+// What the browser keeps of unfinished uploads, if it keeps anything.
+function memory(use) {
+    try {
+        return use(localStorage);
+    } catch {
+        return null;
+    }
+}
+
+const isPassing = status => status === 0 || status === 408 || status === 429 || status >= 500;
+
+class Transfer {
+    constructor(file, directory) {
+        this.file = file;
+        this.directory = directory; // relative to the listed one, empty or with a closing slash
+        this.name = directory + file.name;
+        this.bar = make("progress", {max: file.size || 1, value: 0});
+        this.bar.setAttribute("aria-label", this.name);
+        this.said = make("span", {className: "said", textContent: "waiting"});
+        this.stop = make("button", {type: "button", className: "button", textContent: "Stop", onclick: () => this.abort()});
+        this.stop.setAttribute("aria-label", `Stop ${this.name}`);
+        this.item = make("li", {}, make("span", {className: "name", textContent: this.name}), this.stop, this.bar, this.said);
+        this.state = "waiting";
+        this.requests = new Map(); // those on their way, with the bytes that each has sent
+        this.stored = 0; // bytes of parts that are stored
+    }
+
+    end(state, text) {
+        this.state = state;
+        this.said.textContent = text;
+        this.said.classList.toggle("failed", state === "failed");
+        this.stop.remove();
+        if (state !== "done") this.bar.remove();
+    }
+
+    abort() {
+        for (const request of this.requests.keys()) request.abort();
+        if (this.upload) {
+            this.ask("abort", {id: this.upload}).catch(() => {});
+            this.forget();
+        }
+        if (this.state === "waiting" || this.state === "sending") this.end("stopped", "stopped");
+    }
+
+    get directoryUrl() {
+        return location.origin + location.pathname + this.directory.split("/").map(encodeURIComponent).join("/");
+    }
+
+    get url() {
+        return this.directoryUrl + encodeURIComponent(this.file.name);
+    }
+
+    // Whether a file of this name is there; where that cannot be asked, the upload itself will tell.
+    async isTaken() {
+        const answer = await fetch(this.url, {method: "HEAD"}).catch(() => null);
+        return Boolean(answer?.ok);
+    }
+
+    progress() {
+        const sent = this.stored + [...this.requests.values()].reduce((sum, each) => sum + each, 0);
+        this.bar.value = Math.min(sent, this.bar.max);
+        this.said.textContent = `${humanSize(this.bar.value)} of ${humanSize(this.file.size)}${this.note ?? ""}`;
+    }
+
+    // Resolves with the status and, of an error, the message; 0 where the connection broke, -1 where the user stopped it.
+    request(method, url, body, headers = {}) {
+        return new Promise(resolve => {
+            const request = new XMLHttpRequest();
+            const end = (...result) => { this.requests.delete(request); resolve(result); };
+            request.open(method, url);
+            request.responseType = "json";
+            for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+            request.upload.onprogress = event => { this.requests.set(request, event.loaded); this.progress(); };
+            request.onload = () => end(request.status, request.response?.message);
+            request.onerror = () => end(0, "the connection broke");
+            request.onabort = () => end(-1);
+            this.requests.set(request, 0);
+            request.send(body);
+        });
+    }
+
+    async send(replace, direct) {
+        this.state = "sending";
+        this.said.textContent = "";
+        const headers = {Accept: "application/json", ...(replace ? {} : {"If-None-Match": "*"})};
+        if (this.file.size <= LARGE) return this.sendWhole(headers);
+        return (direct && await this.sendToS3()) || await this.sendInParts(headers) || this.sendWhole(headers);
+    }
+
+    sendWhole(headers) {
+        const form = new FormData();
+        form.append("file", this.file, this.file.name);
+        return this.request("PUT", this.directoryUrl, form, headers);
+    }
+
+    // Straight to S3; nothing where S3 cannot be reached from a page, which needs a CORS rule of the bucket.
+    async sendToS3() {
+        const answer = await fetch(`${this.url}?upload=direct`, {method: "PUT", headers: this.type}).catch(() => null);
+        if (!answer?.ok) return null;
+        const {url, fields, maxSize} = await answer.json();
+        if (this.file.size > maxSize) return null;
+        const form = new FormData();
+        for (const [name, value] of Object.entries(fields)) form.append(name, value);
+        form.append("file", this.file);
+        const [status] = await this.request("POST", url, form);
+        if (status === 0) {
+            this.note = ", through this service, since S3 cannot be reached from this page";
+            return null;
+        }
+        return status >= 200 && status < 300 ? [201] : [status, `S3 answered ${status}`];
+    }
+
+    // In parts. Each is sent again when its connection breaks; what was sent is kept for when the same file is chosen
+    // again. Nothing where parts are not possible.
+    async sendInParts(headers) {
+        const size = Math.max(PART, Math.ceil(this.file.size / MOST_PARTS / PART) * PART);
+        const numbers = Array.from({length: Math.ceil(this.file.size / size)}, (_, index) => index + 1);
+        const lengthOf = number => Math.min(size, this.file.size - (number - 1) * size);
+        const stored = await this.resume();
+        if (!stored) {
+            const answer = await this.ask("start", {size: this.file.size}, {...headers, ...this.type}).catch(() => null);
+            if ([403, 411, 501, 502].includes(answer?.status)) return null;
+            if (!answer?.ok) return [answer?.status ?? 0, await reasonOf(answer)];
+            this.remember((await answer.json()).id);
+        }
+        if (this.state !== "sending") {
+            this.abort();
+            return [-1];
+        }
+        const missing = numbers.filter(number => stored?.get(number) !== lengthOf(number));
+        this.stored = this.file.size - missing.reduce((sum, number) => sum + lengthOf(number), 0);
+        let failed = null;
+        const work = async () => {
+            while (missing.length && !failed && this.state === "sending") {
+                const number = missing.shift();
+                const start = (number - 1) * size;
+                const result = await this.sendPart(number, this.file.slice(start, start + size));
+                if (result[0] === 204) this.stored += lengthOf(number);
+                else failed ??= result;
+            }
+        };
+        await Promise.all(Array.from({length: PARTS_AT_ONCE}, work));
+        if (this.state !== "sending") return [-1];
+        return failed ?? this.complete(headers);
+    }
+
+    async sendPart(number, part) {
+        const url = this.stepUrl("part", {id: this.upload, number});
+        return this.patiently(() => this.request("PUT", url, part, {"Content-Type": "application/octet-stream"}));
+    }
+
+    async complete(headers) {
+        const size = this.file.size;
+        let tries = 0;
+        const result = await this.patiently(async () => {
+            tries++;
+            const answer = await this.ask("complete", {id: this.upload, size}, {...headers, ...this.type}).catch(() => null);
+            if (answer?.status === 404 && tries > 1) {
+                // The answer of an earlier try was lost.
+                const found = await fetch(this.url, {method: "HEAD"}).catch(() => null);
+                if (Number(found?.headers.get("Content-Length")) === size) return [201];
+            }
+            return answer?.ok ? [201] : [answer?.status ?? 0, await reasonOf(answer)];
+        });
+        if (result[0] === 201) this.forget();
+        return result;
+    }
+
+    // Tries again, with pauses, while that may help.
+    async patiently(trial) {
+        for (let tries = 0; ; tries++) {
+            const result = await trial();
+            if (!isPassing(result[0]) || tries === PAUSES.length || this.state !== "sending") return result;
+            this.said.textContent = "the connection broke, another try in a moment";
+            await new Promise(resolve => {
+                setTimeout(resolve, PAUSES[tries] * 1000);
+                addEventListener("online", resolve, {once: true});
+            });
+            if (this.state !== "sending") return [-1];
+        }
+    }
+
+    // The sizes of the parts that are stored of an earlier upload of this file, by number.
+    async resume() {
+        this.upload = memory(kept => kept.getItem(this.memoryKey));
+        if (!this.upload) return null;
+        const answer = await this.ask("parts", {id: this.upload}).catch(() => null);
+        if (!answer?.ok) {
+            this.forget();
+            return null;
+        }
+        return new Map((await answer.json()).parts.map(({number, size}) => [number, size]));
+    }
+
+    remember(id) {
+        this.upload = id;
+        memory(kept => kept.setItem(this.memoryKey, id));
+    }
+
+    forget() {
+        this.upload = null;
+        memory(kept => kept.removeItem(this.memoryKey));
+    }
+
+    get memoryKey() {
+        return `upload ${this.url} ${this.file.size} ${this.file.lastModified}`;
+    }
+
+    get type() {
+        return this.file.type ? {"Content-Type": this.file.type} : {};
+    }
+
+    stepUrl(step, values) {
+        return `${this.url}?${new URLSearchParams({upload: step, ...values})}`;
+    }
+
+    ask(step, values, headers = {Accept: "application/json"}) {
+        return fetch(this.stepUrl(step, values), {method: "PUT", headers, keepalive: step === "abort"});
+    }
+}
+
+class Uploads {
+    constructor(section) {
+        this.section = section;
+        this.mayReplace = "replace" in section.dataset;
+        this.maxSize = Number(section.dataset.max ?? Infinity);
+        this.direct = "direct" in section.dataset;
+        this.list = make("ul", {className: "transfers"});
+        this.all = [];
+        this.running = 0;
+        this.answerForAll = "";
+        this.asking = Promise.resolve();
+    }
+
+    add(pairs) {
+        if (!pairs.length) return;
+        this.section.append(this.list);
+        for (const [file, directory] of pairs) {
+            const transfer = new Transfer(file, directory);
+            this.all.push(transfer);
+            this.list.append(transfer.item);
+            if (file.size > this.maxSize) transfer.end("failed", `larger than ${humanSize(this.maxSize)}`);
+        }
+        this.advance();
+    }
+
+    advance() {
+        while (this.running < AT_ONCE) {
+            const next = this.all.find(each => each.state === "waiting");
+            if (!next) break;
+            next.state = "sending";
+            this.running++;
+            this.run(next).finally(() => { this.running--; this.advance(); });
+        }
+        if (!this.running && !this.all.some(each => each.state === "waiting")) this.finish();
+    }
+
+    async run(transfer) {
+        let replace = false;
+        if (await transfer.isTaken()) {
+            replace = await this.decide(transfer) === "replace";
+            if (!replace) { transfer.end("skipped", "skipped: there is a file of this name"); return; }
+        }
+        if (transfer.state !== "sending") return;
+        let [status, message] = await transfer.send(replace, this.direct);
+        if ((status === 412 || status === 409) && !replace) {
+            if (await this.decide(transfer) !== "replace") {
+                transfer.end("skipped", "skipped: there is a file of this name");
+                return;
+            }
+            [status, message] = await transfer.send(true, this.direct);
+        }
+        if (status === 201 || status === 200) {
+            transfer.bar.value = transfer.bar.max;
+            transfer.end("done", "done");
+        } else if (status !== -1) {
+            transfer.end("failed", message ?? `the service answered ${status}`);
+        }
+    }
+
+    // One question at a time; an answer may hold for all that follow.
+    decide(transfer) {
+        const asked = this.asking.then(async () => {
+            if (this.answerForAll) return this.answerForAll;
+            const replace = this.mayReplace ? [["replace", "Replace"], ["replace all", "Replace all", "danger"]] : [];
+            const rule = this.mayReplace ? "" : " Files may not be replaced here.";
+            const answer = await ask("There is a file of this name", `“${transfer.name}” exists already.${rule}`,
+                ["skip", "Skip", "primary"], ["skip all", "Skip all"], ...replace);
+            if (answer.endsWith("all")) this.answerForAll = answer.split(" ")[0];
+            return answer.split(" ")[0] || "skip";
+        });
+        this.asking = asked;
+        return asked;
+    }
+
+    finish() {
+        const count = state => this.all.filter(each => each.state === state).length;
+        const parts = [[count("done"), "uploaded"], [count("skipped"), "skipped"], [count("stopped"), "stopped"],
+            [count("failed"), "failed"]].filter(([number]) => number).map(([number, word]) => `${number} ${word}`);
+        say(parts.join(", "));
+        this.answerForAll = "";
+        if (count("done") && !count("failed")) {
+            sessionStorage.setItem("uploaded", parts.join(", "));
+            location.reload();
+        } else if (count("done")) {
+            this.section.append(make("button", {type: "button", textContent: "Show the files", onclick: () => location.reload()}));
+        }
+    }
+}
+
+// The files of a drop, those in directories too, each with the directory that it is in.
+async function dropped(items) {
+    const found = [];
+    const walk = async (entry, directory) => {
+        if (entry.isFile) {
+            found.push([await new Promise((resolve, reject) => entry.file(resolve, reject)), directory]);
+        } else {
+            const reader = entry.createReader();
+            for (;;) {
+                const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+                if (!some.length) break;
+                for (const each of some) await walk(each, `${directory}${entry.name}/`);
+            }
+        }
+    };
+    const entries = [...items].map(item => item.webkitGetAsEntry?.()).filter(Boolean);
+    for (const entry of entries) await walk(entry, "");
+    return found;
+}
+
+function addUploads() {
+    const section = document.querySelector(".upload");
+    if (!section) return;
+    const uploads = new Uploads(section);
+    const chooser = (label, more) => {
+        const input = make("input", {type: "file", multiple: true, hidden: true, ...more});
+        input.setAttribute("aria-label", label);
+        input.addEventListener("change", () => {
+            uploads.add([...input.files].map(file =>
+                [file, (file.webkitRelativePath || file.name).split("/").slice(0, -1).map(each => `${each}/`).join("")]));
+            input.value = "";
+        });
+        section.append(input, make("button", {type: "button", textContent: label, onclick: () => input.click()}));
+    };
+    chooser("Choose files", {className: "files"});
+    if ("webkitdirectory" in HTMLInputElement.prototype) chooser("Choose a directory", {webkitdirectory: true});
+    section.hidden = false;
+    let depth = 0;
+    const isFiles = event => event.dataTransfer?.types.includes("Files");
+    const mark = by => { depth = by ? Math.max(0, depth + by) : 0; document.body.classList.toggle("dropping", depth > 0); };
+    addEventListener("dragenter", event => { if (isFiles(event)) mark(1); });
+    addEventListener("dragleave", event => { if (isFiles(event)) mark(-1); });
+    addEventListener("dragover", event => { if (isFiles(event)) event.preventDefault(); });
+    addEventListener("drop", async event => {
+        if (!isFiles(event)) return;
+        event.preventDefault();
+        mark(0);
+        uploads.add(await dropped(event.dataTransfer.items));
+    });
+    addEventListener("beforeunload", event => { if (uploads.running) event.preventDefault(); });
+    const before = sessionStorage.getItem("uploaded");
+    if (before) { sessionStorage.removeItem("uploaded"); say(before); }
+}
+
