@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
-from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
 import pytest
 from running import Proxy
+from screens import choose, eventually, find, press, screen, slow, texts, violations
 
 pytestmark = pytest.mark.integration
 
-SECONDS = 20
 # None of them is long alone, and each means something to HTML, to URLs or to those who read from right to left.
 HOSTILE = [
     "<script>alert(1)<!--.txt",
@@ -27,44 +25,6 @@ HOSTILE = [
     "עברית.txt",
     " blanks  .txt",
 ]
-
-
-@contextmanager
-def _screen(browser, width=1440, scheme="light", *, scripts=True):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-    try:
-        yield
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-def _eventually(look):
-    end = time.monotonic() + SECONDS
-    while not (found := look()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
-
-
-def _texts(browser, selector):
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].filter(each => !each.closest('[hidden]'))"
-        ".map(each => each.textContent)",
-        selector,
-    )
-
-
-def _find(browser, selector):
-    return browser.find_element("css selector", selector)
-
-
-def _press(browser, keys):
-    browser.switch_to.active_element.send_keys(keys)
 
 
 def _as(demo, user, path):
@@ -103,13 +63,46 @@ PAGES = [
 def test_nothing_keeps_anybody_from_using_a_page(browser, demo, files, axe, user, path, width, scheme, scripts):
     """axe-core finds no violation, and nothing has to be moved sideways."""
     browser.get("about:blank")
-    with _screen(browser, width, scheme, scripts=scripts):
+    with screen(browser, width, scheme, scripts=scripts):
         browser.get(_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-        found = browser.execute_async_script(f"{axe}\naxe.run().then(arguments[arguments.length - 1])")
+        found = violations(browser, axe)
         page = "document.documentElement"
         assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
+    assert found == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(
+    ("user", "path", "button", "title"),
+    [
+        ("nobody", "/releases/pictures/", "Preview dunes.svg", "dunes.svg"),
+        ("nobody", "/releases/2.1.0/", "Preview notes.txt", "notes.txt"),
+        ("ann", "/team/home/dialogs/", "Delete taken.txt", "Delete this file?"),
+        ("ann", "/team/home/dialogs/", None, "There is a file of this name"),
+    ],
+)
+def test_nothing_keeps_anybody_from_using_a_dialog(
+    browser, demo, files, axe, tmp_path, user, path, button, title, width, scheme
+):
+    """axe-core finds no violation while a preview or a question is open, or an upload waits for its answer."""
+    _put(files, "/team/home/dialogs/", "taken.txt")
+    (tmp_path / "taken.txt").write_text("x")
+    with screen(browser, width, scheme):
+        browser.get(_as(demo, user, path) if user != "nobody" else demo.rstrip("/") + path)
+        if button:
+            find(browser, f"button[aria-label='{button}']").click()
+        else:
+            choose(browser, tmp_path / "taken.txt")
+        eventually(lambda: texts(browser, "dialog h2") == [title])
+        eventually(lambda: "Loading…" not in texts(browser, "dialog p"))
+        found = violations(browser, axe)
+        press(browser, "\ue00c")
+        eventually(lambda: not texts(browser, "dialog"))
+        eventually(lambda: button or "skipped" in "".join(texts(browser, "#said")))
+        found += violations(browser, axe)
+    assert found == []
 
 
 def test_a_page_is_three_requests(browser, demo):
@@ -124,10 +117,10 @@ def test_a_page_is_three_requests(browser, demo):
 def test_names_that_would_do_harm_are_text(browser, demo, files, scripts):
     """Each name is shown as it is, and its link leads to its file, with a script and without."""
     browser.get("about:blank")
-    with _screen(browser, scripts=scripts):
+    with screen(browser, scripts=scripts):
         browser.get(_as(demo, "ann", "/team/home/hostile/"))
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-        assert sorted(_texts(browser, "tbody bdi")) == sorted(HOSTILE)
+        assert sorted(texts(browser, "tbody bdi")) == sorted(HOSTILE)
         assert browser.execute_script("return document.querySelectorAll('tbody script, tbody img').length") == 0
         links = browser.execute_script("return [...document.querySelectorAll('tbody a:has(bdi)')].map(a => a.href)")
     for link in links:
@@ -139,30 +132,30 @@ def test_names_that_would_do_harm_are_text(browser, demo, files, scripts):
 def test_a_column_is_sorted_by_a_click_and_back(browser, demo):
     """On the server, so without JavaScript too; the head of the column says how."""
     browser.get("about:blank")
-    with _screen(browser, scripts=False):
+    with screen(browser, scripts=False):
         browser.get(f"{demo}releases/nightly/")
         browser.find_element("link text", "Size").click()
         browser.find_element("link text", "Size").click()
         assert "sort=size&order=desc" in browser.current_url
-        assert _find(browser, "th[aria-sort]").get_attribute("aria-sort") == "descending"
-        assert _find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
+        assert find(browser, "th[aria-sort]").get_attribute("aria-sort") == "descending"
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
         browser.find_element("link text", "Next page").click()
         browser.find_element("link text", "Previous page").click()
-        assert _find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
+        assert find(browser, "tbody tr:nth-child(2) bdi").text == "build-0100.log"
 
 
 def test_a_list_is_filtered_and_walked_by_keyboard(browser, demo):
     """`/` leads to the filter, arrows through what it leaves, Enter into it; Escape brings the rest back."""
-    with _screen(browser):
+    with screen(browser):
         browser.get(f"{demo}releases/odd%20names/")
-        _press(browser, "/")
-        _press(browser, "anderung")
-        assert _texts(browser, "tbody bdi") == ["Änderungen.txt"]
-        _eventually(lambda: "1 of 6 shown" in _texts(browser, "#said"))
-        _press(browser, "\ue00c")  # Escape
-        assert len(_texts(browser, "tbody bdi")) == 6
-        _press(browser, "\ue015\ue015\ue013")  # down, down, up
-        _press(browser, "\ue007")  # Enter
+        press(browser, "/")
+        press(browser, "anderung")
+        assert texts(browser, "tbody bdi") == ["Änderungen.txt"]
+        eventually(lambda: "1 of 6 shown" in texts(browser, "#said"))
+        press(browser, "\ue00c")  # Escape
+        assert len(texts(browser, "tbody bdi")) == 6
+        press(browser, "\ue015\ue015\ue013")  # down, down, up
+        press(browser, "\ue007")  # Enter
         assert urlsplit(browser.current_url).path.endswith("100%25%20sure.txt")
 
 
@@ -176,7 +169,7 @@ def test_times_are_those_of_the_reader(browser, demo):
         )
         hours = (int(shown[11:13]) * 60 + int(shown[14:16]) - int(exact[11:13]) * 60 - int(exact[14:16])) % 1440
         assert hours == 330
-        assert "UTC" not in _find(browser, "thead").text
+        assert "UTC" not in find(browser, "thead").text
     finally:
         browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
@@ -184,30 +177,20 @@ def test_times_are_those_of_the_reader(browser, demo):
 def test_pictures_and_texts_can_be_seen_without_leaving(browser, demo):
     """A preview is opened, turned over and closed by keyboard; it complains of nothing."""
     browser.get_log("browser")
-    with _screen(browser):
+    with screen(browser):
         browser.get(f"{demo}releases/pictures/")
-        button = _find(browser, "button[aria-label='Preview dunes.svg']")
+        button = find(browser, "button[aria-label='Preview dunes.svg']")
         browser.execute_script("arguments[0].focus()", button)
-        _press(browser, "\ue007")
-        _eventually(lambda: browser.execute_script("return document.querySelector('dialog img')?.naturalWidth") == 960)
-        _press(browser, "\ue014")  # right
-        _eventually(lambda: _texts(browser, "dialog h2") == ["lighthouse.svg"])
-        _press(browser, "\ue00c")
-        _eventually(lambda: not _texts(browser, "dialog"))
+        press(browser, "\ue007")
+        eventually(lambda: browser.execute_script("return document.querySelector('dialog img')?.naturalWidth") == 960)
+        press(browser, "\ue014")  # right
+        eventually(lambda: texts(browser, "dialog h2") == ["lighthouse.svg"])
+        press(browser, "\ue00c")
+        eventually(lambda: not texts(browser, "dialog"))
         browser.get(f"{demo}releases/2.1.0/")
-        _find(browser, "button[aria-label='Preview notes.txt']").click()
-        _eventually(lambda: _texts(browser, "dialog pre") == ["Tool 2.1.0\n"])
+        find(browser, "button[aria-label='Preview notes.txt']").click()
+        eventually(lambda: texts(browser, "dialog pre") == ["Tool 2.1.0\n"])
     assert browser.get_log("browser") == []
-
-
-def _choose(browser, *paths):
-    _find(browser, ".upload input[type=file].files").send_keys("\n".join(map(str, paths)))
-
-
-def _slow(browser, bytes_a_second):
-    conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_a_second}
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
 
 def test_three_files_are_uploaded_with_progress_a_conflict_and_a_stop(browser, demo, files, tmp_path):
@@ -215,22 +198,19 @@ def test_three_files_are_uploaded_with_progress_a_conflict_and_a_stop(browser, d
     _put(files, "/team/home/upload/", "taken.txt", b"old")
     for name, size in (("new.txt", 10), ("taken.txt", 20), ("large.bin", 8 << 20)):
         (tmp_path / name).write_bytes(b"x" * size)
-    with _screen(browser):
+    with screen(browser):
         browser.get(_as(demo, "ann", "/team/home/upload/"))
-        _slow(browser, 200_000)
-        try:
-            _choose(browser, *(tmp_path / name for name in ("large.bin", "new.txt", "taken.txt")))
-            _eventually(lambda: "There is a file of this name" in _texts(browser, "dialog h2"))
+        with slow(browser, 200_000):
+            choose(browser, *(tmp_path / name for name in ("large.bin", "new.txt", "taken.txt")))
+            eventually(lambda: "There is a file of this name" in texts(browser, "dialog h2"))
             # The target does not allow it, so nobody is asked whether to replace.
-            assert _texts(browser, "dialog button") == ["Skip", "Skip all"]
-            _find(browser, "dialog button").click()
+            assert texts(browser, "dialog button") == ["Skip", "Skip all"]
+            find(browser, "dialog button").click()
             bar = "return document.querySelector('progress[aria-label=\"large.bin\"]')?.position"
-            _eventually(lambda: 0 < (browser.execute_script(bar) or 0) < 1)
-            _find(browser, "button[aria-label='Stop large.bin']").click()
-            _eventually(lambda: "taken.txt" in _texts(browser, "tbody bdi") and len(_texts(browser, "tbody bdi")) == 2)
-        finally:
-            _slow(browser, -1)
-        assert _eventually(lambda: _texts(browser, "#said")[0]) == "1 uploaded, 1 skipped, 1 stopped"
+            eventually(lambda: 0 < (browser.execute_script(bar) or 0) < 1)
+            find(browser, "button[aria-label='Stop large.bin']").click()
+            eventually(lambda: "taken.txt" in texts(browser, "tbody bdi") and len(texts(browser, "tbody bdi")) == 2)
+        assert eventually(lambda: texts(browser, "#said")[0]) == "1 uploaded, 1 skipped, 1 stopped"
     assert files.request("GET", "/team/home/upload/new.txt", user="ann:demo").text == "x" * 10
     assert files.request("GET", "/team/home/upload/taken.txt", user="ann:demo").text == "old"
     assert files.request("GET", "/team/home/upload/large.bin", user="ann:demo").status == 404
@@ -243,8 +223,8 @@ def test_files_are_uploaded_under_the_names_that_they_have(browser, demo, files,
         (tmp_path / name).write_text(name)
     _put(files, "/team/home/names/", "first.txt")
     browser.get(_as(demo, "ann", "/team/home/names/"))
-    _choose(browser, *(tmp_path / name for name in names))
-    _eventually(lambda: sorted(_texts(browser, "tbody bdi")) == sorted(["first.txt", *names]))
+    choose(browser, *(tmp_path / name for name in names))
+    eventually(lambda: sorted(texts(browser, "tbody bdi")) == sorted(["first.txt", *names]))
     for name in names:
         assert files.request("GET", f"/team/home/names/{quote(name)}", user="ann:demo").text == name
 
@@ -259,28 +239,28 @@ def test_a_drop_brings_its_files(browser, demo, files):
     )
     # Chromium gives a drop that a script makes no entries; the page must cope with that, and say nothing.
     browser.get(_as(demo, "ann", "/team/home/drop/"))
-    assert "dropping" not in _find(browser, "body").get_attribute("class")
+    assert "dropping" not in find(browser, "body").get_attribute("class")
 
 
 def test_a_file_is_deleted_after_a_question(browser, demo, files):
     """By keyboard: Escape keeps it, the button deletes it, and the focus goes to the next file."""
     for name in ("a.txt", "b.txt"):
         _put(files, "/team/home/delete/", name)
-    with _screen(browser):
+    with screen(browser):
         browser.get(_as(demo, "ann", "/team/home/delete/"))
         for key in ("\ue00c", None):
             browser.execute_script("document.querySelector('button[aria-label=\"Delete a.txt\"]').focus()")
-            _press(browser, "\ue007")
-            assert "Delete this file?" in _texts(browser, "dialog h2")
+            press(browser, "\ue007")
+            assert "Delete this file?" in texts(browser, "dialog h2")
             assert browser.switch_to.active_element.text == "Keep"
             if key:
-                _press(browser, key)
-                _eventually(lambda: not _texts(browser, "dialog"))
+                press(browser, key)
+                eventually(lambda: not texts(browser, "dialog"))
                 assert files.request("HEAD", "/team/home/delete/a.txt", user="ann:demo").status == 200
             else:
-                _press(browser, "\ue004")  # Tab
-                _press(browser, "\ue007")
-        _eventually(lambda: _texts(browser, "tbody bdi") == ["b.txt"])
+                press(browser, "\ue004")  # Tab
+                press(browser, "\ue007")
+        eventually(lambda: texts(browser, "tbody bdi") == ["b.txt"])
         assert browser.switch_to.active_element.text == "b.txt"
     assert files.request("HEAD", "/team/home/delete/a.txt", user="ann:demo").status == 404
 
@@ -288,18 +268,18 @@ def test_a_file_is_deleted_after_a_question(browser, demo, files):
 def test_what_a_viewer_may_not_do_is_not_shown(browser, demo):
     """Without a right to upload or to delete, there is neither a place for it nor a button."""
     browser.get(f"{demo}releases/pictures/")
-    assert _texts(browser, ".upload") == []
+    assert texts(browser, ".upload") == []
     assert browser.find_elements("css selector", ".bin") == []
 
 
 def test_without_javascript_the_page_says_how_to_upload(browser, demo, files):
     """There is no button that does nothing."""
     browser.get("about:blank")
-    with _screen(browser, scripts=False):
+    with screen(browser, scripts=False):
         browser.get(_as(demo, "ann", "/team/home/hostile/"))
-        assert "switch JavaScript on" in _find(browser, ".note").text
-        assert not _find(browser, ".upload").is_displayed()
-        assert not _find(browser, ".filter").is_displayed()
+        assert "switch JavaScript on" in find(browser, ".note").text
+        assert not find(browser, ".upload").is_displayed()
+        assert not find(browser, ".filter").is_displayed()
 
 
 def test_a_page_of_another_site_can_neither_upload_nor_delete(browser, demo, files):

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 from running import Proxy
+from screens import eventually, press, screen, violations
 
 pytestmark = pytest.mark.integration
-
-SECONDS = 15  # in which the page has updated itself
-
-
-@contextmanager
-def _screen(browser, width, scheme="light", *, scripts=True):
-    """A screen of a width and a colour scheme, with JavaScript or without."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-    try:
-        yield
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def _text(browser, selector):
     return browser.find_element("css selector", selector).text
-
-
-def _press(browser, keys):
-    browser.switch_to.active_element.send_keys(keys)
-
-
-def _eventually(look):
-    end = time.monotonic() + SECONDS
-    while not (found := look()):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return found
 
 
 @pytest.fixture
@@ -58,17 +29,17 @@ def used(demo):
 @pytest.mark.parametrize("width", [390, 768, 1440])
 def test_nothing_keeps_anybody_from_using_the_page(browser, status_page, axe, used, width, scheme):
     """axe-core finds no violation, with everything open that can be opened."""
-    with _screen(browser, width, scheme):
+    with screen(browser, width, scheme):
         browser.get(f"{status_page}?path=/press/spring.html&user=ann")
         browser.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
-        found = browser.execute_async_script(f"{axe}\naxe.run().then(arguments[arguments.length - 1])")
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
+        found = violations(browser, axe)
+    assert found == []
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])
-def test_the_page_fits_its_screen(browser, status_page, used, width):
+def test_the_page_fits_itsscreen(browser, status_page, used, width):
     """Wide tables move within their frames; the page does not move sideways."""
-    with _screen(browser, width):
+    with screen(browser, width):
         browser.get(f"{status_page}?path=/press/spring.html")
         page = "document.documentElement"
         assert browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth") == 0
@@ -95,12 +66,12 @@ def test_what_clients_asked_for_is_text(browser, status_page, used):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_path_is_explained_by_keyboard_alone(browser, status_page, scripts):
     """Tab leads to the field, Enter asks, and the way of the path is shown; also without JavaScript."""
-    with _screen(browser, 1000, scripts=scripts):
+    with screen(browser, 1000, scripts=scripts):
         browser.get(status_page)
         while browser.switch_to.active_element.get_attribute("name") != "path":
-            _press(browser, "\ue004")
-        _press(browser, "/press/spring.html\ue007")
-        _eventually(lambda: browser.find_elements("css selector", ".explanation"))
+            press(browser, "\ue004")
+        press(browser, "/press/spring.html\ue007")
+        eventually(lambda: browser.find_elements("css selector", ".explanation"))
         assert "site/archive/press/spring.html" in _text(browser, ".explanation")
         assert browser.find_element("name", "path").get_attribute("value") == "/press/spring.html"
 
@@ -111,7 +82,7 @@ def test_the_page_updates_itself(browser, status_page, used):
     browser.find_element("css selector", "#unused summary").click()
     browser.find_element("name", "path").send_keys("/half-typed")
     used.request("GET", "/seen-after-a-while")
-    _eventually(lambda: "/seen-after-a-while" in _text(browser, "#refused"))
+    eventually(lambda: "/seen-after-a-while" in _text(browser, "#refused"))
     assert browser.find_element("id", "unused").get_attribute("open")
     assert browser.find_element("name", "path").get_attribute("value") == "/half-typed"
 
@@ -126,4 +97,4 @@ def test_updates_can_be_paused(browser, status_page, used):
     time.sleep(6)
     assert "/not-seen-while-paused" not in _text(browser, "#refused")
     button.click()
-    _eventually(lambda: "/not-seen-while-paused" in _text(browser, "#refused"))
+    eventually(lambda: "/not-seen-while-paused" in _text(browser, "#refused"))

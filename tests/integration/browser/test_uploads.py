@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 from running import Bucket, Proxy, start_proxy
+from screens import click, eventually, texts
 
 pytestmark = pytest.mark.integration
 
-SECONDS = 20
 CONFIGURATION = """
 server: {{port: 0}}
 internalServer: {{port: 0}}
@@ -70,36 +69,16 @@ def page(browser, proxy):
     return go
 
 
-def _eventually(look):
-    end = time.monotonic() + SECONDS
-    while not (found := look()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
-
-
-def _texts(browser, selector):
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].filter(each => !each.closest('[hidden]'))"
-        ".map(each => each.textContent)",
-        selector,
-    )
-
-
-def _button(browser, text):
-    return next(each for each in browser.find_elements("css selector", "button") if each.text == text)
-
-
 def test_a_file_is_replaced_where_that_is_allowed(page, bucket, tmp_path):
     """After a question, and not before."""
     (tmp_path / "old.txt").write_text("new")
     browser = page("new/")
     browser.find_element("css selector", ".upload input.files").send_keys(str(tmp_path / "old.txt"))
-    _eventually(lambda: _texts(browser, "dialog h2"))
+    eventually(lambda: texts(browser, "dialog h2"))
     assert bucket.get("new/old.txt") == b"old"
-    assert _texts(browser, "dialog button") == ["Skip", "Skip all", "Replace", "Replace all"]
-    _button(browser, "Replace").click()
-    _eventually(lambda: _texts(browser, "#said") == ["1 uploaded"])
+    assert texts(browser, "dialog button") == ["Skip", "Skip all", "Replace", "Replace all"]
+    click(browser, "Replace")
+    eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
     assert bucket.get("new/old.txt") == b"new"
 
 
@@ -110,8 +89,8 @@ def test_what_is_too_large_is_not_sent(page, bucket, tmp_path):
     browser = page("new/")
     chosen = f"{tmp_path / 'large.bin'}\n{tmp_path / 'small.bin'}"
     browser.find_element("css selector", ".upload input.files").send_keys(chosen)
-    _eventually(lambda: _texts(browser, "#said") == ["1 uploaded, 1 failed"])
-    assert "larger than 1.0 MiB" in _texts(browser, ".transfers .failed")
+    eventually(lambda: texts(browser, "#said") == ["1 uploaded, 1 failed"])
+    assert "larger than 1.0 MiB" in texts(browser, ".transfers .failed")
     assert bucket.get("new/small.bin") == b"x"
     assert "new/large.bin" not in bucket.all_keys()
 
@@ -125,7 +104,7 @@ def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
     data = {"items": [], "files": [str(tmp_path / "photos")], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):
         browser.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
-    _eventually(lambda: "2 uploaded" in _texts(browser, "#said"))
+    eventually(lambda: "2 uploaded" in texts(browser, "#said"))
     assert bucket.get("new/photos/a.txt") == b"a"
     assert bucket.get("new/photos/märz/b c.txt") == b"b"
 
@@ -133,8 +112,8 @@ def test_a_directory_is_dropped_with_all_that_is_in_it(page, bucket, tmp_path):
 def test_names_that_no_form_can_send_are_harmless_too(page):
     """Slashes and marks for right-to-left are shown as text."""
     browser = page("odd/")
-    assert "<script>alert(1)<" + "/" in _texts(browser, "tbody bdi")
-    assert "\u202egpj.exe" in _texts(browser, "tbody bdi")
+    assert "<script>alert(1)<" + "/" in texts(browser, "tbody bdi")
+    assert "\u202egpj.exe" in texts(browser, "tbody bdi")
     # Of the two files, one is a text.
     labels = browser.execute_script(
         "return [...document.querySelectorAll('.eye')].map(each => each.getAttribute('aria-label'))"
@@ -146,8 +125,8 @@ def test_names_that_no_form_can_send_are_harmless_too(page):
 def test_a_thousand_entries_stay_smooth(page):
     """The page is ready soon, and a letter in the filter is answered within two frames of a slow screen."""
     browser = page("many/")
-    assert len(_texts(browser, "tbody bdi")) == 1000
-    assert _texts(browser, "tbody bdi")[2] == "picture 2.jpg"
+    assert len(texts(browser, "tbody bdi")) == 1000
+    assert texts(browser, "tbody bdi")[2] == "picture 2.jpg"
     timing = browser.execute_script(
         "const entry = performance.getEntriesByType('navigation')[0]; return entry.domComplete - entry.responseEnd"
     )
@@ -157,7 +136,7 @@ def test_a_thousand_entries_stay_smooth(page):
         "document.body.offsetHeight; return performance.now() - start"
     )
     print(f"complete {timing:.0f} ms after the last byte, filtered in {filtering:.0f} ms")
-    assert len(_texts(browser, "tbody bdi")) == 19
+    assert len(texts(browser, "tbody bdi")) == 19
     assert timing < 2000
     assert filtering < 200
 
