@@ -13,10 +13,6 @@ from tornado_proxy.auth.oidc_provider import (
     Provider,
     ProviderError,
     Tokens,
-    discover,
-    fetch_keys,
-    redeem,
-    renew,
 )
 from tornado_proxy.auth.tokens import UnknownKey
 
@@ -36,23 +32,29 @@ def _json(value, status=200):
     return Fetched(status, json.dumps(value).encode())
 
 
-def _play(flow, *answers):
-    """Drives a flow with answers at hand: what it asked for, and what it returned."""
-    asked, sent = [], None
-    try:
-        for answer in (*answers, None):
-            asked.append(flow.send(sent))
-            sent = answer
-    except StopIteration as end:
-        return asked, end.value
-    raise AssertionError("the flow asks for more")
+KEYS = {"keys": [OLD.as_dict(private=False)]}
+
+
+KNOWN = _json(DOCUMENT), _json(KEYS)
+PUBLIC = Client("me")
+
+
+def _provider(*answers, client=PUBLIC, known=KNOWN):
+    """A provider with answers at hand, and the list of what it was asked."""
+    asked, left = [], [*known, *answers]
+
+    async def fetch(wanted):
+        asked.append(wanted)
+        return left.pop(0)
+
+    return Provider(f"{ISSUER}/", client, fetch, lambda: 1_800_000_000.0), asked
 
 
 def test_discovery_reads_the_metadata_below_the_issuer():
     """Algorithms that are not safe are left out."""
-    asked, found = _play(discover(f"{ISSUER}/"), _json(DOCUMENT))
-    assert asked == [Fetch(f"{ISSUER}/.well-known/openid-configuration")]
-    assert found == METADATA
+    provider, asked = _provider()
+    assert asyncio.run(provider.metadata()) == METADATA
+    assert asked == [Fetch(f"{ISSUER}/.well-known/openid-configuration"), Fetch(METADATA.jwks_uri)]
 
 
 @pytest.mark.parametrize(
@@ -69,23 +71,26 @@ def test_discovery_reads_the_metadata_below_the_issuer():
 )
 def test_metadata_that_cannot_be_used_is_refused(answer, message):
     """Another issuer means that somebody else answers (Discovery 4.3)."""
+    provider, _ = _provider(known=(answer,))
     with pytest.raises(ProviderError, match=message):
-        _play(discover(ISSUER), answer)
+        asyncio.run(provider.metadata())
 
 
 def test_keys_that_cannot_be_used_are_refused():
     """There would be nothing to verify a token with."""
+    provider, _ = _provider(known=(_json(DOCUMENT), _json({"keys": []})))
     with pytest.raises(ProviderError, match="no key for signatures"):
-        _play(fetch_keys(METADATA), _json({"keys": []}))
+        asyncio.run(provider.metadata())
 
 
 def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
     """The secret stands in the header, form-encoded (RFC 6749 2.3.1)."""
-    flow = redeem(METADATA, Client("me", "s:e c"), "code", "verifier", "https://here.example/callback")
-    (asked,), tokens = _play(flow, _json({"id_token": "a.b.c", "refresh_token": "r"}))
+    answer = _json({"id_token": "a.b.c", "refresh_token": "r"})
+    provider, asked = _provider(answer, client=Client("me", "s:e c"))
+    tokens = asyncio.run(provider.redeem("code", "verifier", "https://here.example/callback"))
     assert tokens == Tokens("a.b.c", "r")
-    assert asked.headers["Authorization"] == "Basic bWU6cyUzQWUrYw=="
-    assert parse_qs(asked.body) == {
+    assert asked[-1].headers["Authorization"] == "Basic bWU6cyUzQWUrYw=="
+    assert parse_qs(asked[-1].body) == {
         "grant_type": ["authorization_code"],
         "code": ["code"],
         "redirect_uri": ["https://here.example/callback"],
@@ -95,16 +100,17 @@ def test_a_code_is_redeemed_with_the_verifier_and_the_secret():
 
 def test_a_public_client_names_itself_in_the_form():
     """It has no secret to show (RFC 6749 3.2.1)."""
-    (asked,), _ = _play(renew(METADATA, Client("me"), "r"), _json({"id_token": "a.b.c"}))
-    assert "Authorization" not in asked.headers
-    assert parse_qs(asked.body) == {"grant_type": ["refresh_token"], "refresh_token": ["r"], "client_id": ["me"]}
+    provider, asked = _provider(_json({"id_token": "a.b.c"}))
+    asyncio.run(provider.renew("r"))
+    assert "Authorization" not in asked[-1].headers
+    assert parse_qs(asked[-1].body) == {"grant_type": ["refresh_token"], "refresh_token": ["r"], "client_id": ["me"]}
 
 
-def test_a_refresh_token_counts_until_another_one_comes():
+@pytest.mark.parametrize(("given", "kept"), [({}, "old"), ({"refresh_token": "new"}, "new")])
+def test_a_refresh_token_counts_until_another_one_comes(given, kept):
     """A provider need not rotate it (RFC 6749 6)."""
-    assert _play(renew(METADATA, Client("me"), "old"), _json({"id_token": "t"}))[1].refresh_token == "old"
-    again = _json({"id_token": "t", "refresh_token": "new"})
-    assert _play(renew(METADATA, Client("me"), "old"), again)[1].refresh_token == "new"
+    provider, _ = _provider(_json({"id_token": "t", **given}))
+    assert asyncio.run(provider.renew("old")).refresh_token == kept
 
 
 @pytest.mark.parametrize(
@@ -117,8 +123,9 @@ def test_a_refresh_token_counts_until_another_one_comes():
 )
 def test_an_answer_without_tokens_is_an_error(answer, kind):
     """A refusal is the client's matter, all else the provider's."""
+    provider, _ = _provider(answer)
     with pytest.raises(kind):
-        _play(redeem(METADATA, Client("me"), "code", "verifier", "https://here.example/"), answer)
+        asyncio.run(provider.redeem("code", "verifier", "https://here.example/"))
 
 
 def test_nothing_secret_shows_in_what_is_logged():

@@ -106,7 +106,7 @@ def test_a_store_of_two_targets_is_held_once():
         generation = _generation(one=shared, two=shared)
         held = repr(shared)
         await generation.retire()
-        return held, shared.thing.closed
+        return held, shared.store.closed
 
     assert asyncio.run(story()) == ("<Shared <a store>, 1 holders>", 1)
 

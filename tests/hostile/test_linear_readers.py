@@ -99,7 +99,6 @@ ARGUMENTS = {
 
 # Whose text is the configuration's, the product's own, or a key, which is short.
 NOT_OF_OTHERS = {
-    "tornado_proxy.auth.oidc_provider.discover",
     "tornado_proxy.auth.passwords.doubt",
     "tornado_proxy.auth.passwords.read_password",
     "tornado_proxy.storage.s3.failures.translated",

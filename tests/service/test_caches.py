@@ -47,12 +47,12 @@ def parts():
 async def _read(parts):
     for shared in parts.stores.values():
         for key in ("a", "p/a"):
-            await body_of(shared.thing, key)
+            await body_of(shared.store, key)
 
 
 def _left(parts):
     """How many objects each cache has."""
-    return {name: shared.thing.purge("") for name, shared in parts.stores.items() if name != "bare"}
+    return {name: shared.store.purge("") for name, shared in parts.stores.items() if name != "bare"}
 
 
 @pytest.mark.parametrize(

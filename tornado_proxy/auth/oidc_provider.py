@@ -1,6 +1,5 @@
-"""The protocol of an OpenID provider (discovery, keys, tokens), as generators that yield requests.
+"""An OpenID provider: its metadata, its keys, and the tokens that it gives and has signed.
 
-A flow yields a `Fetch` and is sent the `Fetched` answer, so it is tested without a network; `run` drives it.
 Sources: OpenID Connect Discovery 1.0, OpenID Connect Core 1.0, RFC 6749 (OAuth 2.0), RFC 7636 (PKCE).
 """
 
@@ -9,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from joserfc.jwk import KeySet
@@ -27,8 +26,6 @@ from tornado_proxy.auth.tokens import (
     verify_token,
 )
 
-T = TypeVar("T")
-
 _DISCOVERY = "/.well-known/openid-configuration"
 _FRESH = 3600.0
 """Seconds for which metadata and keys count without asking again."""
@@ -37,9 +34,6 @@ _PAUSE = 10.0
 """Seconds between two attempts to ask a provider: a client that sends unknown keys must not make us flood it."""
 
 _LONG_AGO = float("-inf")
-
-
-Flow = Generator[Fetch, Fetched, T]
 
 
 class ProviderError(Exception):
@@ -78,10 +72,7 @@ class Tokens:
     refresh_token: str = field(default="", repr=False)
 
 
-def discover(issuer: str) -> Flow[Metadata]:
-    """Reads the provider's metadata; raises `ProviderError`."""
-    answer = yield Fetch(issuer.rstrip("/") + _DISCOVERY)
-    document = _document(answer, "the provider's metadata")
+def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
     published = document.get("issuer")
     # Discovery 4.3: another issuer here means that someone else answers. Slashes at the end are often lost in files.
     if not isinstance(published, str) or published.rstrip("/") != issuer.rstrip("/"):
@@ -94,46 +85,6 @@ def discover(issuer: str) -> Flow[Metadata]:
         _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else "",
         accepted_algorithms(document.get("id_token_signing_alg_values_supported")),
     )
-
-
-def fetch_keys(metadata: Metadata) -> Flow[KeySet]:
-    """Reads the provider's keys; raises `ProviderError`."""
-    answer = yield Fetch(metadata.jwks_uri)
-    try:
-        return read_keys(_document(answer, "the provider's key set"))
-    except TokenError as error:
-        raise ProviderError(str(error)) from None
-
-
-def redeem(metadata: Metadata, client: Client, code: str, verifier: str, redirect_uri: str) -> Flow[Tokens]:
-    """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
-    grant = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri, "code_verifier": verifier}
-    return (yield from _request_tokens(metadata, client, grant))
-
-
-def renew(metadata: Metadata, client: Client, refresh_token: str) -> Flow[Tokens]:
-    """Exchanges a refresh token for new tokens (RFC 6749 6); raises `ProviderError`."""
-    grant = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-    tokens = yield from _request_tokens(metadata, client, grant)
-    return Tokens(tokens.id_token, tokens.refresh_token or refresh_token)
-
-
-def _request_tokens(metadata: Metadata, client: Client, grant: Mapping[str, str]) -> Flow[Tokens]:
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-    if client.secret:
-        # RFC 6749 2.3.1: both parts are form-encoded before they are joined.
-        pair = f"{quote_plus(client.id)}:{quote_plus(client.secret)}"
-        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    else:
-        grant = {**grant, "client_id": client.id}
-    answer = yield Fetch(metadata.token_endpoint, headers, urlencode(grant))
-    if 400 <= answer.status < 500:
-        raise GrantRefused(f"the provider refused the grant with status {answer.status}")
-    document = _document(answer, "the provider's answer with tokens")
-    id_token, refresh_token = document.get("id_token"), document.get("refresh_token")
-    if not isinstance(id_token, str):
-        raise ProviderError("the provider's answer holds no ID token")
-    return Tokens(id_token, refresh_token if isinstance(refresh_token, str) else "")
 
 
 def _document(answer: Fetched, name: str) -> dict[str, Any]:
@@ -155,21 +106,6 @@ def _endpoint(document: Mapping[str, Any], name: str) -> str:
     return url
 
 
-async def run(flow: Flow[T], fetch: Fetcher) -> T:
-    """Drives a flow; raises `ProviderError` where the provider gives no answer."""
-    answer: Fetched | None = None
-    try:
-        while True:
-            wanted = flow.send(answer)  # type: ignore[arg-type]  # a generator starts with None
-            try:
-                answer = await fetch(wanted)
-            except OSError as error:
-                raise ProviderError(f"`{wanted.url}` gives no answer: {error}") from None
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
 class Provider:
     """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another."""
 
@@ -189,12 +125,14 @@ class Provider:
         return (await self._current())[0]
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
-        """Exchanges a code for tokens; raises `ProviderError`."""
-        return await run(redeem(await self.metadata(), self.client, code, verifier, redirect_uri), self._fetch)
+        """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
+        grant = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
+        return await self._request_tokens({**grant, "code_verifier": verifier})
 
     async def renew(self, refresh_token: str) -> Tokens:
-        """Exchanges a refresh token for new tokens; raises `ProviderError`."""
-        return await run(renew(await self.metadata(), self.client, refresh_token), self._fetch)
+        """Exchanges a refresh token for new tokens (RFC 6749 6); raises `ProviderError`."""
+        tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
+        return Tokens(tokens.id_token, tokens.refresh_token or refresh_token)
 
     async def verify(self, token: str) -> Claims:
         """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
@@ -208,6 +146,30 @@ class Provider:
     def _verify(self, token: str, metadata: Metadata, keys: KeySet) -> Claims:
         trust = Trust(metadata.issuer, self.client.id, metadata.algorithms)
         return verify_token(token, keys, trust, self._clock())
+
+    async def _request_tokens(self, grant: Mapping[str, str]) -> Tokens:
+        metadata, client = await self.metadata(), self.client
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        if client.secret:
+            # RFC 6749 2.3.1: both parts are form-encoded before they are joined.
+            pair = f"{quote_plus(client.id)}:{quote_plus(client.secret)}"
+            headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+        else:
+            grant = {**grant, "client_id": client.id}
+        answer = await self._answer(Fetch(metadata.token_endpoint, headers, urlencode(grant)))
+        if 400 <= answer.status < 500:
+            raise GrantRefused(f"the provider refused the grant with status {answer.status}")
+        document = _document(answer, "the provider's answer with tokens")
+        id_token, refresh_token = document.get("id_token"), document.get("refresh_token")
+        if not isinstance(id_token, str):
+            raise ProviderError("the provider's answer holds no ID token")
+        return Tokens(id_token, refresh_token if isinstance(refresh_token, str) else "")
+
+    async def _answer(self, wanted: Fetch) -> Fetched:
+        try:
+            return await self._fetch(wanted)
+        except OSError as error:
+            raise ProviderError(f"`{wanted.url}` gives no answer: {error}") from None
 
     async def _current(self, newer_than: float = _LONG_AGO) -> tuple[Metadata, KeySet]:
         """Returns metadata and keys, fetched again if they are older than an hour or than a given time."""
@@ -226,8 +188,10 @@ class Provider:
         """Fetches metadata and keys; keeps the cached ones if that fails."""
         self._asked_at = self._clock()
         try:
-            metadata = await run(discover(self._issuer), self._fetch)
-            self._known = metadata, await run(fetch_keys(metadata), self._fetch)
+            answer = await self._answer(Fetch(self._issuer.rstrip("/") + _DISCOVERY))
+            metadata = _read_metadata(_document(answer, "the provider's metadata"), self._issuer)
+            keys = await self._answer(Fetch(metadata.jwks_uri))
+            self._known = metadata, read_keys(_document(keys, "the provider's key set"))
             self._known_at = self._clock()
-        except ProviderError as error:
+        except (ProviderError, TokenError) as error:
             self._failure = str(error)

@@ -111,7 +111,7 @@ class Exchange:
         context = RequestContext(
             decision.request,
             decision.match,
-            parts.stores[target].thing,
+            parts.stores[target].store,
             pages,
             headers,
             Conditions.from_headers(headers),
@@ -256,7 +256,7 @@ class Exchange:
         if kind is None:
             return None
         target = decision.match.site.target.name if decision and decision.match else None
-        store = self._generation.parts.stores[target].thing if target else None
+        store = self._generation.parts.stores[target].store if target else None
         error = PageError(refused.message(self._incoming.head.method))
         request, user = (decision.request, decision.user) if decision else (RequestData(), None)
         data = partial(ErrorData, request, user, error)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Self
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
@@ -22,39 +22,28 @@ GENERATION = "X-Tornado-Proxy-Generation"
 _SHOWN_DIGITS = 12  # of a digest, which tell the sets of one fleet apart
 
 
-class Closable(Protocol):
-    """Something live that must be let go of."""
+class Shared:
+    """A store that generations pass on: each that uses it holds it, and the last to let go closes it.
 
-    async def close(self) -> None:
-        """Let go of what it holds."""
-        ...
-
-
-_Thing = TypeVar("_Thing", bound=Closable)
-
-
-class Shared(Generic[_Thing]):
-    """A live thing that generations pass on: each that uses it holds it, and the last to let go closes it.
-
-    A maker that never hands it to a generation closes the thing itself.
+    A maker that never hands it to a generation closes the store itself.
     """
 
-    def __init__(self, thing: _Thing) -> None:
-        self.thing = thing
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self._holders = 0
 
     def __repr__(self) -> str:
-        return f"<Shared {self.thing!r}, {self._holders} holders>"
+        return f"<Shared {self.store!r}, {self._holders} holders>"
 
     def hold(self) -> None:
         """Count one more holder."""
         self._holders += 1
 
     async def let_go(self) -> None:
-        """Count one less, and close the thing if that was the last."""
+        """Count one less, and close the store if that was the last."""
         self._holders -= 1
         if self._holders == 0:
-            await self.thing.close()
+            await self.store.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class Parts:
     settings: Settings
     mounts: Mounts
     pages: Pages
-    stores: Mapping[str, Shared[Store]] = field(default_factory=dict)
+    stores: Mapping[str, Shared] = field(default_factory=dict)
     authenticators: Mapping[str, Authenticator] = field(default_factory=dict)
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from tornado_proxy.config.actions import Actions, Webhook
 from tornado_proxy.gateway import storing
 from tornado_proxy.gateway.answer import (
     KEEPING_FRESH,
@@ -193,7 +192,9 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
 def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
     """Returns the event of a successful attempt; None without a webhook for its method."""
     site, method = context.match.site, context.request.method
-    webhooks = _webhooks(site.target.actions, method)
+    actions = site.target.actions
+    named = {"GET": actions.get.webhooks, "HEAD": actions.head.webhooks, "PUT": actions.put.webhooks}
+    webhooks = named.get(method, actions.delete.webhooks)
     if not webhooks or not isinstance(attempt, Serve | Browse | Receive | CompleteUpload | Remove):
         return None
     bucket = site.target.bucket
@@ -214,18 +215,6 @@ def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
     elif not isinstance(attempt, Remove):
         body["inputMetadata"] = _conditions(context)
     return ObjectUsed(webhooks, site.target.name, method, body)
-
-
-def _webhooks(actions: Actions, method: str) -> tuple[Webhook, ...]:
-    match method:
-        case "GET":
-            return actions.get.webhooks
-        case "HEAD":
-            return actions.head.webhooks
-        case "PUT":
-            return actions.put.webhooks
-        case _:
-            return actions.delete.webhooks
 
 
 def _upload(file: FileHead, size: int) -> dict[str, Any]:

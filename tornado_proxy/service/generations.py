@@ -117,12 +117,12 @@ class GenerationBuilder:
         """Ends the threads."""
         await self.verifier.close()
 
-    def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared[Store]]:
+    def _stores(self, settings: Settings, before: Parts | None) -> dict[str, Shared]:
         """A store for each target, taken over where its name, bucket and cache are unchanged."""
-        old: dict[tuple[str, Bucket, ObjectCache | None], Shared[Store]] = {}
+        old: dict[tuple[str, Bucket, ObjectCache | None], Shared] = {}
         if before is not None:
             old = {_stored_by(target): before.stores[target.name] for target in before.settings.targets}
-        stores: dict[str, Shared[Store]] = {}
+        stores: dict[str, Shared] = {}
         mistakes: list[Diagnostic] = []
         for target in settings.targets:
             try:
@@ -134,7 +134,7 @@ class GenerationBuilder:
             raise Unbuildable(tuple(mistakes))
         return stores
 
-    def _store(self, target: Target) -> Shared[Store]:
+    def _store(self, target: Target) -> Shared:
         store: Store = MeasuredStore(S3Store(target.bucket, self.s3, self.upload_memory), target.name, self.emit)
         if target.cache is not None:
             store = CachingStore(store, target.cache, self.caches.setdefault(target.name, CacheCounts()))
@@ -149,7 +149,7 @@ def _stored_by(target: Target) -> tuple[str, Bucket, ObjectCache | None]:
 def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
     """Each target with its store, past what keeps objects and measures the calls of requests."""
     for target in parts.settings.targets:
-        store = parts.stores[target.name].thing
+        store = parts.stores[target.name].store
         store = store.behind if isinstance(store, CachingStore) else store
         yield target, store.measured if isinstance(store, MeasuredStore) else store
 
@@ -183,8 +183,8 @@ def forget_written(parts: Parts, written: ObjectWritten) -> bool:
 
 def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
     for name, shared in parts.stores.items():
-        if isinstance(shared.thing, CachingStore):
-            yield name, shared.thing
+        if isinstance(shared.store, CachingStore):
+            yield name, shared.store
 
 
 Result = TypeVar("Result")

@@ -40,7 +40,6 @@ from tornado_proxy.service.worker import (
     work_on,
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.storage.store import Store
 from tornado_proxy.telemetry.activity import Activities, Activity, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, Totals, as_text
@@ -341,9 +340,9 @@ class Supervisor:
             await worker.close()
 
 
-async def _close_stores(stores: Iterable[Shared[Store]]) -> None:
+async def _close_stores(stores: Iterable[Shared]) -> None:
     for each in stores:
-        await each.thing.close()
+        await each.store.close()
 
 
 def _resolve(first: asyncio.Future[bool], *, serves: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from http.client import IncompleteRead
@@ -42,33 +41,51 @@ class Readable(Protocol):
         ...
 
 
-class Boto3Body:
-    """The bytes of an answer of S3; the first chunk has been read."""
+class S3Object:
+    """An object that S3 is sending, whose first chunk has been read; must be closed."""
 
-    def __init__(self, raw: Readable, first: bytes, executor: Executor) -> None:
-        self._raw = raw
-        self._first = first
+    __slots__ = ("_connection", "_executor", "_first", "_left", "_raw", "_reading", "content_range", "info")
+
+    def __init__(self, answer: Mapping[str, Any], executor: Executor) -> None:
+        """Reads the first chunk, in the thread that made the answer; raises what boto3 does, and `UpstreamError`.
+
+        An S3 that fails so early can still be answered for.
+        """
+        self.content_range = part = content_range(answer)
+        self.info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
+        self._left = self.info.size if part is None else part.length  # bytes
+        self._raw: Readable = answer["Body"]
+        self._first = _first_chunk(self._raw, self._left)
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
         call = current_call()
         self._connection = call.connection if call else None
 
-    async def read(self) -> bytes:
-        """The next chunk; empty at the end."""
-        if self._first:
-            first, self._first = self._first, b""
-            return first
-        self._reading = self._executor.submit(self._read)
-        with translated("reading a body"):
-            return await self._reading.result(self._executor.timeout)
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than S3 said."""
+        while self._left > 0:
+            chunk, self._first = self._first or await self._next_chunk(), b""
+            if not chunk:
+                raise Unreachable(f"a body ended {self._left} bytes early")
+            self._left -= len(chunk)
+            yield chunk
 
-    def close(self) -> None:
-        """Closes at once, or after a running read, since two threads must not use it."""
+    async def close(self) -> None:
+        """Returns the connection to the pool, or drops it if the body was not read to its end."""
+        self.drop()
+
+    def drop(self) -> None:
+        """Closes at once, or after a running read, since two threads must not use the body; from any thread."""
         if self._reading is None:
             self._raw.close()
         else:
             self._reading.outcome.cancel()
             self._reading.ended.add_done_callback(lambda _: self._raw.close())
+
+    async def _next_chunk(self) -> bytes:
+        self._reading = self._executor.submit(self._read)
+        with translated("reading a body"):
+            return await self._reading.result(self._executor.timeout)
 
     def _read(self) -> bytes:
         call = current_call()
@@ -77,46 +94,12 @@ class Boto3Body:
         return self._raw.read(CHUNK)
 
 
-@dataclass(frozen=True, slots=True)
-class S3Object:
-    """An object that S3 is sending; must be closed."""
-
-    info: ObjectInfo
-    content_range: ContentRange | None
-    _body: Boto3Body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than S3 said."""
-        left = self.info.size if self.content_range is None else self.content_range.length
-        while left > 0:
-            chunk = await self._body.read()
-            if not chunk:
-                raise Unreachable(f"a body ended {left} bytes early")
-            left -= len(chunk)
-            yield chunk
-
-    async def close(self) -> None:
-        """Returns the connection to the pool, or drops it if the body was not read to its end."""
-        self.drop()
-
-    def drop(self) -> None:
-        """Close, from a thread."""
-        self._body.close()
-
-
 def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
-    """The object of a GetObject, in the thread that made it; raises what boto3 does, and `UpstreamError`.
-
-    The first chunk is read here: an S3 that fails so early can still be answered for.
-    """
-    raw: Readable = answer["Body"]
+    """The object of a GetObject; what makes it fail closes the body."""
     try:
-        part = content_range(answer)
-        info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
-        first = _first_chunk(raw, info.size if part is None else part.length)
-        return S3Object(info, part, Boto3Body(raw, first, executor))
+        return S3Object(answer, executor)
     except BaseException:
-        raw.close()
+        answer["Body"].close()
         raise
 
 
