@@ -8,11 +8,6 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-import urllib3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.session import get_session
-
 from tornado_proxy.config.tls import Location, UrlConfig
 
 _LARGEST = 1024 * 1024  # bytes
@@ -25,6 +20,10 @@ class DocumentUnavailable(Exception):
 
 def fetch_document(url: str, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
+    # Few configurations name such documents.
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
     location = Location.of(url)
     try:
         if location.scheme in ("http", "https"):
@@ -33,11 +32,13 @@ def fetch_document(url: str, config: UrlConfig) -> bytes:
             return _of_aws(client, location, config)
     except ClientError as error:
         raise DocumentUnavailable(f"AWS answers `{error.response['Error'].get('Code')}`") from None
-    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError, ValueError, KeyError) as error:
+    except (BotoCoreError, HTTPError, OSError, ValueError, KeyError) as error:
         raise DocumentUnavailable(str(error)) from None
 
 
 def _of_http(url: str, config: UrlConfig) -> bytes:
+    import urllib3  # noqa: PLC0415 - as above
+
     deadline, timeout = time.monotonic() + config.http_timeout, urllib3.Timeout(total=config.http_timeout)
     with urllib3.PoolManager(
         timeout=timeout, retries=urllib3.Retry(None, connect=0, read=0, status=0, other=0, redirect=3)
@@ -76,6 +77,9 @@ def _joined(body: Any, deadline: float) -> bytes:
 
 
 def _client(location: Location, config: UrlConfig) -> Any:
+    from botocore.config import Config  # noqa: PLC0415 - as above
+    from botocore.session import get_session  # noqa: PLC0415
+
     keys = config.aws_credentials
     session = get_session()
     if keys is not None:

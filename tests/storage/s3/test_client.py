@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import socket
-import ssl
 
 import boto3
 import pytest
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.storage.errors import StorageError, UpstreamError
-from tornado_proxy.storage.s3.client import Endpoint, find_endpoint, make_client, tls_context
+from tornado_proxy.storage.errors import UpstreamError
+from tornado_proxy.storage.s3.client import find_endpoint, make_client
+from tornado_proxy.storage.s3.endpoint import Endpoint
 from tornado_proxy.storage.s3.signature import Scope
 
 PAIR = Credentials(Secret("test", "access"), Secret("test", "secret"))
@@ -219,18 +219,3 @@ def test_an_endpoint_is_found_without_the_network_or_credentials(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refused)
     monkeypatch.setattr(socket, "socket", refused)
     assert found(s3_endpoint="http://s3.example:9000") is not None
-
-
-def test_certificates_are_verified():
-    """Name and chain of S3's certificate are checked."""
-    context = tls_context()
-    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
-
-
-def test_the_environments_certificates_are_taken(monkeypatch, tmp_path):
-    """`AWS_CA_BUNDLE` replaces boto3's own, as a file or a directory; one that is missing is an error."""
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path))
-    assert tls_context().get_ca_certs() == []
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "missing.pem"))
-    with pytest.raises(StorageError, match=r"missing\.pem"):
-        tls_context()

@@ -199,8 +199,8 @@ MIB = 1024**2
 TARGET = {"Bucket": "bucket", "Key": "a"}
 
 
-def begin(store) -> object:
-    return Upload.begin(store._client, store._writer._executor, TARGET, {"ContentType": "text/x"})
+async def begin(store) -> Upload:
+    return await Upload.begin(await store._boto3(), store._executor, TARGET, {"ContentType": "text/x"})
 
 
 async def filled(data: bytes, memory: UploadMemory | None = None) -> PartBody:

@@ -13,8 +13,7 @@ from tornado_proxy.semantics.conditions import ByteRange, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import Unreachable, UpstreamError
 from tornado_proxy.storage.s3.answers import ListAnswer, sensible_size
-from tornado_proxy.storage.s3.client import Parameters, ask
-from tornado_proxy.storage.s3.executor import BlockingCall, Executor, current_call
+from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask, current_call
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.store import Entry, ObjectInfo
 

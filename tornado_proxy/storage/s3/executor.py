@@ -1,51 +1,30 @@
 """Blocking calls of an event loop, made in threads: bounded in number and in time, and cut off when nobody waits.
 
 A thread cannot be stopped, but its connection can be shut down under it: the call then fails at once, and the thread is
-free for the next. botocore has one time-out for connecting and for sending: the socket keeps `connect_timeout` while a
-body is sent, and `sendall` wants the whole body taken within it. These connections have time-outs for silence instead.
+free for the next. `storage.s3.client` has the connections that take part in this.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import socket
 import threading
 import time
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from botocore.awsrequest import (
-    AWSHTTPConnection,
-    AWSHTTPConnectionPool,
-    AWSHTTPSConnection,
-    AWSHTTPSConnectionPool,
-)
-from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
-from botocore.handlers import add_expect_header
-
-from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
+from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable, UpstreamError
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
+    from tornado_proxy.storage.s3.client import InterruptibleConnection
 
 T = TypeVar("T")
 
-# The bytes that S3 takes within the time-out of silence, one after the other.
-_PIECE = 64 * 1024
-
-# The bytes that the kernel keeps before it has sent them (tcp(7)): with the megabytes that it keeps otherwise, a slow
-# line looks silent long after the last byte was handed over.
-_TCP_NOTSENT_LOWAT = 25
-_UNSENT = 128 * 1024
-
-# A conditional write that fails in one of these ways has not happened.
-_NOT_WRITTEN = (429, 503)
-_NOT_SENT = (ConnectTimeoutError, EndpointConnectionError)
+Parameters = Mapping[str, Any]
+"""Parameters of an operation, by the names of the S3 API."""
 
 _thread = threading.local()
 _lock = threading.Lock()  # guards which call uses which connection
@@ -69,7 +48,7 @@ class BlockingCall(Generic[T]):
         self.progress = progress
         self.is_upload = False
         self.is_sent = False
-        self.connection: _Interruptible | None = None
+        self.connection: InterruptibleConnection | None = None
         self._function = function
         self._undo = undo
         self.outcome.add_done_callback(self._settled)
@@ -92,7 +71,7 @@ class BlockingCall(Generic[T]):
             if not self._finish(partial(self.outcome.set_result, result)) and self._undo is not None:
                 self._undo(result)
 
-    def use(self, connection: _Interruptible) -> None:
+    def use(self, connection: InterruptibleConnection) -> None:
         """Note the connection that the call waits for from now on; raises `CallAbandoned` where nobody waits."""
         with _lock:
             connection.call, self.connection = self, connection
@@ -220,129 +199,12 @@ class Executor:
         call.ended.set_result(None)
 
 
-def make_interruptible(client: S3Client) -> None:
-    """Makes a client use these connections, and retry only idempotent calls."""
-    session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
-    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - also what its proxies use
-    # Parts are read like files; after `Expect: 100-continue` an S3 that does not know it costs a second for each.
-    client.meta.events.unregister("before-call.s3", add_expect_header)
-    client.meta.events.register_first("needs-retry.s3", _refuse_retry)  # type: ignore[arg-type]
-
-
-class _Interruptible:
-    """A connection that is cut off with its call; of a class that has urllib3's `connect`, `request` and `send`."""
-
-    call: BlockingCall[Any] | None = None
-    silence: float | None = None  # seconds
-    close: Callable[[], None]
-    # An answer that ends with its connection takes the socket away from it, and is closed by itself.
-    _socket: socket.socket | None = None
-    _response: Callable[[], Any] = staticmethod(lambda: None)
-    sock: socket.socket | None
-
-    def connect(self) -> None:
-        """Connect within the time-out of the connection, and wait for later bytes within that of silence."""
-        self._begin()
-        super().connect()  # type: ignore[misc]
-        self._socket = self.sock
-        if self.sock is not None:
-            self.sock.settimeout(self.silence)
-            with suppress(OSError):
-                self.sock.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
-        # A call that was given up while there was no socket yet is not cut off by anything else.
-        self._begin()
-
-    def request(self, method: str, url: str, body: Any = None, *arguments: Any, **keywords: Any) -> None:
-        """Send a request; once it is sent, S3 may act on it."""
-        call = self._begin()
-        if call is not None:
-            call.is_sent = not body
-        if self.sock is not None:
-            self.sock.settimeout(self.silence)
-        super().request(method, url, body, *arguments, **keywords)  # type: ignore[misc]
-        if call is not None:
-            call.is_sent = True
-
-    def send(self, data: Any) -> None:
-        """Send bytes piece by piece, so that each has the whole time-out."""
-        if not isinstance(data, bytes | bytearray | memoryview):
-            super().send(data)  # type: ignore[misc]
-            return
-        call = self._begin()
-        with memoryview(data) as view:
-            for start in range(0, len(view), _PIECE):
-                super().send(view[start : start + _PIECE])  # type: ignore[misc]
-                if call is not None and call.is_upload:
-                    call.progress = time.monotonic()
-
-    def getresponse(self) -> Any:
-        """The answer, which is not kept alive here: a cycle would be."""
-        response = super().getresponse()  # type: ignore[misc]
-        self._response = weakref.ref(response)
-        return response
-
-    def abandon(self) -> None:
-        """Close the connection and its answer, which nobody reads to the end."""
-        if (response := self._response()) is not None:
-            response.close()
-        self.close()
-
-    def cut(self) -> None:
-        """Shut the connection down under the thread that uses it."""
-        # Without one of its own, it is still connecting, and `connect` looks afterwards.
-        sock = self.sock or self._socket
-        if sock is not None:
-            with suppress(OSError):
-                # Not that of TLS, which is not safe while another thread reads.
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-    def _begin(self) -> BlockingCall[Any] | None:
-        call = current_call()
-        if call is not None:
-            call.use(self)
-        return call
-
-
-class _Connection(_Interruptible, AWSHTTPConnection):  # type: ignore[misc]
-    pass
-
-
-class _TLSConnection(_Interruptible, AWSHTTPSConnection):  # type: ignore[misc]
-    pass
-
-
-class _Connecting:
-    """A pool whose connections have its time-out for silence."""
-
-    def _new_conn(self) -> Any:
-        connection = super()._new_conn()  # type: ignore[misc]
-        connection.silence = self.timeout.read_timeout  # type: ignore[attr-defined]
-        connection.blocksize = _PIECE
-        return connection
-
-
-class _Pool(_Connecting, AWSHTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TLSPool(_Connecting, AWSHTTPSConnectionPool):
-    ConnectionCls = _TLSConnection
-
-
-def _refuse_retry(
-    response: tuple[Any, Any] | None, caught_exception: Exception | None, request_dict: dict[str, Any], **_: object
-) -> Literal[False] | None:
-    """Returns False for a call that must not be repeated.
-
-    A conditional write without an answer may have succeeded; a second attempt would find the object of the first and
-    fail.
-    """
-    call = current_call()
-    if call is not None and call.outcome.done():
-        return False
-    headers = request_dict["headers"]
-    if request_dict["method"] == "GET" or not ("If-None-Match" in headers or "If-Match" in headers):
-        return None
-    is_lost = caught_exception is not None and not isinstance(caught_exception, _NOT_SENT)
-    is_unclear = response is not None and response[0].status_code >= 500 and response[0].status_code not in _NOT_WRITTEN
-    return False if is_lost or is_unclear else None
+def ask(method: Callable[..., T], **parameters: object) -> T:
+    """What an operation of a client returns; raises `UpstreamError` for an invalid number or date in the answer."""
+    try:
+        return method(**parameters)
+    except (ValueError, OverflowError, RuntimeError) as error:  # the last is botocore's for a date of no sense
+        # Nobody reads the rest of the answer.
+        if (call := current_call()) is not None:
+            call.close_connection()
+        raise UpstreamError(f"S3's answer cannot be parsed: {error}") from error

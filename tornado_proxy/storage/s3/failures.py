@@ -7,22 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
-
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectionClosedError,
-    ConnectionError,  # noqa: A004 - botocore's own, which is not an OSError
-    ConnectTimeoutError,
-    HTTPClientError,
-    IncompleteReadError,
-    ReadTimeoutError,
-    ResponseStreamingError,
-)
-from botocore.parsers import ResponseParserError
-from urllib3.exceptions import HTTPError
-from urllib3.exceptions import TimeoutError as UrllibTimeoutError
+from functools import cache
 
 from tornado_proxy.storage.errors import (
     AccessDenied,
@@ -81,19 +66,34 @@ _BY_STATUS: dict[int, type[StorageError]] = {
     504: TimedOut,
 }
 
-# What keeps S3 from answering; the first row that fits counts.
-_BY_EXCEPTION: tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...] = (
-    ((ConnectTimeoutError, ReadTimeoutError, UrllibTimeoutError, TimeoutError), TimedOut),
-    (
-        (ConnectionError, ConnectionClosedError, HTTPClientError, IncompleteReadError, ResponseStreamingError),
-        Unreachable,
-    ),
-    ((HTTPError, HTTPException, OSError), Unreachable),
-    # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
-    ((BotoCoreError, ResponseParserError), UpstreamError),
-)
 
-_FOREIGN: tuple[type[Exception], ...] = (ClientError, *(kind for kinds, _ in _BY_EXCEPTION for kind in kinds))
+@cache
+def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...]:
+    """What keeps S3 from answering; the first row that fits counts."""
+    # boto3 is imported by what calls it, and not by reads on the loop.
+    from http.client import HTTPException  # noqa: PLC0415
+
+    from botocore import exceptions  # noqa: PLC0415
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+    from urllib3.exceptions import TimeoutError as UrllibTimeoutError  # noqa: PLC0415
+
+    return (
+        ((exceptions.ConnectTimeoutError, exceptions.ReadTimeoutError, UrllibTimeoutError, TimeoutError), TimedOut),
+        (
+            (
+                exceptions.ConnectionError,
+                exceptions.ConnectionClosedError,
+                exceptions.HTTPClientError,
+                exceptions.IncompleteReadError,
+                exceptions.ResponseStreamingError,
+            ),
+            Unreachable,
+        ),
+        ((HTTPError, HTTPException, OSError), Unreachable),
+        # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
+        ((exceptions.BotoCoreError, ResponseParserError), UpstreamError),
+    )
 
 
 @contextmanager
@@ -101,18 +101,27 @@ def translated(doing: str) -> Iterator[None]:
     """Raises the libraries' exceptions as `StorageError`; what was being done is said in front of what went wrong."""
     try:
         yield
-    except _FOREIGN as error:
-        raise translate(error, doing) from error
+    except StorageError:
+        raise
+    except Exception as error:
+        failure = _translation(error, doing)
+        if failure is None:
+            raise
+        raise failure from error
 
 
-def translate(error: Exception, doing: str) -> StorageError:
-    """The `StorageError` for an exception of a library."""
+def _translation(error: Exception, doing: str) -> StorageError | None:
+    """The `StorageError` for an exception of a library; None for another."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
+
     if isinstance(error, ClientError):
         said = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
         return from_answer(doing, status, said.get("Code", ""), f"{said.get('Message')} (request {request_id})")
-    kind = next(ours for theirs, ours in _BY_EXCEPTION if isinstance(error, theirs))
+    kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
+    if kind is None:
+        return None
     failure = kind(f"{doing}: {type(error).__name__}: {error}")
     failure.code = type(error).__name__
     return failure

@@ -8,9 +8,6 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from botocore.session import Session
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -25,15 +22,12 @@ from tornado_proxy.storage.s3.answers import (
     read_error,
     read_listing,
 )
-from tornado_proxy.storage.s3.client import Endpoint, find_endpoint, make_client, tls_context
 from tornado_proxy.storage.s3.connection import S3Response
+from tornado_proxy.storage.s3.endpoint import Endpoint, tls_context
 from tornado_proxy.storage.s3.failures import from_answer
 from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.client import S3Client
 
 # 1,000 keys of 1,024 bytes, percent-encoded, and what is said of each.
 _LARGEST_LISTING = 8 * 1024**2
@@ -102,12 +96,12 @@ class LoopReads:
     configuration says, after a random pause.
     """
 
-    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, limits: PoolLimits) -> None:
+    def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool) -> None:
         self._bucket = bucket
         self._keys = keys
         self._endpoint = endpoint
-        self._limits = limits
-        self._pool = _pool(endpoint, limits)
+        self._limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
+        self._pool = _pool(endpoint, self._limits)
         self._skew = 0.0
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
@@ -260,18 +254,10 @@ class LoopReads:
         return f"{request.doing}{of} in `{self._bucket.name}`"
 
 
-def loop_reads(bucket: Bucket, session: Session, client: S3Client, pool: S3Pool) -> LoopReads | None:
-    """The reads on the loop of a bucket, by what its client found; None where only boto3 can make them."""
-    endpoint = find_endpoint(client, bucket.name)
-    credentials = session.get_credentials()
-    if endpoint is None or credentials is None:
-        return None
-    limits = PoolLimits(pool.connections, pool.queue, bucket.connect_timeout, bucket.read_timeout)
-    return LoopReads(bucket, KeyPairs(credentials), endpoint, limits)
-
-
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
     """Where a bucket is if it is in a region."""
+    from tornado_proxy.storage.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
+
     client = make_client(replace(bucket, region=region), 1)
     try:
         return find_endpoint(client, bucket.name)

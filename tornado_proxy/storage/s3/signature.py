@@ -18,13 +18,14 @@ from functools import lru_cache
 from hashlib import sha256
 from hmac import HMAC, digest
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
-
-from botocore.credentials import Credentials
 
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.failures import translated
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -130,9 +131,12 @@ def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
 
 
 class KeyPairs:
-    """Fetches the access key pair of boto3's credentials, kept for a while and renewed while it is still in use."""
+    """Fetches the access key pair of boto3's credentials, kept for a while and renewed while it is still in use.
 
-    def __init__(self, credentials: Credentials, clock: Callable[[], float] = time.monotonic) -> None:
+    A pair that is given is used as it is.
+    """
+
+    def __init__(self, credentials: Credentials | KeyPair, clock: Callable[[], float] = time.monotonic) -> None:
         self._credentials = credentials
         self._clock = clock
         self._pair: KeyPair | None = None
@@ -168,9 +172,12 @@ class KeyPairs:
         return self._asking
 
     async def _ask(self) -> KeyPair:
-        with translated("credentials"):
-            found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
-        self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
+        if isinstance(self._credentials, KeyPair):
+            self._pair = self._credentials
+        else:
+            with translated("credentials"):
+                found = await asyncio.to_thread(self._credentials.get_frozen_credentials)
+            self._pair = KeyPair(found.access_key or "", found.secret_key or "", found.token)
         now = self._clock()
         self._ask_at, self._good_until = now + _ASK_AFTER, now + _GOOD_FOR
         return self._pair

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from datetime import UTC
 from email.utils import format_datetime
 from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.config.server import S3Pool
@@ -23,14 +24,17 @@ from tornado_proxy.storage.errors import (
     UploadMissing,
     UpstreamError,
 )
-from tornado_proxy.storage.s3.boto3_reads import Boto3Reads
-from tornado_proxy.storage.s3.client import Parameters, ask, make_client, make_session
-from tornado_proxy.storage.s3.executor import Executor
+from tornado_proxy.storage.s3.endpoint import plain_endpoint
+from tornado_proxy.storage.s3.executor import Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
-from tornado_proxy.storage.s3.loop_reads import loop_reads
-from tornado_proxy.storage.s3.reads import Reader, is_strong
+from tornado_proxy.storage.s3.loop_reads import LoopReads
+from tornado_proxy.storage.s3.reads import ReadCalls, Reader, is_strong
+from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs
 from tornado_proxy.storage.s3.upload import COMPLETION, Part, PartBody, Upload, UploadMemory, cut
 from tornado_proxy.storage.store import IncomingPart, ObjectInfo, Stored, UploadedPart, UploadForm, Write
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
 
@@ -135,13 +139,13 @@ class S3Store(Reader):
     """
 
     def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
-        session = make_session(bucket)
         self._bucket = bucket
-        self._client = make_client(bucket, pool.threads, session)
+        self._pool = pool
+        self._client: S3Client | None = None
+        self._making = asyncio.Lock()
         self._executor = Executor(pool.threads, pool.queue, bucket.timeout)
         self._memory = memory or UploadMemory(pool.upload_memory)
-        on_loop = loop_reads(bucket, session, self._client, pool) if pool.reads == "loop" else None
-        super().__init__(on_loop or Boto3Reads(bucket, self._client, self._executor), bucket.timeout)
+        super().__init__(self._plain_reads() or self._reads_by_boto3(), bucket.timeout)
 
     def __repr__(self) -> str:
         return f"<S3Store of {self._bucket.name}>"
@@ -156,12 +160,13 @@ class S3Store(Reader):
         async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
             first = await anext(parts)
             with closing(first.body):
+                client = await self._boto3()
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
-                    upload = await Upload.begin(self._client, self._executor, target, said)
+                    upload = await Upload.begin(client, self._executor, target, said)
                     return await _put_in_parts(upload, first, parts, precondition)
                 whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
-                put = partial(self._client.put_object, **whole)
+                put = partial(client.put_object, **whole)
                 with precondition.decided():
                     return _stored(await self._call("PutObject", key, put, is_upload=True))
 
@@ -173,12 +178,13 @@ class S3Store(Reader):
             if not conditions.allow_write(etag, date, exists=found is not None):
                 raise PreconditionFailed("a condition of the DELETE is not met")
         with suppress(ObjectMissing):
-            await self._call("DeleteObject", key, self._client.delete_object)
+            await self._call("DeleteObject", key, (await self._boto3()).delete_object)
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
         """A URL that fetches the object for a time in seconds; needs no network."""
         parameters = {"Bucket": self._bucket.name, "Key": key}
-        sign = partial(self._client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
+        client = await self._boto3()
+        sign = partial(client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
         with translated(f"signing `{key}` in `{self._bucket.name}`"):
             return await self._executor.run(sign)
 
@@ -187,7 +193,8 @@ class S3Store(Reader):
         fields = fields_of(write)
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         conditions.append(["content-length-range", 0, write.max_size])
-        sign = partial(self._client.generate_presigned_post, self._bucket.name, key, fields, conditions, expires)
+        client = await self._boto3()
+        sign = partial(client.generate_presigned_post, self._bucket.name, key, fields, conditions, expires)
         with translated(f"signing a form for `{key}` in `{self._bucket.name}`"):
             made = await self._executor.run(sign)
         return UploadForm(made["url"], made["fields"])
@@ -200,7 +207,7 @@ class S3Store(Reader):
         if at_once(write) != Precondition():
             after_a_look(write, await self._look(key))
         target = {"Bucket": self._bucket.name, "Key": key}
-        upload = await Upload.begin(self._client, self._executor, target, parameters_of(write))
+        upload = await Upload.begin(await self._boto3(), self._executor, target, parameters_of(write))
         try:
             await self.list_parts(key, upload.id)
         except BaseException:
@@ -214,15 +221,15 @@ class S3Store(Reader):
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
             sent: Parameters = {"UploadId": upload, "PartNumber": part.number, "Body": body}
-            await self._call_part("UploadPart", key, partial(self._client.upload_part, **sent))
+            await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
         """The parts of an upload, by number."""
-        found: list[UploadedPart] = []
+        client, found = await self._boto3(), list[UploadedPart]()
         after = 0
         while True:
             asked: Parameters = {"UploadId": upload, **({"PartNumberMarker": after} if after else {})}
-            answer: Parameters = await self._call_part("ListParts", key, partial(self._client.list_parts, **asked))
+            answer: Parameters = await self._call_part("ListParts", key, partial(client.list_parts, **asked))
             found += [UploadedPart(each["PartNumber"], each["Size"], each["ETag"]) for each in answer.get("Parts", ())]
             before, after = after, answer.get("NextPartNumberMarker", 0)
             if not answer.get("IsTruncated") or after <= before:
@@ -233,21 +240,54 @@ class S3Store(Reader):
         precondition = at_once(write) or after_a_look(write, await self._look(key))
         named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
         sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
-        complete = partial(self._client.complete_multipart_upload, **sent)
+        complete = partial((await self._boto3()).complete_multipart_upload, **sent)
         with precondition.decided():
             return _stored(await self._call("CompleteMultipartUpload", key, complete, COMPLETION, is_upload=True))
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
         """Removes an upload and its parts."""
-        await self._call_part(
-            "AbortMultipartUpload", key, partial(self._client.abort_multipart_upload, UploadId=upload)
-        )
+        abort = partial((await self._boto3()).abort_multipart_upload, UploadId=upload)
+        await self._call_part("AbortMultipartUpload", key, abort)
 
     async def close(self) -> None:
         """Makes no new call; the threads end with the last object that is still read, and with the store."""
-        self._client.close()
+        if self._client is not None:
+            self._client.close()
         await super().close()
         self._executor.close()
+
+    def _plain_reads(self) -> ReadCalls | None:
+        """Reads on the loop of a bucket whose configuration says all that they need, so that boto3 is not imported."""
+        endpoint, given = plain_endpoint(self._bucket), self._bucket.credentials
+        if endpoint is None or self._pool.reads != "loop":
+            return None
+        token = given.session_token.reveal() if given and given.session_token else None
+        pair = KeyPair(given.access_key.reveal(), given.secret_key.reveal(), token) if given else KeyPair("", "")
+        return LoopReads(self._bucket, KeyPairs(pair), endpoint, self._pool)
+
+    def _reads_by_boto3(self) -> ReadCalls:
+        """Reads on the loop with what boto3 finds, or by boto3 itself where only it can make them."""
+        from tornado_proxy.storage.s3 import client  # noqa: PLC0415 - see there
+        from tornado_proxy.storage.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
+
+        session = client.make_session(self._bucket)
+        self._client = client.make_client(self._bucket, self._pool.threads, session)
+        endpoint, credentials = client.find_endpoint(self._client, self._bucket.name), session.get_credentials()
+        if self._pool.reads == "loop" and endpoint is not None and credentials is not None:
+            return LoopReads(self._bucket, KeyPairs(credentials), endpoint, self._pool)
+        return Boto3Reads(self._bucket, self._client, self._executor)
+
+    async def _boto3(self) -> S3Client:
+        """The client of boto3, which a thread makes for the first who needs it; raises `StorageError`."""
+        async with self._making:
+            if self._client is None:
+                self._client = await self._executor.run(self._make_client)
+            return self._client
+
+    def _make_client(self) -> S3Client:
+        from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - see there
+
+        return make_client(self._bucket, self._pool.threads)
 
     async def _look(self, key: ObjectKey) -> ObjectInfo | None:
         """The object's info, if there is one."""

@@ -18,8 +18,7 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 from tornado_proxy.storage.errors import StorageError, TooLarge, UpstreamError
-from tornado_proxy.storage.s3.client import Parameters, ask
-from tornado_proxy.storage.s3.executor import BlockingCall, Executor
+from tornado_proxy.storage.s3.executor import BlockingCall, Executor, Parameters, ask
 from tornado_proxy.storage.s3.failures import translated
 
 if TYPE_CHECKING:
