@@ -8,7 +8,6 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from itertools import repeat
 from operator import itemgetter
 from pathlib import Path
@@ -54,6 +53,8 @@ class Overviews:
 
     def __init__(self, explain: Explain | None) -> None:
         self._started = time.time()
+        from importlib.metadata import version  # noqa: PLC0415 - 7 ms that the first requests need not wait for
+
         # Reads files, for which there may be no descriptor later.
         self.versions = {name: version(name) for name in _PACKAGES} | {"Python": platform.python_version()}
         self.history = ActivityHistory()

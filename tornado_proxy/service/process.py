@@ -108,6 +108,7 @@ class _Life:
             loop.add_signal_handler(number, self._stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._hang_up.set)
         starting = loop.create_task(self._serving.start(self._launch.sockets))
+        await asyncio.sleep(0)  # a single process answers requests from here on
         admin = await asyncio.to_thread(in_background, self._prepare)
         admin.add_sockets(self._launch.admin.sockets)
         try:

@@ -1,0 +1,70 @@
+"""A start: what it does not import before requests are answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+CONFIGURATION = """\
+server: {listenAddr: 127.0.0.1, port: 0}
+internalServer: {listenAddr: 127.0.0.1, port: 0}
+rules: [site.rules]
+targets:
+  site:
+    mount: {path: [/]}
+    bucket:
+      name: bucket
+      s3Endpoint: http://127.0.0.1:9
+      credentials: {accessKey: {env: KEY}, secretKey: {env: KEY}}
+"""
+
+SCRIPT = """
+import json, os, sys
+from tornado_proxy.cli.main import main
+from tornado_proxy.gateway.server import HttpServer
+
+def add_sockets(self, sockets):
+    print(json.dumps([*sys.modules]), flush=True)
+    os._exit(0)
+
+HttpServer.add_sockets = add_sockets
+main(["serve", "--config", "proxy.yaml"])
+"""
+
+HEAVY = {
+    "argon2",
+    "bcrypt",
+    "boto3",
+    "botocore",
+    "cryptography",
+    "importlib.metadata",
+    "jinja2",
+    "joserfc",
+    "markdown_it",
+    "nh3",
+    "opentelemetry",
+    "prometheus_client",
+    "tornado.web",
+    "tornado_proxy.auth.oidc",
+    "tornado_proxy.lint",
+    "tornado_proxy.service.supervisor",
+    "tornado_proxy.templates.golang",
+    "tornado_proxy.templates.jinja",
+    "tornado_proxy.tools",
+    "urllib3",
+}
+
+
+def test_requests_are_answered_before_heavy_modules_are_imported(tmp_path):
+    """A GET of an object with a plain rule needs no boto3, no pages, no metrics, no linter and no admin listener."""
+    (tmp_path / "proxy.yaml").write_text(CONFIGURATION)
+    (tmp_path / "site.rules").write_text('target site {\n  rewrite `^/a/(.*)$` -> "/b/$1"\n}\n')
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {"KEY": "x"}
+    environment = {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout, ran.stderr
+    assert HEAVY & {*json.loads(ran.stdout)} == set()
