@@ -10,13 +10,13 @@ from memory_store import MemoryStore
 from tornado_proxy.storage.cache import MemoryObject
 from tornado_proxy.storage.s3 import S3Store
 from tornado_proxy.storage.s3.boto3_reads import S3Object
-from tornado_proxy.storage.store import Entry, Opened, Store, from_token, start_after, to_token
+from tornado_proxy.storage.store import Entry, ForwardingStore, Opened, Store, from_token, start_after, to_token
 
 OPERATIONS = [name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("store", [MemoryStore, S3Store])
+@pytest.mark.parametrize("store", [ForwardingStore, MemoryStore, S3Store])
 def test_every_store_has_every_operation(store, operation):
     """A store's operations take what the protocol says, by the same names and with the same defaults."""
     promised, kept = (inspect.signature(getattr(each, operation)).parameters for each in (Store, store))

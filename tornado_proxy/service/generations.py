@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,22 +24,14 @@ from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
 from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
 from tornado_proxy.storage.s3.upload import UploadMemory
 from tornado_proxy.storage.store import (
-    IncomingPart,
-    ObjectInfo,
-    Opened,
-    Page,
+    ForwardingStore,
     Store,
-    Stored,
-    UploadedPart,
-    UploadForm,
-    Write,
 )
 from tornado_proxy.telemetry.events import Event, ObjectWritten, Retired, S3Called
 
@@ -150,8 +142,9 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
     """Each target with its store, past what keeps objects and measures the calls of requests."""
     for target in parts.settings.targets:
         store = parts.stores[target.name].store
-        store = store.behind if isinstance(store, CachingStore) else store
-        yield target, store.measured if isinstance(store, MeasuredStore) else store
+        while isinstance(store, ForwardingStore):
+            store = store.behind
+        yield target, store
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,88 +183,30 @@ def _caches(parts: Parts) -> Iterator[tuple[str, CachingStore]]:
 Result = TypeVar("Result")
 
 
-class MeasuredStore:
-    """Passes every call on to a store, and emits its outcome."""
+class MeasuredStore(ForwardingStore):
+    """Emits the outcome of every call to the bucket, and every object that was written."""
 
     def __init__(self, store: Store, target: str, emit: Callable[[Event], None]) -> None:
-        self.measured = store
+        super().__init__(store)
         self._target = target
         self._emit = emit
 
     def __repr__(self) -> str:
-        return f"<MeasuredStore {self.measured!r}>"
+        return f"<MeasuredStore {self.behind!r}>"
 
-    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and its body, or a part of it."""
-        return await self._timed("open", self.measured.open(key, conditions, part))
+    def _wrote(self, key: ObjectKey) -> None:
+        self._emit(ObjectWritten(self._target, key))
 
-    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
-        return await self._timed("head", self.measured.head(key, conditions))
-
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix."""
-        return await self._timed("list", self.measured.list(prefix, token, limit))
-
-    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object."""
-        try:
-            return await self._timed("put", self.measured.put(key, chunks, write))
-        finally:
-            self._emit(ObjectWritten(self._target, key))
-
-    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object."""
-        try:
-            await self._timed("remove", self.measured.remove(key, conditions))
-        finally:
-            self._emit(ObjectWritten(self._target, key))
-
-    async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object; makes no call to the bucket."""
-        return await self.measured.presign(key, expires)
-
-    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object; makes no call to the bucket."""
-        return await self.measured.presign_upload(key, write, expires)
-
-    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID."""
-        return await self._timed("begin_upload", self.measured.begin_upload(key, write))
-
-    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload."""
-        await self._timed("put_part", self.measured.put_part(key, upload, part))
-
-    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """The parts of an upload, by number."""
-        return await self._timed("list_parts", self.measured.list_parts(key, upload))
-
-    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object."""
-        try:
-            return await self._timed("complete_upload", self.measured.complete_upload(key, upload, parts, write))
-        finally:
-            self._emit(ObjectWritten(self._target, key))
-
-    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
-        """Removes an upload and its parts."""
-        await self._timed("abort_upload", self.measured.abort_upload(key, upload))
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self.measured.close()
-
-    async def _timed(self, call: str, awaited: Awaitable[Result]) -> Result:
+    async def _forward(self, call: str, result: Awaitable[Result]) -> Result:
         began, outcome = time.perf_counter(), "cancelled"
         try:
-            result = await awaited
+            found = await result
         except StorageError as error:
             outcome = type(error).__name__
             raise
         else:
             outcome = "ok"
-            return result
+            return found
         finally:
             self._emit(S3Called(self._target, call, outcome, time.perf_counter() - began))
 

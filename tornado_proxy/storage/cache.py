@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, fields, replace
 from math import inf
 from sys import getsizeof
@@ -25,15 +25,10 @@ from tornado_proxy.semantics.conditions import (
 from tornado_proxy.storage.errors import ObjectMissing, RangeUnsatisfiable, StorageError, UpstreamError
 from tornado_proxy.storage.store import (
     CacheResult,
-    IncomingPart,
+    ForwardingStore,
     ObjectInfo,
     Opened,
-    Page,
     Store,
-    Stored,
-    UploadedPart,
-    UploadForm,
-    Write,
     check_conditions,
 )
 
@@ -117,7 +112,7 @@ class _CachedObject:
 _Call = asyncio.Future[_CachedObject | None]
 
 
-class CachingStore:
+class CachingStore(ForwardingStore):
     """Passes calls on to a store, and caches its answers to GET and HEAD by object key.
 
     Conditions and ranges of cached objects are decided here. An object is fresh for `maxAge`, or less if its headers
@@ -129,7 +124,7 @@ class CachingStore:
     def __init__(
         self, store: Store, limits: ObjectCache, counts: CacheCounts, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.behind = store
+        super().__init__(store)
         self._limits = limits
         self._counts = counts
         self._clock = clock
@@ -171,65 +166,19 @@ class CachingStore:
         check_conditions(key, info, conditions)
         return info
 
-    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix; it is not kept."""
-        return await self.behind.list(prefix, token, limit)
-
-    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object and drops its entry, also after an error."""
-        try:
-            return await self.behind.put(key, chunks, write)
-        finally:
-            self.forget(key)
-
-    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object if the conditions hold and drops its entry, also after an error."""
-        try:
-            await self.behind.remove(key, conditions)
-        finally:
-            self.forget(key)
-
-    async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object for a number of seconds; needs no network."""
-        return await self.behind.presign(key, expires)
-
-    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object; what it stores is noticed when S3 is asked again."""
-        return await self.behind.presign_upload(key, write, expires)
-
-    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID."""
-        return await self.behind.begin_upload(key, write)
-
-    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload."""
-        await self.behind.put_part(key, upload, part)
-
-    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """The parts of an upload, by number."""
-        return await self.behind.list_parts(key, upload)
-
-    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object and drops its entry, also after an error."""
-        try:
-            return await self.behind.complete_upload(key, upload, parts, write)
-        finally:
-            self.forget(key)
-
-    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
-        """Removes an upload and its parts."""
-        await self.behind.abort_upload(key, upload)
-
     async def close(self) -> None:
         """Drops all entries and closes the store."""
         self.purge("")
-        await self.behind.close()
+        await super().close()
 
     def forget(self, key: str) -> None:
         """Drops an entry; a running read of the object is not cached."""
         self._drop(key)
         self._heads.pop(key, None)
         self._gets.pop(key, None)
+
+    def _wrote(self, key: ObjectKey) -> None:
+        self.forget(key)
 
     def purge(self, prefix: str) -> int:
         """Drops the entries whose keys begin with a prefix; returns their number."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.routing.request import ObjectKey
@@ -14,6 +14,8 @@ from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ConditionResult, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import NotModified, PreconditionFailed
+
+T = TypeVar("T")
 
 CacheResult = Literal["hit", "miss", "revalidated"]
 """Whether a cache knew an object: that it did, that it did not, or that it did once S3 had said it is unchanged."""
@@ -213,6 +215,81 @@ class Store(Protocol):
     async def close(self) -> None:
         """Closes the store; open objects can be read to their end."""
         ...
+
+
+class ForwardingStore:
+    """Passes every call on to the store behind it: the base of stores that add something to others."""
+
+    def __init__(self, behind: Store) -> None:
+        self.behind = behind
+
+    async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
+        """The object's info and body, or the part of it that was asked for."""
+        return await self._forward("open", self.behind.open(key, conditions, part))
+
+    async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
+        """The object's info."""
+        return await self._forward("head", self.behind.head(key, conditions))
+
+    async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
+        """A page of what lies directly below a prefix."""
+        return await self._forward("list", self.behind.list(prefix, token, limit))
+
+    async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
+        """Stores the chunks as an object."""
+        try:
+            return await self._forward("put", self.behind.put(key, chunks, write))
+        finally:
+            self._wrote(key)
+
+    async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
+        """Removes an object if the conditions hold."""
+        try:
+            await self._forward("remove", self.behind.remove(key, conditions))
+        finally:
+            self._wrote(key)
+
+    async def presign(self, key: ObjectKey, expires: int) -> str:
+        """A URL that fetches the object for a number of seconds."""
+        return await self.behind.presign(key, expires)
+
+    async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
+        """A form that stores an object for a number of seconds."""
+        return await self.behind.presign_upload(key, write, expires)
+
+    async def begin_upload(self, key: ObjectKey, write: Write) -> str:
+        """Begins an upload in parts and returns its ID."""
+        return await self._forward("begin_upload", self.behind.begin_upload(key, write))
+
+    async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
+        """Stores a part of an upload."""
+        await self._forward("put_part", self.behind.put_part(key, upload, part))
+
+    async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
+        """The parts of an upload, by number."""
+        return await self._forward("list_parts", self.behind.list_parts(key, upload))
+
+    async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
+        """Makes parts an object."""
+        try:
+            return await self._forward("complete_upload", self.behind.complete_upload(key, upload, parts, write))
+        finally:
+            self._wrote(key)
+
+    async def abort_upload(self, key: ObjectKey, upload: str) -> None:
+        """Removes an upload and its parts."""
+        await self._forward("abort_upload", self.behind.abort_upload(key, upload))
+
+    async def close(self) -> None:
+        """Closes the store behind."""
+        await self.behind.close()
+
+    async def _forward(self, call: str, result: Awaitable[T]) -> T:  # noqa: ARG002 - for those that note calls
+        """The result of a call that reaches the bucket; `call` is its name."""
+        return await result
+
+    def _wrote(self, key: ObjectKey) -> None:
+        """Called after each write of an object, also after one that failed: it may have happened."""
 
 
 # In front of every name, so that no token is empty and a text that is none is rarely taken for one.
