@@ -74,7 +74,7 @@ def test_configured_sites_are_the_targets_in_order(files):
 
 def test_a_target_that_is_not_there_is_answered_with_the_one_that_was_meant():
     """Where one looks like it."""
-    with pytest.raises(CommandError, match=r"there is no target `sit`; did you mean `site`\?"):
+    with pytest.raises(CommandError, match=r"unknown target `sit`; did you mean `site`\?"):
         require_target("sit", ["site"])
-    with pytest.raises(CommandError, match=r"there is no target `zzz`$"):
+    with pytest.raises(CommandError, match=r"unknown target `zzz`$"):
         require_target("zzz", ["site"])

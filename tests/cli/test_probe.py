@@ -86,7 +86,7 @@ def test_an_unknown_target_is_a_mistake(command, configure, nowhere):
     """Nothing was probed: status 2, and what was probably meant."""
     configure(nowhere)
     done = command("probe", "--config", "proxy.yaml", "sight")
-    assert (done.status, done.err) == (2, "tornado-proxy probe: there is no target `sight`; did you mean `site`?\n")
+    assert (done.status, done.err) == (2, "tornado-proxy probe: unknown target `sight`; did you mean `site`?\n")
 
 
 def test_a_configuration_with_a_mistake_is_not_probed(command, configure, nowhere):

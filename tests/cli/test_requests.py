@@ -301,9 +301,9 @@ def test_the_only_target_need_not_be_named(explain, files):
     [
         (["/x"], "give `--rules` or `--config`"),
         (["/x", "--rules", "rules"], "give `--target` or `--config`: the targets are `site`, `other`"),
-        (["/x", "--rules", "rules", "--target", "sit"], "there is no target `sit`; did you mean `site`?"),
-        (["/x", "--rules", "rules", "--target", "zzz"], "there is no target `zzz`\n"),
-        (["/x", *CONFIGURED, "--target", "sit"], "there is no target `sit`; did you mean `site`?"),
+        (["/x", "--rules", "rules", "--target", "sit"], "unknown target `sit`; did you mean `site`?"),
+        (["/x", "--rules", "rules", "--target", "zzz"], "unknown target `zzz`\n"),
+        (["/x", *CONFIGURED, "--target", "sit"], "unknown target `sit`; did you mean `site`?"),
         (["/x", *CONFIGURED, "--prefix", "p"], "`--prefix` cannot be used with `--config`"),
         (["/x", "--rules", "nothing", "--target", "site"], "there is no `nothing`"),
         (["/x", "--config", "nothing.yaml"], "nothing.yaml"),
@@ -406,7 +406,7 @@ def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--target", "sit"], "there is no target `sit`; did you mean `site`?"),
+        (["--target", "sit"], "unknown target `sit`; did you mean `site`?"),
         (["--target", "site", "--config", "x"], "not allowed with argument"),
         (["--examples", "some"], "`some` is not a whole number"),
         (["--user", "a/b"], "invalid user name `a/b`"),

@@ -350,3 +350,18 @@ def test_a_path_that_cannot_be_one_is_explained_as_refused():
     """What a request with it would be answered."""
     found = explain(Mounts([]), ExplainedRequest("/../x"))
     assert (heading(found), found.decision.plan[0].status) == ("GET /../x", 400)
+
+
+def test_a_path_of_the_pages_own_files_is_answered_by_the_service():
+    """Below any directory, whoever may read it; what is not among them goes its usual way."""
+    assert _text("GET /a/.tornado-proxy/style.css").splitlines()[2:4] == [
+        "service     answers this itself if `style.css` is a file of its pages; the rest is for other names",
+        "target      site",
+    ]
+    assert to_json(_traced("HEAD /.tornado-proxy/style.css"))["asset"] == "style.css"
+
+
+def test_only_reads_are_answered_by_the_service():
+    """An upload below the directory of these files is refused, as its plan says."""
+    found = _traced("PUT /.tornado-proxy/style.css", actions=Actions(put=PutAction(enabled=True)))
+    assert to_json(found)["asset"] is None

@@ -76,7 +76,7 @@ def require_target(name: str, names: Sequence[str]) -> None:
     if name not in names:
         meant = did_you_mean(name, names)
         advice = f"; did you mean `{meant}`?" if meant else ""
-        raise CommandError(f"there is no target `{name}`{advice}")
+        raise CommandError(f"unknown target `{name}`{advice}")
 
 
 def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> None:

@@ -287,7 +287,7 @@ def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
 
 def _write(job: _Job, fixed: Fixed) -> None:
     from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.formatting import replace_file  # noqa: PLC0415 - for `--fix` only
+    from tornado_proxy.tools.files import replace_file  # noqa: PLC0415 - for `--fix` only
 
     files = changed(job.files, fixed.files)
     for file in files.values():
@@ -309,7 +309,7 @@ def _pass_on(fixed: Fixed) -> None:
 def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
     from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - for `--diff` only
     from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.formatting import Formatted, difference  # noqa: PLC0415 - for `--diff` only
+    from tornado_proxy.tools.files import Formatted, difference  # noqa: PLC0415 - for `--diff` only
 
     files = changed(job.files, fixed.files)
     for before, after in files.items():

@@ -158,4 +158,4 @@ def _version() -> str:
 
 def _unknown(name: str) -> str:
     meant = did_you_mean(name, COMMANDS)
-    return f"there is no command `{name}`" + (f"; did you mean `{meant}`?" if meant else "")
+    return f"unknown command `{name}`" + (f"; did you mean `{meant}`?" if meant else "")

@@ -22,7 +22,7 @@ from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet, host_objection,
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools import explain, usage
 from tornado_proxy.tools.diff import Comparer, DiffReport, to_json, to_markdown, to_text
-from tornado_proxy.tools.revisions import read_rules
+from tornado_proxy.tools.files import read_rules
 from tornado_proxy.tools.simulator import RequestDefaults, RequestLog, Simulator, UnreadableLog, open_log, read_log
 
 _EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))

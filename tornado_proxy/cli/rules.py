@@ -15,7 +15,7 @@ from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.rules.loading import RuleFile, read_rule_files
 from tornado_proxy.templates.template import TargetData
-from tornado_proxy.tools.formatting import Formatted, difference, formatted, replace_file
+from tornado_proxy.tools.files import Formatted, difference, formatted, replace_file
 from tornado_proxy.tools.rule_tests import TestRun, run_tests, summary, to_json, to_junit, to_text
 
 

@@ -287,10 +287,6 @@ def _labelled(rewrite: Rewrite | None) -> str:
     return f"{code(rewrite.label)} ({code(rewrite.span.place)})" if rewrite else "none"
 
 
-def _number(count: int) -> str:
-    return f"{count:,}"
-
-
 def _path(change: Change) -> str:
     return _asked(change._replace(times=1))
 

@@ -44,7 +44,7 @@ from tornado_proxy.routing.plan import (
     Sign,
     VisitProvider,
 )
-from tornado_proxy.routing.request import Request, RequestPath, read_request
+from tornado_proxy.routing.request import ASSETS_AT, Request, RequestPath, read_request
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section
@@ -122,7 +122,9 @@ def _block(block: _Block) -> str:
 
 
 def _leading(found: RequestTrace, given: User | None, *, configured: bool) -> Iterator[tuple[str, Rows]]:
-    match = found.decision.match
+    asset, match = _asset(found), found.decision.match
+    if asset is not None:
+        yield "service", [(f"answers this itself if `{asset}` is a file of its pages; the rest is for other names",)]
     if match is not None:
         name, host = match.site.target.name, match.site.target.mount.host
         yield "target", [(f"{name}, mounted at {host}{match.mount}" if configured else name,)]
@@ -130,6 +132,13 @@ def _leading(found: RequestTrace, given: User | None, *, configured: bool) -> It
             yield "access", list(_access(found, given))
     if found.rewriting is not None:
         yield "key", [(found.rewriting.key,)]
+
+
+def _asset(found: RequestTrace) -> str | None:
+    """Returns the name of the asset of pages that a request may ask for."""
+    request = found.decision.request
+    _, directory, name = request.path.rpartition(ASSETS_AT)
+    return name if directory and request.method in ("GET", "HEAD") else None
 
 
 def _access(found: RequestTrace, given: User | None) -> Iterator[Sequence[str]]:
@@ -242,6 +251,7 @@ def to_json(found: RequestTrace) -> dict[str, Any]:
             "query": request.raw_query,
             "user": user.username if user else None,
         },
+        "asset": _asset(found),
         "target": match and {"name": match.site.target.name, "mount": match.mount},
         "access": [_check_json(each) for each in found.checks],
         "rewriting": _rewriting_json(found.rewriting) if found.rewriting else None,

@@ -1,9 +1,151 @@
+import codecs
 import os
+import stat
 import subprocess
 
 import pytest
+from documents import scattered_texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_texts import parsed
 
-from tornado_proxy.tools.revisions import read_rules
+from tornado_proxy.rules.loading import RuleFile
+from tornado_proxy.tools.files import difference, formatted, read_rules, replace_file
+
+TIDY = b'target site {\n    rewrite `^/a$` -> "/b"\n}\n'
+
+
+def _formatted(data):
+    return formatted(RuleFile("site.rules", data))
+
+
+def test_a_file_is_printed_in_its_canonical_layout():
+    """The result is the printer's text, in UTF-8."""
+    result = _formatted(b'target site{rewrite`^/a$`->"/b"}')
+    assert (result.after, result.changed, result.diagnostics) == (TIDY, True, ())
+
+
+def test_what_is_in_the_canonical_layout_is_unchanged():
+    """Formatting twice is formatting once."""
+    assert not _formatted(TIDY).changed
+
+
+def test_a_byte_order_mark_and_cr_lf_go():
+    """Both are no mistakes, and no part of the layout."""
+    result = _formatted(codecs.BOM_UTF8 + TIDY.replace(b"\n", b"\r\n"))
+    assert result.changed
+    assert result.after == TIDY
+
+
+def test_a_file_with_a_syntax_error_stays_as_it_is():
+    """Its mistakes are told."""
+    result = _formatted(b"target site {\nrewrite `^/a -> '/b'\n}")
+    assert not result.changed
+    assert [each.code for each in result.diagnostics] == ["unterminated-string"]
+
+
+def test_a_source_that_does_not_compile_is_no_syntax_error():
+    """The layout asks for the tree alone."""
+    assert _formatted(b"target site { rewrite `(` -> `/b` }").changed
+
+
+def test_a_file_that_is_not_utf_8_stays_as_it_is():
+    """There is no text to lay out."""
+    result = _formatted(b"target \xff {}")
+    assert not result.changed
+    assert [each.code for each in result.diagnostics] == ["not-utf-8"]
+
+
+def test_a_difference_is_a_patch():
+    """Lines that go and lines that come, with what the file is called; a missing line end is told."""
+    assert list(difference(_formatted(b'target site {\n  rewrite `^/a$` -> "/b"\n}'))) == [
+        "--- site.rules",
+        "+++ site.rules",
+        "@@ -1,3 +1,3 @@",
+        " target site {",
+        '-  rewrite `^/a$` -> "/b"',
+        "-}",
+        "\\ No newline at end of file",
+        '+    rewrite `^/a$` -> "/b"',
+        "+}",
+    ]
+
+
+def test_nothing_differs_in_a_tidy_file():
+    """There is no empty patch."""
+    assert list(difference(_formatted(TIDY))) == []
+
+
+@settings(max_examples=25)
+@given(scattered_texts())
+def test_formatting_keeps_the_meaning_and_is_done_once(scattered):
+    """Whatever the layout was, the document is the same, and a second time changes nothing."""
+    text, _ = scattered
+    result = _formatted(text.encode())
+    assert parsed(result.after.decode()).document == parsed(text).document
+    assert not _formatted(result.after).changed
+
+
+@given(st.binary(max_size=80))
+def test_no_file_is_too_strange(data):
+    """Any bytes are formatted, or left as they are with a reason."""
+    result = _formatted(data)
+    assert not (result.diagnostics and result.changed)
+
+
+def test_a_file_gets_new_content_and_keeps_its_mode(tmp_path):
+    """Whoever could read it still can, and nobody else."""
+    path = tmp_path / "site.rules"
+    path.write_text("old")
+    path.chmod(0o640)
+    replace_file(path, b"new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_who_reads_meanwhile_keeps_the_old_content(tmp_path):
+    """The file is another one afterwards; an open one is never written to."""
+    path = tmp_path / "site.rules"
+    path.write_text("old")
+    with path.open() as reader:
+        replace_file(path, b"new")
+        assert reader.read() == "old"
+
+
+def test_a_link_stays_one(tmp_path):
+    """What it points to is replaced."""
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "site.rules", tmp_path / "link.rules"
+    target.write_text("old")
+    link.symlink_to(target)
+    replace_file(link, b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_nothing_is_left_beside_it(tmp_path):
+    """The file that the content was written to has become the file itself."""
+    path = tmp_path / "site.rules"
+    path.write_text("old")
+    replace_file(path, b"new")
+    assert os.listdir(tmp_path) == ["site.rules"]  # noqa: PTH208 - names are compared
+
+
+def test_a_file_that_is_gone_is_not_made(tmp_path):
+    """There is nothing to replace."""
+    with pytest.raises(FileNotFoundError):
+        replace_file(tmp_path / "site.rules", b"new")
+
+
+def test_a_failure_leaves_the_file_and_nothing_else(tmp_path):
+    """What cannot be written leaves no trace."""
+    path = tmp_path / "site.rules"
+    path.write_text("old")
+    with pytest.raises(TypeError):
+        replace_file(path, "no bytes")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["site.rules"]  # noqa: PTH208 - names are compared
+
 
 WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.com")
 
