@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, human_size, link, timestamp, visible
+from tornado_proxy.pages.listing import Line, Listing, Order, SortKey, human_size, link, visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,7 +29,7 @@ _KINDS = {
     ),
     "archive": "7z apk br bz2 deb dmg gz iso jar lz4 rar rpm tar tbz2 tgz txz whl xz zip zst",
 }
-_KIND_OF = MappingProxyType({ending: kind for kind, endings in _KINDS.items() for ending in endings.split()})
+_KIND_OF = MappingProxyType({f".{ending}": kind for kind, endings in _KINDS.items() for ending in endings.split()})
 _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
     ("name", "Name", ""),
     ("size", "Size", "size"),
@@ -75,8 +76,7 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
         "here": here,
         "parents": parents,
         "columns": [_column(listing, order, *each) for each in _COLUMNS],
-        # Every text in them is escaped.
-        "rows": Markup("".join([_row(listing, line, offers) for line in lines])),  # noqa: S704
+        "rows": _rows(listing, lines, offers),
         "totals": _totals(listing),
         "whole": listing.is_whole,
         "count": len(lines),
@@ -95,29 +95,33 @@ def _column(listing: Listing, order: Order, key: SortKey, label: str, style: str
     return Column(label, style, listing.sorted_by(key), sort if order.by == key else "")
 
 
-def _row(listing: Listing, line: Line, offers: Offers) -> str:
-    """The row of an entry; made here, since a page may have a thousand and a template takes ten times as long."""
-    href, size = listing.href(line), ""
-    opening, closing = (f'<a class="{_icon(line)}" href="{escape(href)}">', "</a>") if href else (_DEAD, "</span>")
+def _rows(listing: Listing, lines: Sequence[Line], offers: Offers) -> Markup:
+    """The rows of the table; made here, since a page may have a thousand and a template takes ten times as long."""
+    # All names are escaped by one call: no visible name has a line end.
+    names = str(escape("\n".join([visible(line.name) for line in lines]))).split("\n")
+    rows = [_row(line, name, listing.href(line), offers) for line, name in zip(lines, names, strict=False)]
+    return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no character that HTML knows
+
+
+def _row(line: Line, name: str, href: str | None, offers: Offers) -> str:
+    """The row of an entry, whose name is escaped."""
+    opening, closing = (f'<a class="{_icon(line.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
     # What is the same text twice costs nothing when it is compressed; so the shorter ones begin the longer ones.
+    size = time = ""
     if line.size is not None:
         size = f'<data value="{line.size}" title="{line.size} bytes">{human_size(line.size)}</data>'
-    time = ""
-    if moment := timestamp(line.last_modified):
-        exact = moment.replace("T", " ")
+    if line.last_modified is not None:
+        exact = line.last_modified.astimezone(UTC).isoformat(" ")[:19] + "Z"
         time = f'<time datetime="{exact}" title="{exact}">{exact[:16]}</time>'
     own = " data-removable" if line.name in offers.removable else ""
     return (
-        f'<tr{own}><th scope="row">{opening}<bdi>{escape(visible(line.name))}</bdi>{closing}</th>'
+        f'<tr{own}><th scope="row">{opening}<bdi>{name}</bdi>{closing}</th>'
         f'<td class="size">{size}</td><td class="time">{time}</td></tr>\n'
     )
 
 
-def _icon(line: Line) -> str:
-    if line.is_directory:
-        return "directory"
-    _, dot, ending = line.name.rpartition(".")
-    return _KIND_OF.get(ending.lower(), "file") if dot else "file"
+def _icon(name: str) -> str:
+    return "directory" if name.endswith("/") else _KIND_OF.get(name[name.rfind(".") :].lower(), "file")
 
 
 def _totals(listing: Listing) -> str:
