@@ -35,8 +35,8 @@ from tornado_proxy.config.server import Log  # noqa: E402
 from tornado_proxy.service.logs import configure_logging  # noqa: E402
 from tornado_proxy.service.process import Launch, run  # noqa: E402
 from tornado_proxy.service.serving import SingleProcess  # noqa: E402
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot  # noqa: E402
 from tornado_proxy.service.sockets import open_sockets  # noqa: E402
-from tornado_proxy.service.sources import SourceReader, compile_sources  # noqa: E402
 
 CONFIGURATION = """
 server: {{port: 0}}
@@ -151,9 +151,9 @@ async def edit(path: Path, count: int, edits: int, serving: Observed, measured: 
 
 async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
     """Serve while it is edited and asked."""
-    reader = SourceReader(folder / "proxy.yaml", {"KEY": "key"})
-    sources = reader()
-    loaded = compile_sources(sources)
+    reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
+    snapshot = reader()
+    loaded = compile_snapshot(snapshot)
     assert loaded.settings is not None, loaded.diagnostics
     serving = Observed(loaded)
     sockets = open_sockets(loaded.settings.server)

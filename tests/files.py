@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources, read_sources
+from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot, read_snapshot
 
 CONFIGURATION = """
 server: {port: 0}
@@ -53,10 +53,10 @@ class Files:
         """Write the statements of a target's block into a rule file."""
         self.path(name).write_text(f"target site {{\n{statements}\n}}\n", encoding="utf-8")
 
-    def read(self) -> Sources:
+    def read(self) -> Snapshot:
         """The set as it is now."""
-        return read_sources(self.configuration, ENVIRONMENT)
+        return read_snapshot(self.configuration, ENVIRONMENT)
 
-    def load(self) -> CompiledSet:
+    def load(self) -> CompiledSnapshot:
         """What the set says now."""
-        return compile_sources(self.read())
+        return compile_snapshot(self.read())

@@ -12,7 +12,7 @@ from tornado_proxy.lang.printer import print_document
 from tornado_proxy.rules import load
 from tornado_proxy.rules.model import evaluate
 from tornado_proxy.service.demo import read_demo
-from tornado_proxy.service.sources import compile_sources
+from tornado_proxy.service.snapshot import compile_snapshot
 
 GALLERY = sorted((Path(__file__).parent.parent / "rules").glob("*.rules"))
 
@@ -34,5 +34,5 @@ def test_a_file_of_the_gallery_passes_its_own_tests(path):
 
 def test_the_demo_loads_without_a_word():
     """The demo's configuration and the gallery have nothing to be said about."""
-    loaded = compile_sources(read_demo("http://127.0.0.1:9000"))
+    loaded = compile_snapshot(read_demo("http://127.0.0.1:9000"))
     assert (loaded.usable, loaded.diagnostics) == (True, ())

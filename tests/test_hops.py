@@ -16,7 +16,7 @@ from tornado_proxy.cli.main import main
 from tornado_proxy.service.logs import close_logging
 from tornado_proxy.service.reload import Reloader, ReloadOutcome
 from tornado_proxy.service.serving import SingleProcess
-from tornado_proxy.service.sources import SourceReader, compile_sources
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.log import log_service_events
 
@@ -82,9 +82,9 @@ def test_a_get_passes_few_files_and_functions():
 
 async def _edit(files):
     close_logging()  # that of a test before would count
-    reader, bus = SourceReader(files.configuration, ENVIRONMENT), Bus()
+    reader, bus = SnapshotReader(files.configuration, ENVIRONMENT), Bus()
     log_service_events(bus)
-    first = compile_sources(reader())
+    first = compile_snapshot(reader())
     serving = SingleProcess(first)
     reloader = Reloader(first, serving, reader, bus.emit)
     files.write('rewrite `^/a$` -> "/c"')

@@ -9,7 +9,8 @@ import pytest
 
 from tornado_proxy.gateway.admin import PATHS
 from tornado_proxy.service.reload import ReloadOutcome
-from tornado_proxy.telemetry.metrics import RequestMetrics, ServiceMetrics
+from tornado_proxy.telemetry.exposition import ServiceMetrics
+from tornado_proxy.telemetry.metrics import RequestMetrics
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

@@ -175,7 +175,7 @@ def files(tmp_path):
 def test_a_renewed_certificate_is_a_new_set(files, tmp_path):
     """Its files are watched; a half-renewed pair is refused."""
     before = files.read()
-    assert {tmp_path / "a.crt", tmp_path / "a.key"} <= {*before.places}
+    assert {tmp_path / "a.crt", tmp_path / "a.key"} <= {*before.watched}
     assert files.load().usable
     (tmp_path / "a.crt").write_text(B.chain)
     assert not files.read().is_as(before)

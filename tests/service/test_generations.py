@@ -11,7 +11,7 @@ from serving import generation
 
 from tornado_proxy.gateway.generation import Parts, Shared
 from tornado_proxy.service.generations import GenerationBuilder, GenerationHolder, Unbuildable, bare_stores
-from tornado_proxy.service.sources import compile_sources, read_sources
+from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.telemetry.events import Retired
 
@@ -109,7 +109,7 @@ class _Builder:
     def build(self, text: str) -> Parts:
         """The parts of the next generation."""
         self._config.write_text(text)
-        loaded = compile_sources(read_sources(self._config, {}))
+        loaded = compile_snapshot(read_snapshot(self._config, {}))
         assert loaded.settings is not None, [each.message for each in loaded.diagnostics]
         self._builder = self._builder or GenerationBuilder.create(loaded.settings, lambda _: None)
         self.parts = self._builder.build(loaded, self.parts)

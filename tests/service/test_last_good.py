@@ -1,4 +1,4 @@
-"""The copy of the last good set; how a service starts from it stands in tests/end_to_end."""
+"""The copy of the last good snapshot; how a service starts from it stands in tests/end_to_end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from files import ENVIRONMENT, Files
 
 from tornado_proxy.service.last_good import LastGood, NoLastGood, keep_each
-from tornado_proxy.service.sources import read_sources
+from tornado_proxy.service.snapshot import read_snapshot
 
 
 @pytest.fixture
@@ -19,34 +19,34 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def sources(files):
+def snapshot(files):
     """The set as it was read."""
-    return read_sources(files.configuration, ENVIRONMENT)
+    return read_snapshot(files.configuration, ENVIRONMENT)
 
 
-def test_what_was_kept_is_what_was_read(files, sources, tmp_path):
+def test_what_was_kept_is_what_was_read(files, snapshot, tmp_path):
     """Configuration and rules come back under their own names."""
     kept = LastGood(tmp_path / "kept")
-    kept.keep(sources)
+    kept.keep(snapshot)
     again = LastGood(tmp_path / "kept").read(files.configuration, ENVIRONMENT)
-    assert (kept.trouble, again.digest, again.rules) == ("", sources.digest, sources.rules)
+    assert (kept.trouble, again.digest, again.rules) == ("", snapshot.digest, snapshot.rules)
 
 
-def test_a_set_takes_the_place_of_the_one_before(files, sources, tmp_path):
+def test_a_set_takes_the_place_of_the_one_before(files, snapshot, tmp_path):
     """One set is kept, and nothing lies about."""
     kept = LastGood(tmp_path / "kept")
-    kept.keep(sources)
+    kept.keep(snapshot)
     files.write('rewrite a `^/a$` -> "/c"')
-    later = read_sources(files.configuration, ENVIRONMENT)
+    later = read_snapshot(files.configuration, ENVIRONMENT)
     kept.keep(later)
     assert kept.read(files.configuration, ENVIRONMENT).rules == later.rules
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
-def test_another_configuration_has_no_copy_there(files, sources, tmp_path):
+def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
     """A copy is that of one configuration file."""
     kept = LastGood(tmp_path / "kept")
-    kept.keep(sources)
+    kept.keep(snapshot)
     with pytest.raises(NoLastGood, match="is a copy of"):
         kept.read(tmp_path / "other.yaml", ENVIRONMENT)
 
@@ -54,26 +54,26 @@ def test_another_configuration_has_no_copy_there(files, sources, tmp_path):
 @pytest.mark.parametrize(
     "index", [b"", b"[]", b'{"rules": {}}', b'{"configuration": "", "rules": {"a": 1}}', b"\xff", b"[" * 100_000]
 )
-def test_a_copy_that_was_damaged_is_none(files, sources, tmp_path, index):
+def test_a_copy_that_was_damaged_is_none(files, snapshot, tmp_path, index):
     """Whatever stands there, it is an error that says where."""
     kept = LastGood(tmp_path / "kept")
-    kept.keep(sources)
+    kept.keep(snapshot)
     (tmp_path / "kept" / "current" / "index.json").write_bytes(index)
     with pytest.raises(NoLastGood, match="holds no copy"):
         kept.read(files.configuration, ENVIRONMENT)
 
 
-def test_the_copy_of_another_configuration_is_left_alone(files, sources, tmp_path):
+def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_path):
     """Two services would take each other's way out."""
-    LastGood(tmp_path / "kept").keep(sources)
+    LastGood(tmp_path / "kept").keep(snapshot)
     other = files.folder / "other.yaml"
     other.write_bytes(files.configuration.read_bytes())
     kept = LastGood(tmp_path / "kept")
-    kept.keep(read_sources(other, ENVIRONMENT))
+    kept.keep(read_snapshot(other, ENVIRONMENT))
     assert kept.trouble == (
         f"`{tmp_path}/kept` holds the copy of `{files.configuration}`; each configuration needs a directory of its own"
     )
-    assert kept.read(files.configuration, ENVIRONMENT).digest == sources.digest
+    assert kept.read(files.configuration, ENVIRONMENT).digest == snapshot.digest
 
 
 class _Filled(LastGood):
@@ -85,41 +85,41 @@ class _Filled(LastGood):
         self.kept = asyncio.Event()
         self._loop = loop
 
-    def keep(self, sources):
+    def keep(self, snapshot):
         """Keep it if there is room; make room if there is none."""
-        super().keep(sources)
+        super().keep(snapshot)
         if self.trouble:
             self.directory.unlink()
         else:
             self._loop.call_soon_threadsafe(self.kept.set)
 
 
-def test_a_set_that_could_not_be_kept_is_tried_again(sources, tmp_path, caplog):
+def test_a_set_that_could_not_be_kept_is_tried_again(snapshot, tmp_path, caplog):
     """A disk that was full is told of once, and what is in force is kept as soon as there is room."""
     caplog.set_level("INFO", "tornado_proxy")
 
     async def story():
         loop = asyncio.get_running_loop()
         kept = _Filled(tmp_path / "kept", loop)
-        keeping = loop.create_task(keep_each(kept, lambda: sources, asyncio.Event(), retry=0.001))
+        keeping = loop.create_task(keep_each(kept, lambda: snapshot, asyncio.Event(), retry=0.001))
         await kept.kept.wait()
         keeping.cancel()
         await asyncio.wait([keeping])
 
     asyncio.run(asyncio.wait_for(story(), 10))
     messages = [record.getMessage() for record in caplog.records]
-    trouble = f"the last good set is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
+    trouble = f"the last good snapshot is not kept: `{tmp_path / 'kept'}` cannot keep it: File exists"
     assert messages[0] == trouble
-    assert messages[1:] in ([], ["the last good set is kept again"])
+    assert messages[1:] in ([], ["the last good snapshot is kept again"])
 
 
 def test_templates_are_kept_too(files, tmp_path):
     """They come back under their own names."""
     files.configure(files.configuration.read_text() + "templates: {put: {path: p.tpl}}\n")
     (files.folder / "p.tpl").write_text("stored")
-    sources = read_sources(files.configuration, ENVIRONMENT)
+    snapshot = read_snapshot(files.configuration, ENVIRONMENT)
     kept = LastGood(tmp_path / "kept")
-    kept.keep(sources)
+    kept.keep(snapshot)
     (files.folder / "p.tpl").unlink()
     again = kept.read(files.configuration, ENVIRONMENT)
-    assert (again.templates, again.rules, again.digest) == (sources.templates, sources.rules, sources.digest)
+    assert (again.templates, again.rules, again.digest) == (snapshot.templates, snapshot.rules, snapshot.digest)

@@ -13,7 +13,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.service.overview import Overviews, rewrite_rows
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
-from tornado_proxy.service.sources import compile_sources
+from tornado_proxy.service.snapshot import compile_snapshot
 from tornado_proxy.telemetry.activity import Activity, RefusedRequest, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
@@ -23,8 +23,8 @@ STATE = {"targets": {"site": {"host": "files.test", "paths": ["/a/", "/b/"], "me
 @pytest.fixture
 def now(tmp_path):
     """What is in force."""
-    sources = Files.create(tmp_path, site=RULES).read()
-    return InForce(3, compile_sources(sources), 100.0)
+    snapshot = Files.create(tmp_path, site=RULES).read()
+    return InForce(3, compile_snapshot(snapshot), 100.0)
 
 
 def _overview(overviews, now, activity=None, **asked):
@@ -104,8 +104,8 @@ def test_hits_of_another_generation_are_not_shown(now):
 
 def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
     """50 of each kind; the others are counted."""
-    sources = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
-    now = InForce(1, compile_sources(sources), 100.0)
+    snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
+    now = InForce(1, compile_snapshot(snapshot), 100.0)
     found = _overview(Overviews(None), now, Activity(1, hits={"site": [*range(80), *[0] * 120]}))
     assert [row.hits for row in found.used.rows] == [*range(79, 29, -1)]
     assert (found.used.total, len(found.unused.rows), found.unused.total) == (79, 50, 121)

@@ -19,7 +19,7 @@ from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.overview import reloader_view, status_line
 from tornado_proxy.service.reload import Reloader, ReloadOutcome
-from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
+from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Bus, Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 from tornado_proxy.telemetry.exposition import ServiceMetrics
 from tornado_proxy.telemetry.log import log_service_events
@@ -33,10 +33,10 @@ BAD = 'rewrite `^/(` -> "/b"'
 class Recorded:
     """Serving that records what is put in force, or cannot build it."""
 
-    activated: list[tuple[int, CompiledSet]] = field(default_factory=list)
+    activated: list[tuple[int, CompiledSnapshot]] = field(default_factory=list)
     mistake: Diagnostic | None = None
 
-    async def activate(self, number: int, loaded: CompiledSet) -> None:
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Record it."""
         if self.mistake:
             raise Unbuildable((self.mistake,))
@@ -56,9 +56,9 @@ class Story:
 
     def __post_init__(self) -> None:
         first = self.files.read()
-        self.reloader = Reloader(compile_sources(first), self.serving, self.read, self.events.append)
+        self.reloader = Reloader(compile_snapshot(first), self.serving, self.read, self.events.append)
 
-    def read(self) -> Sources:
+    def read(self) -> Snapshot:
         """The set as it is now, unless reading it is to break."""
         if self.breaks:
             raise RuntimeError(self.breaks)
@@ -226,7 +226,7 @@ def test_places_of_a_refused_set_are_watched_too(scene):
     """A configuration that names another place and is wrong is mended there."""
     scene.files.configure(CONFIGURATION.replace("rules: [rules]", "rules: [elsewhere]"))
     scene.reload()
-    assert {path.name for path in scene.reloader.places()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
+    assert {path.name for path in scene.reloader.watched()} == {"proxy.yaml", "rules", "secret", "elsewhere"}
 
 
 def test_what_a_reload_cannot_change_is_said_and_stays(scene):
@@ -324,7 +324,7 @@ def test_two_reloads_at_once_take_turns(scene):
     class Slow(Recorded):
         """Serving that takes a while, and records how many attempts run at once."""
 
-        async def activate(self, number: int, loaded: CompiledSet) -> None:
+        async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
             running.append(number)
             most.append(len(running))
             await asyncio.sleep(0.01)

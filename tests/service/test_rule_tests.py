@@ -10,7 +10,7 @@ from files import CONFIGURATION, Files
 from tornado_proxy.config.server import Reload
 from tornado_proxy.lang.diagnostic import Severity
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
-from tornado_proxy.service.sources import compile_sources
+from tornado_proxy.service.snapshot import compile_snapshot
 
 PASSES = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/b"'
 FAILS = 'rewrite `^/a$` -> "/b"\ntest "/a" -> "/c"'
@@ -24,7 +24,7 @@ def files(tmp_path):
 
 def _with(loaded, **options):
     settings = replace(loaded.settings, reload=Reload(**options))
-    return replace(loaded, sources=loaded.sources.with_settings(settings))
+    return replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
 
 
 def test_a_failing_test_is_reported_with_its_place(files):
@@ -63,7 +63,7 @@ def test_only_changed_targets_are_tested(files):
     files.configure(CONFIGURATION + "  other: {mount: {path: [/o]}, bucket: {name: other-bucket}}\n")
     first = files.load()
     files.path("other").write_text('target other { rewrite `^/x$` -> "/y" test "/x" -> "/z" }')
-    second = compile_sources(files.read(), first)
+    second = compile_snapshot(files.read(), first)
     (found,) = run_rule_tests(second, first).diagnostics
     assert found.message == "`/x` becomes `/y`, not `/z`"
 
@@ -74,7 +74,7 @@ def test_a_target_of_another_bucket_is_tested_anew(files):
     first = files.load()
     assert run_rule_tests(first, None).diagnostics == ()
     files.configure(CONFIGURATION.replace("some-bucket", "another"))
-    second = compile_sources(files.read(), first)
+    second = compile_snapshot(files.read(), first)
     assert [each.code for each in run_rule_tests(second, first).diagnostics] == ["failing-test"]
 
 

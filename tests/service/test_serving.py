@@ -13,8 +13,8 @@ from serving import part, serve
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.runtime import run_event_loop
 from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import SnapshotReader, compile_snapshot
 from tornado_proxy.service.sockets import named
-from tornado_proxy.service.sources import SourceReader, compile_sources
 
 
 @pytest.mark.parametrize("choice", ["uvloop", "asyncio"])
@@ -38,14 +38,14 @@ def test_tracing_without_its_extra_is_refused(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
     text = "tracing: {endpoint: 'http://127.0.0.1:4318/v1/traces'}\ntargets: {site: {bucket: {name: my-bucket}}}\n"
     (tmp_path / "config.yaml").write_text(text)
-    loaded = compile_sources(SourceReader(tmp_path / "config.yaml", {})())
+    loaded = compile_snapshot(SnapshotReader(tmp_path / "config.yaml", {})())
     with pytest.raises(Unbuildable, match="`tracing` needs the extra `otel`"):
         SingleProcess(loaded)
 
 
 def _single(folder, text="targets: {site: {bucket: {name: my-bucket, region: eu-west-1}}}\n", **options):
     (folder / "config.yaml").write_text(text)
-    return SingleProcess(compile_sources(SourceReader(folder / "config.yaml", {})()), **options)
+    return SingleProcess(compile_snapshot(SnapshotReader(folder / "config.yaml", {})()), **options)
 
 
 async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
@@ -69,9 +69,9 @@ async def test_a_process_that_winds_down_leaves_no_connection(tmp_path):
 async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     """The number that it was started with, and the next one once that is in force."""
     serving = _single(tmp_path, number=7)
-    sources = SourceReader(tmp_path / "config.yaml", {})()
+    snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
     assert serving.view() == {"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}
-    await serving.activate(8, compile_sources(sources))
+    await serving.activate(8, compile_snapshot(snapshot))
     assert (serving.number, (await serving.activity()).generation) == (8, 8)
     await serving.wind_down(0.0)
 

@@ -293,14 +293,14 @@ def _digest_of(configuration: Path) -> str:
     """The digest of a configuration and the files that it names, which covers no secret; raises `CommandError`."""
     from tornado_proxy.config.loading import Loaded, read  # noqa: PLC0415 - the whole service, for a file only
     from tornado_proxy.config.secrets import unresolved  # noqa: PLC0415
-    from tornado_proxy.service.sources import compile_text  # noqa: PLC0415
+    from tornado_proxy.service.snapshot import compile_text  # noqa: PLC0415
 
     text = read(configuration)
     if isinstance(text, Loaded):
         raise CommandError(diagnostics=text.diagnostics)
-    sources = compile_text(text, {}, resolve=unresolved)
-    raise_errors((*sources.configuration.diagnostics, *sources.rules.diagnostics, *sources.templates.diagnostics))
-    return sources.digest
+    snapshot = compile_text(text, {}, resolve=unresolved)
+    raise_errors((*snapshot.configuration.diagnostics, *snapshot.rules.diagnostics, *snapshot.templates.diagnostics))
+    return snapshot.digest
 
 
 def most_common(members: Sequence[Member]) -> str:

@@ -20,8 +20,8 @@ from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
 from tornado_proxy.service.runtime import end_process, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import compile_snapshot
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
-from tornado_proxy.service.sources import compile_sources
 from tornado_proxy.telemetry.log import EVENTS
 
 
@@ -45,7 +45,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
     read = partial(read_demo, endpoint)
-    loaded = compile_sources(read())
+    loaded = compile_snapshot(read())
     show(loaded.diagnostics)
     if not loaded.usable or loaded.settings is None:
         return ExitStatus.FINDINGS

@@ -26,8 +26,8 @@ from tornado_proxy.service.reload import counted
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, compile_snapshot, read_to_check
 from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
-from tornado_proxy.service.sources import CompiledSet, SourceReader, compile_sources, read_to_check
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
 from tornado_proxy.telemetry.log import log_diagnostics
@@ -64,7 +64,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 class _Start:
     """A set of files that the service may start from."""
 
-    loaded: CompiledSet
+    loaded: CompiledSnapshot
     is_last_good: bool = False
     in_spite_of_tests: bool = False  # they fail, and there is nothing else to start from
 
@@ -75,7 +75,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
     if not arguments.config.is_file() and arguments.last_good is None:
         return _fail(f"there is no file `{arguments.config}`")
-    reader = SourceReader(arguments.config, dict(os.environ))
+    reader = SnapshotReader(arguments.config, dict(os.environ))
     for start in _starts(arguments, reader):
         log = start.loaded.settings.log if start.loaded.settings and not arguments.check else None
         if not start.in_spite_of_tests:
@@ -98,7 +98,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     return ExitStatus.FINDINGS
 
 
-def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
+def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
     """Say what was found good, and probe the buckets if asked to."""
     assert loaded.settings is not None
     targets = loaded.settings.targets
@@ -114,10 +114,10 @@ def _checked(loaded: CompiledSet, arguments: argparse.Namespace) -> int:
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 
 
-def _starts(arguments: argparse.Namespace, reader: SourceReader) -> Iterator[_Start]:
+def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
     """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
-    sources = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
-    first = _Start(run_rule_tests(compile_sources(sources)))
+    snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
+    first = _Start(run_rule_tests(compile_snapshot(snapshot)))
     yield first
     if arguments.check:
         return
@@ -135,7 +135,7 @@ def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]
         log = first.loaded.settings.log if first.loaded.settings else None
         _fail(f"there is no last good copy to start from: {error}", log)
     else:
-        yield _Start(compile_sources(kept), is_last_good=True)
+        yield _Start(compile_snapshot(kept), is_last_good=True)
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
@@ -148,7 +148,7 @@ def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | No
 
 
 async def _serve(
-    start: _Start, supervisor: Supervisor | None, reader: SourceReader, arguments: argparse.Namespace
+    start: _Start, supervisor: Supervisor | None, reader: SnapshotReader, arguments: argparse.Namespace
 ) -> None:
     settings = start.loaded.settings
     assert settings is not None

@@ -234,10 +234,10 @@ class _DocumentReader:
         assert isinstance(place.node, MappingNode), "else it is not a section"
         if id(place.node) in self.damaged:
             return Secret("", "")
-        if len(reference.sources) != 1:
-            message = f"names {'more than one' if reference.sources else 'no'} place to find the secret"
+        if len(reference.kinds) != 1:
+            message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
-        entry = place.node.fields[reference.source.value]
+        entry = place.node.fields[reference.kind.value]
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(_HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret stands in the configuration file itself"

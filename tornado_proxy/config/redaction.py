@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from tornado_proxy.config.document import Composed, MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, merged
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import OptionType, holds_secrets, options_of
-from tornado_proxy.config.secrets import Reference, Source
+from tornado_proxy.config.secrets import Reference, ReferenceKind
 from tornado_proxy.lang.diagnostic import SourceFile, Span, did_you_mean
 
 MASK = "•"
@@ -26,9 +26,9 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 _PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
 _TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
 _NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
-    Source.ENV.value: re.compile(r"\w+"),
-    Source.PATH.value: re.compile(r"\S.*"),
-    Source.CREDENTIAL.value: re.compile(r"[\w.@:-]+"),
+    ReferenceKind.ENV.value: re.compile(r"\w+"),
+    ReferenceKind.PATH.value: re.compile(r"\S.*"),
+    ReferenceKind.CREDENTIAL.value: re.compile(r"[\w.@:-]+"),
 }
 
 

@@ -1,6 +1,6 @@
 """Secrets as references: where a secret stands, and its value only when asked for, never in a `repr`.
 
-A reference names one of four places: the name of an environment variable, a file (relative to the configuration file),
+A reference is of one of four kinds: the name of an environment variable, a file (relative to the configuration file),
 the name of a systemd credential, or the value itself. A `Resolver` fetches the secrets, so that tools which
 need none can read a configuration where no secret exists.
 """
@@ -22,8 +22,8 @@ LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""
 
 
-class Source(Enum):
-    """Where a secret stands, by the option that names the place."""
+class ReferenceKind(Enum):
+    """How a reference names its secret: the option that it uses."""
 
     ENV = "env"
     PATH = "path"
@@ -51,25 +51,25 @@ class Reference:
     )
 
     @property
-    def sources(self) -> tuple[Source, ...]:
-        """The places that are named: one in a valid reference."""
-        return tuple([source for source in Source if getattr(self, source.value) is not None])
+    def kinds(self) -> tuple[ReferenceKind, ...]:
+        """The options that are given: one in a valid reference."""
+        return tuple([kind for kind in ReferenceKind if getattr(self, kind.value) is not None])
 
     @property
-    def source(self) -> Source:
-        """The place that is named."""
-        return self.sources[0]
+    def kind(self) -> ReferenceKind:
+        """The option that is given."""
+        return self.kinds[0]
 
     @property
     def text(self) -> str:
-        """The name of the secret, or the secret itself if `source` is VALUE."""
-        text: str = getattr(self, self.source.value)
+        """The name of the secret, or the secret itself if `kind` is VALUE."""
+        text: str = getattr(self, self.kind.value)
         return text
 
     @property
     def origin(self) -> str:
         """Where the secret stands, in words that may be shown."""
-        return _ORIGINS[self.source].format(self.text)
+        return _ORIGINS[self.kind].format(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ class Credentials:
 
 
 _ORIGINS = {
-    Source.ENV: "the environment variable `{}`",
-    Source.PATH: "the file `{}`",
-    Source.CREDENTIAL: "the systemd credential `{}`",
-    Source.VALUE: "the configuration file",
+    ReferenceKind.ENV: "the environment variable `{}`",
+    ReferenceKind.PATH: "the file `{}`",
+    ReferenceKind.CREDENTIAL: "the systemd credential `{}`",
+    ReferenceKind.VALUE: "the configuration file",
 }
 
 
@@ -132,17 +132,17 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
     """The resolver that looks into an environment and into files relative to a directory."""
 
     def resolve(reference: Reference) -> Secret:
-        source, text, origin = reference.source, reference.text, reference.origin
-        if source is Source.ENV and text not in env:
+        kind, text, origin = reference.kind, reference.text, reference.origin
+        if kind is ReferenceKind.ENV and text not in env:
             raise SecretMissing(f"{origin} is not set")
         path = file_of(reference, env, directory)
-        if source is Source.CREDENTIAL and path is None:
+        if kind is ReferenceKind.CREDENTIAL and path is None:
             cure = "systemd sets `CREDENTIALS_DIRECTORY` for a unit with `LoadCredential=`"
             raise SecretMissing(f"{origin} cannot be found: `CREDENTIALS_DIRECTORY` is not set", cure)
-        found = _read(path, origin) if path else env[text] if source is Source.ENV else text
+        found = _read(path, origin) if path else env[text] if kind is ReferenceKind.ENV else text
         value = _LINE_END.sub("", found, count=1)
         if not value:
-            raise SecretMissing(f"{'`value`' if source is Source.VALUE else origin} is empty")
+            raise SecretMissing(f"{'`value`' if kind is ReferenceKind.VALUE else origin} is empty")
         # What is not UTF-8 in an environment comes as surrogates (PEP 383).
         if _SURROGATE.search(value):
             raise SecretMissing(f"{origin} is not UTF-8")
@@ -153,10 +153,10 @@ def resolver(env: Mapping[str, str], directory: Path) -> Resolver:
 
 def file_of(reference: Reference, env: Mapping[str, str], directory: Path) -> Path | None:
     """The file that a secret stands in; None where it stands in none, or systemd gave no credentials."""
-    if reference.source is Source.PATH:
+    if reference.kind is ReferenceKind.PATH:
         return directory / reference.text
     credentials = env.get("CREDENTIALS_DIRECTORY")
-    return Path(credentials) / reference.text if reference.source is Source.CREDENTIAL and credentials else None
+    return Path(credentials) / reference.text if reference.kind is ReferenceKind.CREDENTIAL and credentials else None
 
 
 def _read(path: Path, origin: str) -> str:

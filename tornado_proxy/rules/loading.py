@@ -1,7 +1,8 @@
-"""From places to rule sets: which files are read, in which order, and what they say together.
+"""Rule files become rule sets: which files are read, in which order, and what they say together.
 
-A place is a file or a directory. A directory is read recursively: `*.rules` only, sorted by the bytes of the path
-relative to it, names that begin with `.` skipped, so that a ConfigMap's `..data` is not read twice.
+A root is a file or a directory that the configuration or a command names. A directory is read recursively: `*.rules`
+only, sorted by the bytes of the path relative to it, names that begin with `.` skipped, so that a ConfigMap's `..data`
+is not read twice.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The rule files of some places, in order, and diagnostics of those that cannot be read."""
+    """The rule files of some roots, in order, and diagnostics of those that cannot be read."""
 
     files: tuple[RuleFile, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -63,18 +64,18 @@ class LoadedRules:
     parsed: tuple[Parsed, ...] = field(default=(), repr=False)
 
 
-def load(*places: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
+def load(*roots: str | os.PathLike[str]) -> Mapping[str, RuleSet]:
     """The rule sets of files and directories, by target name; raises `RuleFileError` where a file has a mistake."""
-    loaded = load_rules([Path(place) for place in places])
+    loaded = load_rules([Path(root) for root in roots])
     mistakes = errors(loaded.diagnostics)
     if mistakes:
         raise RuleFileError(mistakes)
     return loaded.rule_sets
 
 
-def load_rules(places: Sequence[Path]) -> LoadedRules:
+def load_rules(roots: Sequence[Path]) -> LoadedRules:
     """Read, parse and compile; never raises for what a file says or for its absence."""
-    read = read_rule_files(places)
+    read = read_rule_files(roots)
     loaded = compile_rule_files(read.files)
     return LoadedRules(loaded.documents, loaded.rule_sets, read.diagnostics + loaded.diagnostics)
 
@@ -99,53 +100,53 @@ def compile_rule_files(
     return LoadedRules(documents, compiled.rule_sets, (*diagnostics, *compiled.diagnostics), tuple(parsed))
 
 
-def read_rule_files(places: Sequence[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
-    """Read every rule file of the places, each once, in the order of the places; `named` says what names them.
+def read_rule_files(roots: Sequence[Path], named: Mapping[Path, Span] | None = None, *, again: bool = False) -> Read:
+    """Read every rule file of the roots, each once, in the order of the roots; `named` says what names them.
 
-    A place may be a pipe, unless it is to be read `again` some time.
+    A root may be a pipe, unless it is to be read `again` some time.
     """
     files: dict[str, RuleFile] = {}
     diagnostics: list[Diagnostic] = []
     left = LARGEST
-    for place in places:
-        span = named.get(place) if named else None
+    for root in roots:
+        span = named.get(root) if named else None
         mistakes: list[OSError] = []
-        found = find_rule_files(place, mistakes.append)
+        found = find_rule_files(root, mistakes.append)
         if not found and not mistakes:
-            diagnostics.append(_nothing_there(place, span))
+            diagnostics.append(_nothing_there(root, span))
         for path in found:
             if str(path) in files:
                 continue
             try:
-                files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != place))
+                files[str(path)] = RuleFile(str(path), read_file(path, left, regular=again or path != root))
             except FileTooLargeError:
                 return Read((), (*diagnostics, _too_large(path, span)))
             except OSError as error:
                 mistakes.append(error)
             else:
                 left -= len(files[str(path)].data)
-        diagnostics.extend(_unreadable(error, place, span) for error in mistakes)
+        diagnostics.extend(_unreadable(error, root, span) for error in mistakes)
     return Read(tuple(files.values()), tuple(diagnostics))
 
 
-def find_rule_files(place: Path, unreadable: Callable[[OSError], object]) -> Sequence[Path]:
-    """The rule files at or below a place, in order; a place that is a file counts whatever its name."""
-    if not os.path.isdir(place):  # noqa: PTH112 - Path.is_dir raises where a name is too long
-        return [place] if os.path.exists(place) else []  # noqa: PTH110 - the same
-    found = [path for paths in rule_files_by_folder(place, unreadable) for path in paths]
-    return sorted(found, key=lambda path: os.fsencode(path.relative_to(place)))
+def find_rule_files(root: Path, unreadable: Callable[[OSError], object]) -> Sequence[Path]:
+    """The rule files at or below a root, in order; a root that is a file counts whatever its name."""
+    if not os.path.isdir(root):  # noqa: PTH112 - Path.is_dir raises where a name is too long
+        return [root] if os.path.exists(root) else []  # noqa: PTH110 - the same
+    found = [path for paths in rule_files_by_folder(root, unreadable) for path in paths]
+    return sorted(found, key=lambda path: os.fsencode(path.relative_to(root)))
 
 
-def rule_files_by_folder(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[Sequence[Path]]:
+def rule_files_by_folder(root: Path, unreadable: Callable[[OSError], object]) -> Iterator[Sequence[Path]]:
     """The rule files of each directory at and below one, those too that have none: for those who look at some only."""
-    for folder, names in _folders(place, unreadable):
+    for folder, names in _folders(root, unreadable):
         yield [Path(folder, name) for name in names if name.endswith(".rules") and not name.startswith(".")]
 
 
-def _folders(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[tuple[str, list[str]]]:
-    """Every visible directory below a place with the names in it, each once, whatever links lead to it."""
+def _folders(root: Path, unreadable: Callable[[OSError], object]) -> Iterator[tuple[str, list[str]]]:
+    """Every visible directory below a root with the names in it, each once, whatever links lead to it."""
     seen: set[str] = set()
-    for folder, folders, names in os.walk(place, followlinks=True, onerror=unreadable):
+    for folder, folders, names in os.walk(root, followlinks=True, onerror=unreadable):
         real = os.path.realpath(folder)
         folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
         if real not in seen:
@@ -158,14 +159,14 @@ def _too_large(path: Path, span: Span | None) -> Diagnostic:
     return Diagnostic("rules-too-large", message, span, "split the rules over several services, or shorten them")
 
 
-def _unreadable(error: OSError, place: Path, span: Span | None) -> Diagnostic:
-    message = f"`{error.filename or place}` cannot be read: {error.strerror or error}"
+def _unreadable(error: OSError, root: Path, span: Span | None) -> Diagnostic:
+    message = f"`{error.filename or root}` cannot be read: {error.strerror or error}"
     return Diagnostic("unreadable-file", message, span)
 
 
-def _nothing_there(place: Path, span: Span | None) -> Diagnostic:
-    if os.path.isdir(place):  # noqa: PTH112 - as above
+def _nothing_there(root: Path, span: Span | None) -> Diagnostic:
+    if os.path.isdir(root):  # noqa: PTH112 - as above
         return Diagnostic(
-            "no-rule-files", f"`{place}` holds no rule file", span, "the names of rule files end in `.rules`"
+            "no-rule-files", f"`{root}` holds no rule file", span, "the names of rule files end in `.rules`"
         )
-    return Diagnostic("no-rule-files", f"there is no `{place}`", span)
+    return Diagnostic("no-rule-files", f"there is no `{root}`", span)

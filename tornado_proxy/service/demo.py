@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.server import Listener
+from tornado_proxy.service.snapshot import Snapshot, read_snapshot
 from tornado_proxy.service.sockets import CannotListen, Sockets, open_sockets
-from tornado_proxy.service.sources import Sources, read_sources
 
 PASSWORD = "demo"  # noqa: S105 - the demo's, printed on the screen
 
@@ -29,14 +29,14 @@ def gallery() -> Path:
     return next(place for place in _GALLERIES if (place / "demo.yaml").is_file())
 
 
-def read_demo(endpoint: str) -> Sources:
+def read_demo(endpoint: str) -> Snapshot:
     """The gallery's configuration and rules, for the S3 at an endpoint."""
-    sources = read_sources(gallery() / "demo.yaml", _SECRETS)
-    loaded = sources.configuration
+    snapshot = read_snapshot(gallery() / "demo.yaml", _SECRETS)
+    loaded = snapshot.configuration
     if loaded.settings is None:
-        return sources
+        return snapshot
     targets = tuple(_at(target, endpoint) for target in loaded.settings.targets)
-    return replace(sources, configuration=replace(loaded, settings=replace(loaded.settings, targets=targets)))
+    return replace(snapshot, configuration=replace(loaded, settings=replace(loaded.settings, targets=targets)))
 
 
 def open_demo_sockets(listener: Listener) -> Sockets:

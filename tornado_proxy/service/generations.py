@@ -24,7 +24,7 @@ from tornado_proxy.pages.custom import CustomPages
 from tornado_proxy.pages.render import Pages
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.routing.request import ObjectKey
-from tornado_proxy.service.sources import CompiledSet
+from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.s3.store import S3Store
@@ -63,7 +63,7 @@ class GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
         return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
 
-    def build(self, loaded: CompiledSet, before: Parts | None = None) -> Parts:
+    def build(self, loaded: CompiledSnapshot, before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""
         settings = loaded.settings
         assert settings is not None, "what is built is valid"
@@ -78,7 +78,7 @@ class GenerationBuilder:
             authenticators = self._authenticators(settings, before)
         pages = loaded.pages.pages if loaded.pages else CustomPages()
         renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
-        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.sources.digest)
+        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.snapshot.digest)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}

@@ -1,4 +1,4 @@
-"""A copy of the last good set of files: what a service starts from if an edit has made the real ones unusable.
+"""A copy of the last good snapshot: what a service starts from if an edit has made the real ones unusable.
 
 A directory holds one folder with the copy, and the link `current` to it. A copy is written aside and put in place by
 one rename, so that a full disk or a power failure leaves the copy before it. Secrets that the configuration only refers
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import Read, RuleFile
-from tornado_proxy.service.sources import Sources, compile_text
+from tornado_proxy.service.snapshot import Snapshot, compile_text
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -40,17 +40,17 @@ class _Taken(Exception):
 
 
 async def keep_each(
-    last_good: LastGood, in_force: Callable[[], Sources], changed: asyncio.Event, retry: float = RETRY
+    last_good: LastGood, in_force: Callable[[], Snapshot], changed: asyncio.Event, retry: float = RETRY
 ) -> None:
-    """Keeps every set that is put in force, until cancelled; a failure is a warning, and tried again."""
+    """Keeps every snapshot that is put in force, until cancelled; a failure is a warning, and tried again."""
     logged = ""
     while True:
         changed.clear()
         await asyncio.to_thread(last_good.keep, in_force())
         if last_good.trouble and last_good.trouble != logged:
-            _LOG.warning("the last good set is not kept: %s", last_good.trouble)
+            _LOG.warning("the last good snapshot is not kept: %s", last_good.trouble)
         elif logged and not last_good.trouble:
-            _LOG.info("the last good set is kept again")
+            _LOG.info("the last good snapshot is kept again")
         logged = last_good.trouble
         try:
             async with asyncio.timeout(retry if logged else None):
@@ -60,32 +60,32 @@ async def keep_each(
 
 
 class LastGood:
-    """A directory that keeps the last good set of files, of one configuration."""
+    """A directory that keeps the last good snapshot, of one configuration."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._kept: tuple[SourceFile, Read, Read] | None = None
-        self.trouble = ""  # why the last set could not be kept, or empty
+        self.trouble = ""  # why the last snapshot could not be kept, or empty
 
     def __repr__(self) -> str:
         return f"<LastGood in {self.directory}>"
 
-    def keep(self, sources: Sources) -> None:
-        """Keeps a set in place of the one before; sets `trouble` if it cannot."""
-        if sources.text is None or self._kept == (sources.text, sources.rules, sources.templates):
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keeps a snapshot in place of the one before; sets `trouble` if it cannot."""
+        if snapshot.text is None or self._kept == (snapshot.text, snapshot.rules, snapshot.templates):
             return
         try:
-            self._require_ours(sources.text)
-            self._replace(sources.text, sources)
+            self._require_ours(snapshot.text)
+            self._replace(snapshot.text, snapshot)
         except OSError as error:
             self.trouble = f"`{self.directory}` cannot keep it: {error.strerror or error}"
         except _Taken as taken:
             self.trouble = f"`{self.directory}` {taken}; each configuration needs a directory of its own"
         else:
-            self._kept, self.trouble = (sources.text, sources.rules, sources.templates), ""
+            self._kept, self.trouble = (snapshot.text, snapshot.rules, snapshot.templates), ""
 
-    def read(self, config: Path, environment: Mapping[str, str]) -> Sources:
-        """The copy of a configuration file's set, with its secrets fetched again; raises `NoLastGood`."""
+    def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
+        """The copy of a configuration file's snapshot, with its secrets fetched again; raises `NoLastGood`."""
         folder = self.directory / CURRENT
         try:
             original, names = _read_index(folder / _INDEX)
@@ -108,12 +108,12 @@ class LastGood:
         if original != _name_of(Path(text.name)):
             raise _Taken(f"holds the copy of `{original}`")
 
-    def _replace(self, text: SourceFile, sources: Sources) -> None:
+    def _replace(self, text: SourceFile, snapshot: Snapshot) -> None:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Made by mkdtemp for its owner's eyes only: a configuration may hold secrets by value.
         aside = Path(tempfile.mkdtemp(prefix=_SET, dir=self.directory))
         try:
-            _write_set(aside, text, sources)
+            _write_set(aside, text, snapshot)
             # A link cannot be replaced but by another: it is made in the folder that it leads to.
             link = aside / CURRENT
             link.symlink_to(aside.name)
@@ -143,10 +143,10 @@ def _read_index(path: Path) -> tuple[str, Mapping[str, str]]:
             raise ValueError(f"`{path.name}` was not written here")
 
 
-def _write_set(folder: Path, text: SourceFile, sources: Sources) -> None:
+def _write_set(folder: Path, text: SourceFile, snapshot: Snapshot) -> None:
     (folder / _RULES).mkdir(mode=0o700)
-    names = {f"{number:04}.rules": file for number, file in enumerate(sources.rules.files, start=1)}
-    names |= {f"{number:04}{_TEMPLATE}": file for number, file in enumerate(sources.templates.files, start=1)}
+    names = {f"{number:04}.rules": file for number, file in enumerate(snapshot.rules.files, start=1)}
+    names |= {f"{number:04}{_TEMPLATE}": file for number, file in enumerate(snapshot.templates.files, start=1)}
     for kept, file in names.items():
         _write(folder / _RULES / kept, file.data)
     _write(folder / _CONFIGURATION, text.text.encode())

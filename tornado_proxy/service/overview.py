@@ -32,7 +32,7 @@ from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport, counted
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.sources import CompiledSet
+from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
 from tornado_proxy.telemetry.log import diagnostic_fields, moment
 
@@ -273,12 +273,14 @@ def report_view(report: ReloadReport) -> dict[str, object]:
 def reloader_view(reloader: Reloader, probe_of: Callable[[str], object]) -> dict[str, object]:
     """What is in force and the last attempts, as `GET /-/status` answers them; `probe_of` knows a target's probe."""
     now = reloader.in_force
-    sources = now.loaded.sources
+    snapshot = now.loaded.snapshot
     return {
         "generation": now.number,
-        "digest": sources.digest,
+        "digest": snapshot.digest,
         "loadedAt": moment(now.since),
-        "files": [str(each.absolute()) for each in (sources.places[0], *(Path(file.name) for file in sources.files))],
+        "files": [
+            str(each.absolute()) for each in (snapshot.watched[0], *(Path(file.name) for file in snapshot.files))
+        ],
         "targets": _targets_view(now.loaded, probe_of),
         "lastAttempt": report_view(reloader.last) if reloader.last else None,
         "lastFailedAttempt": report_view(reloader.failure) if reloader.failure else None,
@@ -298,7 +300,7 @@ def status_line(reloader: Reloader, *, from_last_good: bool) -> str:
     return f"{line}; an edit was refused: {place}{first.message}"
 
 
-def _targets_view(loaded: CompiledSet, probe_of: Callable[[str], object]) -> Mapping[str, object]:
+def _targets_view(loaded: CompiledSnapshot, probe_of: Callable[[str], object]) -> Mapping[str, object]:
     targets = loaded.settings.targets if loaded.settings else ()
     return {
         target.name: {

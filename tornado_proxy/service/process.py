@@ -30,8 +30,8 @@ from tornado_proxy.service.probing import Prober
 from tornado_proxy.service.reload import Reloader, ReloadReport
 from tornado_proxy.service.runtime import DetachedExecutor, in_background
 from tornado_proxy.service.serving import Serving
+from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.sources import CompiledSet, Sources
 from tornado_proxy.service.systemd import Notifier, watchdog_period
 from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
@@ -51,15 +51,15 @@ SPARE = 10.0  # seconds beyond the grace period that the manager is asked to wai
 class Launch:
     """What a process is started with.
 
-    `read` reads the set of files again. `announce` gets the URLs of requests and of the admin listener when both are
-    answered. `last_good` keeps each set that is put in force; `from_last_good` is true if the first set came from it.
+    `read` reads the snapshot again. `announce` gets the URLs of requests and of the admin listener when both are
+    answered. `last_good` keeps each snapshot that is put in force; `from_last_good` is true if the first came from it.
     `explain` explains paths on the status page.
     """
 
-    loaded: CompiledSet
+    loaded: CompiledSnapshot
     sockets: Sockets
     admin: Sockets
-    read: Callable[[], Sources]
+    read: Callable[[], Snapshot]
     announce: Callable[[str, str], None]
     notifier: Notifier = field(default_factory=Notifier)
     pace: Pace = field(default_factory=Pace)
@@ -182,7 +182,7 @@ class _Life:
 
         self._overviews = Overviews(self._launch.explain)
         self._version = self._overviews.versions["tornado-proxy"]
-        digest = self._launch.loaded.sources.digest
+        digest = self._launch.loaded.snapshot.digest
         self._metrics = ServiceMetrics(self._version, digest, self._loaded_at, self._prober.results)
         self._metrics.listen(self._bus)
         # Tornado reads the context for each connection, so a renewed one can take its place; what it does without one
@@ -204,13 +204,13 @@ class _Life:
         return True
 
     async def _until_stopped(self) -> None:
-        follower = Follower(self._reloader.places, self._reload, self._launch.pace)
+        follower = Follower(self._reloader.watched, self._reload, self._launch.pace)
         loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
         loops.append(self._prober.run())
         loops.append(self._overviews.sample(self._serving))
         if self._launch.last_good is not None:
             loops.append(
-                keep_each(self._launch.last_good, lambda: self._reloader.in_force.loaded.sources, self._set_changed)
+                keep_each(self._launch.last_good, lambda: self._reloader.in_force.loaded.snapshot, self._set_changed)
             )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(each) for each in loops]
@@ -244,7 +244,7 @@ class _Life:
         """Looks now and then, where certificates come from far away: nothing else would show that they are renewed."""
         while True:
             await asyncio.sleep(RENEW_AFTER)
-            if self._reloader.in_force.loaded.sources.fetched.documents:
+            if self._reloader.in_force.loaded.snapshot.fetched.documents:
                 await self._reload()
 
     async def _heed_hang_ups(self) -> None:

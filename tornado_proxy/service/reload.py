@@ -1,4 +1,4 @@
-"""Reloads: read the whole set, compile it off the event loop, swap; and report what changed.
+"""Reloads: read the whole snapshot, compile it off the event loop, swap; and report what changed.
 
 A bad edit leaves the generation in force, the report gives the reason, and the next good edit loads.
 """
@@ -23,7 +23,7 @@ from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.rule_tests import run_rule_tests
 from tornado_proxy.service.runtime import in_background
 from tornado_proxy.service.serving import Serving
-from tornado_proxy.service.sources import CompiledSet, Sources, compile_sources
+from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot, compile_snapshot
 from tornado_proxy.telemetry.events import Event, Reloaded, ReloadFailed, ReloadRefused, Restored
 
 _SHOWN = 5  # changes of a kind that are named; of more, only the number
@@ -68,10 +68,10 @@ class ReloadReport:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What is in force: its number, its set of files, since when (Unix time, seconds), and what waits for a restart."""
+    """What is in force: its number, its snapshot, since when (Unix time, seconds), and what waits for a restart."""
 
     number: int
-    loaded: CompiledSet
+    loaded: CompiledSnapshot
     since: float
     kept_back: tuple[str, ...] = ()
 
@@ -85,32 +85,32 @@ class Reloader:
 
     def __init__(
         self,
-        first: CompiledSet,
+        first: CompiledSnapshot,
         serving: Serving,
-        read: Callable[[], Sources],
+        read: Callable[[], Snapshot],
         emit: Callable[[Event], None],
         read_within: float = READ_WITHIN,
     ) -> None:
         self._serving = serving
         self._read_within = read_within
-        self._reading: asyncio.Future[Sources] | None = None
+        self._reading: asyncio.Future[Snapshot] | None = None
         self._read = read
         self._emit = emit
         self._lock = asyncio.Lock()
         self.in_force = InForce(1, first, time.time())
-        self._places = first.sources.places
+        self._watched = first.snapshot.watched
         self._running = first.settings
-        self._refused_sources: Sources | None = None
+        self._refused_snapshot: Snapshot | None = None
         self.last: ReloadReport | None = None
         self.failure: ReloadReport | None = None
 
-    def places(self) -> tuple[Path, ...]:
-        """The places to watch: those of the set in force, and of the set read last."""
-        return tuple(dict.fromkeys((*self.in_force.loaded.sources.places, *self._places)))
+    def watched(self) -> tuple[Path, ...]:
+        """The paths to watch: those of the snapshot in force, and of the snapshot read last."""
+        return tuple(dict.fromkeys((*self.in_force.loaded.snapshot.watched, *self._watched)))
 
     async def reload(self) -> ReloadReport:
-        """Reads the set, and puts it in force if it is new and good; raises nothing but cancellation."""
-        # Two attempts at once would number two generations alike, and the older set could win.
+        """Reads the snapshot, and puts it in force if it is new and good; raises nothing but cancellation."""
+        # Two attempts at once would number two generations alike, and the older snapshot could win.
         async with self._lock:
             began = time.perf_counter()
             try:
@@ -124,57 +124,57 @@ class Reloader:
 
     async def _attempt(self, began: float) -> ReloadReport:
         try:
-            sources = await self._sources()
+            snapshot = await self._snapshot()
         except TimeoutError:
             return self._refuse_for(_HANGS, began)
-        self._places = sources.places
-        if sources.is_as(self.in_force.loaded.sources):
+        self._watched = snapshot.watched
+        if snapshot.is_as(self.in_force.loaded.snapshot):
             self._restore()
             # The watcher may have been faster: who asks gets the warnings that it got.
             now = self.in_force
-            report = self._report(ReloadOutcome.UNCHANGED, sources.digest, began)
+            report = self._report(ReloadOutcome.UNCHANGED, snapshot.digest, began)
             return replace(report, diagnostics=now.loaded.diagnostics, kept_back=now.kept_back)
-        if not sources.settled:
+        if not snapshot.settled:
             return self._refuse_for(_UNSETTLED, began)
-        if self.failure is not None and sources.is_as(self._refused_sources):
+        if self.failure is not None and snapshot.is_as(self._refused_snapshot):
             return self.failure
-        return await self._compile(sources, began)
+        return await self._compile(snapshot, began)
 
-    async def _compile(self, sources: Sources, began: float) -> ReloadReport:
+    async def _compile(self, snapshot: Snapshot, began: float) -> ReloadReport:
         before = self.in_force.loaded
-        loaded = await asyncio.to_thread(in_background, compile_sources, sources, before)
+        loaded = await asyncio.to_thread(in_background, compile_snapshot, snapshot, before)
         if any(rules.tests for rules in loaded.rule_sets.values()):
             loaded = await asyncio.to_thread(in_background, run_rule_tests, loaded, before)
         if not loaded.usable:
-            return self._refuse(loaded, sources, began)
+            return self._refuse(loaded, snapshot, began)
         try:
             return await self._activate(loaded, began)
         except Unbuildable as error:
             found = replace(loaded, diagnostics=(*loaded.diagnostics, *error.diagnostics))
-            return self._refuse(found, sources, began)
+            return self._refuse(found, snapshot, began)
 
-    async def _sources(self) -> Sources:
-        """Reads the set; raises `TimeoutError`. A reading that hangs is waited for again; no second one is started."""
+    async def _snapshot(self) -> Snapshot:
+        """Reads the snapshot; raises `TimeoutError`. A reading that hangs is waited for again, not doubled."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.get_running_loop().run_in_executor(None, self._read)
         async with asyncio.timeout(self._read_within):
             return await asyncio.shield(self._reading)
 
-    async def _activate(self, loaded: CompiledSet, began: float) -> ReloadReport:
+    async def _activate(self, loaded: CompiledSnapshot, began: float) -> ReloadReport:
         assert loaded.settings is not None
         assert self._running is not None
         settings, kept_back = fixed_at_start(loaded.settings, self._running)
         before, number = self.in_force.loaded, self.in_force.number + 1
-        loaded = replace(loaded, sources=loaded.sources.with_settings(settings))
+        loaded = replace(loaded, snapshot=loaded.snapshot.with_settings(settings))
         await self._serving.activate(number, loaded)
         self.in_force = InForce(number, loaded, time.time(), kept_back)
         self.failure = None
         lines = await asyncio.to_thread(in_background, tuple, changes(before, loaded))
-        report = self._report(ReloadOutcome.LOADED, loaded.sources.digest, began)
+        report = self._report(ReloadOutcome.LOADED, loaded.snapshot.digest, began)
         news = _news(before.diagnostics, loaded.diagnostics) if loaded.diagnostics else ()
         self._emit(
             Reloaded(
-                number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.sources.digest, news
+                number, report.seconds, loaded.rewrite_count, report.at, lines, kept_back, loaded.snapshot.digest, news
             )
         )
         return replace(report, diagnostics=loaded.diagnostics, changes=lines, kept_back=kept_back)
@@ -191,9 +191,9 @@ class Reloader:
             return self.failure
         return self._refuse(replace(self.in_force.loaded, diagnostics=(reason,)), None, began)
 
-    def _refuse(self, loaded: CompiledSet, sources: Sources | None, began: float) -> ReloadReport:
-        report = self._report(ReloadOutcome.REFUSED, loaded.sources.digest, began)
-        self._refused_sources = sources
+    def _refuse(self, loaded: CompiledSnapshot, snapshot: Snapshot | None, began: float) -> ReloadReport:
+        report = self._report(ReloadOutcome.REFUSED, loaded.snapshot.digest, began)
+        self._refused_snapshot = snapshot
         self.failure = replace(report, diagnostics=_news(self.in_force.loaded.diagnostics, loaded.diagnostics))
         self._emit(ReloadRefused(report.generation, self.failure.diagnostics))
         return self.failure
@@ -204,7 +204,7 @@ class Reloader:
         if self.failure is None or self.failure.diagnostics != diagnostics:
             # Once: the files are looked at every few seconds.
             self._emit(ReloadFailed(self.in_force.number, error))
-        self._refused_sources = None
+        self._refused_snapshot = None
         self.failure = replace(self._report(ReloadOutcome.FAILED, "", began), diagnostics=diagnostics)
         return self.failure
 
@@ -219,7 +219,7 @@ def _news(before: Iterable[Diagnostic], now: Iterable[Diagnostic]) -> tuple[Diag
     return tuple(each for each in now if (each.severity, each.code, each.message) not in known)
 
 
-def changes(before: CompiledSet, after: CompiledSet) -> Iterator[str]:
+def changes(before: CompiledSnapshot, after: CompiledSnapshot) -> Iterator[str]:
     """The differences between two generations, a line each; settings are named, but no value of them is shown."""
     if before.settings is None or after.settings is None:
         return

@@ -10,7 +10,7 @@ from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.routing.mounts import target_data
 from tornado_proxy.rules.model import RuleSet, TestOutcome, evaluate
-from tornado_proxy.service.sources import CompiledSet
+from tornado_proxy.service.snapshot import CompiledSnapshot
 
 FAILING_TEST = "failing-test"
 """The code of what is reported here; the linter's check of that name says the same of the same test."""
@@ -18,8 +18,8 @@ FAILING_TEST = "failing-test"
 _MOST = 20  # failing tests that are reported one by one
 
 
-def run_rule_tests(loaded: CompiledSet, before: CompiledSet | None = None) -> CompiledSet:
-    """The set with a diagnostic for each rule test that fails in a target changed since `before`."""
+def run_rule_tests(loaded: CompiledSnapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
+    """The snapshot with a diagnostic for each rule test that fails in a target changed since `before`."""
     settings = loaded.settings
     if settings is None or settings.reload.tests == "off" or not loaded.usable:
         return loaded
@@ -28,15 +28,15 @@ def run_rule_tests(loaded: CompiledSet, before: CompiledSet | None = None) -> Co
     return replace(loaded, diagnostics=(*loaded.diagnostics, *found)) if found else loaded
 
 
-def tolerated(loaded: CompiledSet) -> CompiledSet:
-    """The same set with failing tests as warnings."""
+def tolerated(loaded: CompiledSnapshot) -> CompiledSnapshot:
+    """The same snapshot with failing tests as warnings."""
     milder = (
         replace(each, severity=Severity.WARNING) if each.code == FAILING_TEST else each for each in loaded.diagnostics
     )
     return replace(loaded, diagnostics=tuple(milder))
 
 
-def _failures(loaded: CompiledSet, settings: Settings, before: CompiledSet | None) -> Iterator[Diagnostic]:
+def _failures(loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None) -> Iterator[Diagnostic]:
     end = time.monotonic() + settings.reload.test_timeout
     failed = 0
     for target, rules in _changed(loaded, settings, before):
@@ -56,7 +56,9 @@ def _failures(loaded: CompiledSet, settings: Settings, before: CompiledSet | Non
         )
 
 
-def _changed(loaded: CompiledSet, settings: Settings, before: CompiledSet | None) -> Iterator[tuple[Target, RuleSet]]:
+def _changed(
+    loaded: CompiledSnapshot, settings: Settings, before: CompiledSnapshot | None
+) -> Iterator[tuple[Target, RuleSet]]:
     """The targets with tests whose rules, tests, or data that templates read differ from before."""
     known: dict[str, tuple[object, ...]] = {}
     if before is not None and before.settings is not None:
@@ -67,7 +69,7 @@ def _changed(loaded: CompiledSet, settings: Settings, before: CompiledSet | None
             yield target, rules
 
 
-def _tested_parts(target: Target, loaded: CompiledSet) -> tuple[object, ...]:
+def _tested_parts(target: Target, loaded: CompiledSnapshot) -> tuple[object, ...]:
     rules = loaded.rule_sets.get(target.name)
     return (target_data(target), rules and rules.rewrites, rules and rules.tests)
 

@@ -26,8 +26,8 @@ from tornado_proxy.service.generations import (
 )
 from tornado_proxy.service.logs import line_writer, set_log_level
 from tornado_proxy.service.runtime import GcFreezer, in_background
+from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
@@ -49,10 +49,10 @@ class Serving(Protocol):
         """Takes over the sockets, and returns when requests are answered."""
         ...
 
-    async def activate(self, number: int, loaded: CompiledSet) -> None:
-        """Puts a set in force, and returns when every new request gets it.
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        """Puts a snapshot in force, and returns when every new request gets it.
 
-        Raises `Unbuildable`; the set before it then stays in force.
+        Raises `Unbuildable`; the snapshot before it then stays in force.
         """
         ...
 
@@ -116,7 +116,7 @@ class SingleProcess:
 
     def __init__(
         self,
-        loaded: CompiledSet,
+        loaded: CompiledSnapshot,
         *,
         number: int = 1,
         spread: Callable[[ObjectWritten], None] | None = None,
@@ -160,7 +160,7 @@ class SingleProcess:
         self._process = ProcessMetrics()
         self._builder.pages.prepare()
 
-    async def activate(self, number: int, loaded: CompiledSet) -> None:
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Builds on a thread, swaps on the loop."""
         assert loaded.settings is not None
         before = self._generations.current().parts

@@ -23,8 +23,8 @@ from tornado_proxy.service.forking import ForkedProcess, ForkServer
 from tornado_proxy.service.generations import GenerationBuilder, Purge, bare_stores
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe
+from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
-from tornado_proxy.service.sources import CompiledSet
 from tornado_proxy.service.worker import (
     Activate,
     Channel,
@@ -176,11 +176,11 @@ class Supervisor:
 
     def __init__(
         self,
-        loaded: CompiledSet,
+        loaded: CompiledSnapshot,
         count: int,
     ) -> None:
         assert loaded.settings is not None
-        self._start = Start(1, loaded.sources)
+        self._start = Start(1, loaded.snapshot)
         self._count = count
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
@@ -210,17 +210,17 @@ class Supervisor:
         if not all(await asyncio.gather(*started)):
             raise CannotServe("a worker ended before it served")
 
-    async def activate(self, number: int, loaded: CompiledSet) -> None:
-        """Sends the set to every worker, and waits until each serves it."""
+    async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
+        """Sends the snapshot to every worker, and waits until each serves it."""
         assert loaded.settings is not None
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         # From here on a replaced worker starts with it.
-        self._start = replace(self._start, number=number, sources=loaded.sources)
+        self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
         workers = list(self._workers.values())
-        await asyncio.gather(*(worker.channel.send(Activate(number, loaded.sources)) for worker in workers))
+        await asyncio.gather(*(worker.channel.send(Activate(number, loaded.snapshot)) for worker in workers))
         await asyncio.gather(*(worker.until_serving(number) for worker in workers))
 
     def is_serving(self) -> bool:

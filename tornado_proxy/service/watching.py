@@ -29,7 +29,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-# What can change the set: a file closed after writing, and every kind of coming and going. Reading makes events too,
+# What can change the snapshot: a file closed after writing, and every kind of coming and going. Reading makes some too,
 # with which a reload would cause the next one. A write without a close is left to the slow look: a log that is held
 # open would make an event of every line.
 _CHANGES: list[type[FileSystemEvent]] = [
@@ -53,7 +53,7 @@ Identity = tuple[int, int]  # device and inode: a directory renamed into place i
 
 
 class Watch(FileSystemEventHandler):
-    """Calls `poke`, on a thread of its own, whenever a change may be one of the set of files."""
+    """Calls `poke`, on a thread of its own, whenever a change may be one of the snapshot."""
 
     def __init__(self, poke: Callable[[], None]) -> None:
         self._poke = poke
@@ -107,7 +107,7 @@ class Watch(FileSystemEventHandler):
             self._poke()
 
     def _matters(self, path: str, *, is_directory: bool) -> bool:
-        """Whether a path may belong to the set; a log beside it does not."""
+        """Whether a path may belong to the snapshot; a log beside it does not."""
         if path in self._ways:
             return True
         name = path.rpartition("/")[2]

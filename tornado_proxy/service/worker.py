@@ -20,8 +20,8 @@ from tornado_proxy.service.generations import Purge
 from tornado_proxy.service.logs import configure_logging, set_log_level
 from tornado_proxy.service.runtime import end_process, in_background, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
+from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.sockets import named
-from tornado_proxy.service.sources import Sources, compile_sources
 from tornado_proxy.telemetry.activity import ProcessReport
 from tornado_proxy.telemetry.events import ObjectWritten
 
@@ -34,23 +34,23 @@ _LENGTH = struct.Struct("!Q")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """To a worker, once: the first set to serve; `inherited` is true if the service manager holds the sockets too.
+    """To a worker, once: the first snapshot to serve; `inherited` is true if the service manager holds the sockets too.
 
     `log_level` is the one that an operator has set since the start of the service.
     """
 
     number: int
-    sources: Sources
+    snapshot: Snapshot
     inherited: bool = False
     log_level: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Activate:
-    """To a worker: put this set in force."""
+    """To a worker: put this snapshot in force."""
 
     number: int
-    sources: Sources
+    snapshot: Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class _Worker:
     """A worker from its first message to its last."""
 
     def __init__(self, channel: Channel, start: Start) -> None:
-        self._loaded = compile_sources(start.sources)
+        self._loaded = compile_snapshot(start.snapshot)
         assert self._loaded.settings is not None
         configure_logging(self._loaded.settings.log)
         if start.log_level is not None:
@@ -221,9 +221,9 @@ class _Worker:
         """Follows messages until it is time to stop; returns the grace period, and whether all workers stop."""
         while True:
             match await self._channel.receive():
-                case Activate(number, sources):
+                case Activate(number, snapshot):
                     try:
-                        await self._activate(number, sources)
+                        await self._activate(number, snapshot)
                     except Exception:  # noqa: BLE001 - a worker that cannot follow would serve another generation
                         _LOG.exception("this worker cannot load generation %d and is replaced", number)
                         return self._grace, False
@@ -240,8 +240,8 @@ class _Worker:
                 case _:
                     return self._grace, True
 
-    async def _activate(self, number: int, sources: Sources) -> None:
-        loaded = await asyncio.to_thread(in_background, compile_sources, sources, self._loaded)
+    async def _activate(self, number: int, snapshot: Snapshot) -> None:
+        loaded = await asyncio.to_thread(in_background, compile_snapshot, snapshot, self._loaded)
         await self._serving.activate(number, loaded)
         self._loaded = loaded
         await self._channel.send(self._heartbeat())

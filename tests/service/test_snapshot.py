@@ -8,7 +8,14 @@ import pytest
 from files import CONFIGURATION, ENVIRONMENT, Files
 
 from tornado_proxy.lang.diagnostic import Severity
-from tornado_proxy.service.sources import SourceReader, compile_sources, compile_text, load, read_sources, read_to_check
+from tornado_proxy.service.snapshot import (
+    SnapshotReader,
+    compile_snapshot,
+    compile_text,
+    load,
+    read_snapshot,
+    read_to_check,
+)
 
 
 @pytest.fixture
@@ -103,7 +110,7 @@ def test_the_representation_does_not_give_secrets_away(files):
 
 def test_places_are_where_changes_show(files):
     """The configuration, the places of rules and the files of secrets are watched."""
-    assert [path.name for path in files.read().places] == ["proxy.yaml", "rules", "secret"]
+    assert [path.name for path in files.read().watched] == ["proxy.yaml", "rules", "secret"]
 
 
 def test_a_credential_is_part_of_the_set(files):
@@ -113,10 +120,10 @@ def test_a_credential_is_part_of_the_set(files):
     credential.write_text("first\n")
     files.configure(files.configuration.read_text().replace("{path: secret}", "{credential: s3}"))
     environment = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(credential.parent)}
-    before = read_sources(files.configuration, environment)
+    before = read_snapshot(files.configuration, environment)
     credential.write_text("second\n")
-    assert before.places[-1] == credential
-    assert not read_sources(files.configuration, environment, before).is_as(before)
+    assert before.watched[-1] == credential
+    assert not read_snapshot(files.configuration, environment, before).is_as(before)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_what_is_known_hides_no_change(files, change):
     """Reading with a set that is known finds what reading without one finds."""
     before = files.read()
     change(files)
-    assert read_sources(files.configuration, ENVIRONMENT, before) == files.read()
+    assert read_snapshot(files.configuration, ENVIRONMENT, before) == files.read()
 
 
 def test_a_secret_that_comes_is_found(files):
@@ -143,14 +150,14 @@ def test_a_secret_that_comes_is_found(files):
     (files.folder / "secret").unlink()
     before = files.read()
     (files.folder / "secret").write_text("s3cret")
-    assert read_sources(files.configuration, ENVIRONMENT, before).configuration.settings
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration.settings
 
 
 def test_a_configuration_that_stays_is_compiled_once(files):
     """Looking again costs reading alone: what was compiled of the configuration is taken over."""
     before = files.read()
     files.write("", "another")
-    assert read_sources(files.configuration, ENVIRONMENT, before).configuration is before.configuration
+    assert read_snapshot(files.configuration, ENVIRONMENT, before).configuration is before.configuration
 
 
 def test_a_set_can_be_made_of_texts(files):
@@ -178,14 +185,14 @@ def test_an_edit_in_progress_is_waited_for(files):
         if edit:
             edit(files)
 
-    settled = SourceReader(files.configuration, ENVIRONMENT, pause)()
+    settled = SnapshotReader(files.configuration, ENVIRONMENT, pause)()
     assert settled.digest == files.read().digest
 
 
 def test_a_set_that_never_settles_is_read_and_says_so(files):
     """A file that changes for ever does not keep a service from starting; a reload may wait."""
     number = iter(range(1000))
-    looked = SourceReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
+    looked = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: files.write(f"# {next(number)}"))()
     assert looked.rules.files
     assert not looked.settled
 
@@ -197,7 +204,7 @@ def _truncate(files):
 def test_a_file_that_was_emptied_is_given_time(files):
     """What truncates a file first and writes it then is not taken half done, however long it takes its time."""
     edits = iter([None] * 30 + [_edit_rules])
-    reader = SourceReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
     _truncate(files)
     assert reader().rules.files[0].data
@@ -206,7 +213,7 @@ def test_a_file_that_was_emptied_is_given_time(files):
 def test_a_file_that_stays_empty_is_empty(files):
     """It may be meant, and is taken up a second later."""
     pauses: list[float] = []
-    reader = SourceReader(files.configuration, ENVIRONMENT, pauses.append)
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     reader()
     _truncate(files)
     emptied = reader()
@@ -233,7 +240,7 @@ def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
     """Who swaps a link may remove the old one first; the set without it is not an edit."""
     _link(files)
     edits = iter([None] * 30 + [_point_elsewhere])
-    reader = SourceReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, lambda _: (next(edits, None) or (lambda _: None))(files))
     reader()
     _unlink(files)
     read = reader()
@@ -244,7 +251,7 @@ def test_a_linked_directory_that_vanishes_is_looked_at_again(files):
 def test_a_directory_that_stays_away_is_said(files):
     """A second later it is taken as meant; and what is known to be missing is not waited for again."""
     pauses: list[float] = []
-    reader = SourceReader(files.configuration, ENVIRONMENT, pauses.append)
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     _link(files)
     reader()
     _unlink(files)
@@ -260,16 +267,16 @@ def test_a_directory_that_stays_away_is_said(files):
 def test_a_set_that_has_not_changed_is_looked_at_once(files):
     """What is as it was the time before needs no second look."""
     pauses: list[float] = []
-    reader = SourceReader(files.configuration, ENVIRONMENT, pauses.append)
+    reader = SnapshotReader(files.configuration, ENVIRONMENT, pauses.append)
     first = reader()
     assert (reader().digest, len(pauses)) == (first.digest, 1)
 
 
 def test_a_configuration_that_is_not_there_is_said(tmp_path):
     """A missing file is a diagnostic, and is watched for."""
-    sources = read_sources(tmp_path / "none.yaml", {})
-    assert [each.code for each in sources.configuration.diagnostics] == ["unreadable-file"]
-    assert sources.places == (tmp_path / "none.yaml",)
+    snapshot = read_snapshot(tmp_path / "none.yaml", {})
+    assert [each.code for each in snapshot.configuration.diagnostics] == ["unreadable-file"]
+    assert snapshot.watched == (tmp_path / "none.yaml",)
 
 
 def test_a_good_set_is_usable(files):
@@ -351,16 +358,16 @@ def test_a_check_without_credentials_checks_the_rest(files):
     """A shell has not the service's credentials: each is named, and every other mistake is found."""
     text = CONFIGURATION.replace("{path: secret}", "{credential: s3-key}")
     files.configure(text)
-    loaded = compile_sources(read_to_check(files.configuration, ENVIRONMENT))
+    loaded = compile_snapshot(read_to_check(files.configuration, ENVIRONMENT))
     assert loaded.usable
     assert [(each.severity, each.message) for each in loaded.diagnostics] == [
         (Severity.INFO, "not checked: the systemd credential `s3-key`, which only the service has")
     ]
     files.configure(text.replace("{env: ACCESS}", "{env: MISSING}"))
-    assert not compile_sources(read_to_check(files.configuration, ENVIRONMENT)).usable
+    assert not compile_snapshot(read_to_check(files.configuration, ENVIRONMENT)).usable
     # Where systemd has given credentials, they are looked for.
     given = {**ENVIRONMENT, "CREDENTIALS_DIRECTORY": str(files.folder)}
-    assert not compile_sources(read_to_check(files.configuration, given)).usable
+    assert not compile_snapshot(read_to_check(files.configuration, given)).usable
 
 
 def test_templates_belong_to_the_set(files):
@@ -369,17 +376,17 @@ def test_templates_belong_to_the_set(files):
     (files.folder / "h.tpl").write_text('{{ define "a" }}one{{ end }}')
     files.write('rewrite `^/a$` -> go `/{{ template "a" . }}`')
     before = files.read()
-    assert files.folder / "h.tpl" in before.places
-    loaded = compile_sources(before)
+    assert files.folder / "h.tpl" in before.watched
+    loaded = compile_snapshot(before)
     assert loaded.usable
     assert loaded.pages.pages.find(None, "put") is not None
-    assert compile_sources(files.read(), loaded).pages is loaded.pages  # unchanged, so not compiled again
+    assert compile_snapshot(files.read(), loaded).pages is loaded.pages  # unchanged, so not compiled again
     assert loaded.rule_sets["site"].rewrite("/a").key == "/one"
-    assert str(files.folder / "h.tpl") in [file.name for file in loaded.sources.files]
+    assert str(files.folder / "h.tpl") in [file.name for file in loaded.snapshot.files]
     (files.folder / "h.tpl").write_text('{{ define "a" }}two{{ end }}')
     after = files.read()
     assert not after.is_as(before)
-    assert compile_sources(after, loaded).rule_sets["site"].rewrite("/a").key == "/two"
+    assert compile_snapshot(after, loaded).rule_sets["site"].rewrite("/a").key == "/two"
     (files.folder / "h.tpl").write_text("{{ x }}")
     assert not files.load().usable
     (files.folder / "h.tpl").unlink()

@@ -1,6 +1,6 @@
-"""The set of files that a generation is made from: read at one moment, digested, compiled.
+"""A snapshot of all files that a generation is made from: read at one moment, digested, compiled.
 
-The set is the unit: an edit may touch several files, and what is compiled is exactly what was digested.
+The snapshot is the unit: an edit may touch several files, and what is compiled is exactly what was digested.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tornado_proxy.auth.passwords import UnreadableHash, doubt
 from tornado_proxy.config import loading as configuration
 from tornado_proxy.config.loading import compile_configuration
 from tornado_proxy.config.model import BasicUser, Settings
-from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing, Source, file_of, resolver
+from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, Secret, SecretMissing, file_of, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, errors
 from tornado_proxy.pages.loading import LoadedPages, compile_pages, read_templates, template_places
 from tornado_proxy.rules.compile import unknown_targets
@@ -36,11 +36,11 @@ Answers = Mapping[Reference, Secret | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class Snapshot:
     """The configuration compiled (it names the rest), the bytes of rule files and templates, and a digest of all.
 
-    The digest may be shown: it covers no secret, so nobody can test guesses on it. `places` are watched for changes:
-    the configuration file, the places of rules and templates, the files of secrets. `text` is the configuration file's
+    The digest may be shown: it covers no secret, so nobody can test guesses on it. `watched` are the paths to watch:
+    the configuration file, those of rules and templates, the files of secrets. `text` is the configuration file's
     text, which may hold secrets; None if it cannot be read. `settled` is false if the files changed from reading to
     reading. `remarks` are about secrets, so that the digest leaves them out.
     """
@@ -48,7 +48,7 @@ class Sources:
     configuration: configuration.Loaded
     rules: Read
     digest: str
-    places: tuple[Path, ...] = field(repr=False)
+    watched: tuple[Path, ...] = field(repr=False)
     text: SourceFile | None = field(default=None, repr=False)
     secrets: Answers = field(default_factory=dict, repr=False)
     fetched: FetchedDocuments = field(default_factory=FetchedDocuments, repr=False)
@@ -56,13 +56,13 @@ class Sources:
     templates: Read = field(default_factory=lambda: Read(()))
     remarks: tuple[Diagnostic, ...] = field(default=(), repr=False)
 
-    def is_as(self, other: Sources | None) -> bool:
-        """Whether another set has the same files and secrets."""
+    def is_as(self, other: Snapshot | None) -> bool:
+        """Whether another snapshot has the same files and secrets."""
         mine = self.digest, self.secrets, self.fetched.documents
         return other is not None and mine == (other.digest, other.secrets, other.fetched.documents)
 
-    def has_pages_of(self, other: Sources) -> bool:
-        """Whether the custom pages of another set are the same."""
+    def has_pages_of(self, other: Snapshot) -> bool:
+        """Whether the custom pages of another snapshot are the same."""
         return (self.text, self.templates) == (other.text, other.templates)
 
     @property
@@ -70,15 +70,15 @@ class Sources:
         """All files but the configuration itself."""
         return (*self.rules.files, *self.templates.files)
 
-    def with_settings(self, settings: Settings) -> Sources:
-        """The same set with other settings."""
+    def with_settings(self, settings: Settings) -> Snapshot:
+        """The same snapshot with other settings."""
         return replace(self, configuration=replace(self.configuration, settings=settings))
 
 
-def read_sources(config: Path, environment: Mapping[str, str], known: Sources | None = None) -> Sources:
-    """Reads the set once; mistakes in the files become diagnostics.
+def read_snapshot(config: Path, environment: Mapping[str, str], known: Snapshot | None = None) -> Snapshot:
+    """Reads the snapshot once; mistakes in the files become diagnostics.
 
-    `known` is an earlier set: its compiled configuration is reused if text and secrets are unchanged.
+    `known` is an earlier snapshot: its compiled configuration is reused if text and secrets are unchanged.
     """
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded):
@@ -92,23 +92,23 @@ def read_sources(config: Path, environment: Mapping[str, str], known: Sources | 
     return compile_text(text, environment, None, fetched=fetched)
 
 
-def read_to_check(config: Path, environment: Mapping[str, str]) -> Sources:
-    """Reads the set once, for a shell that has not the service's systemd credentials: a note names each."""
+def read_to_check(config: Path, environment: Mapping[str, str]) -> Snapshot:
+    """Reads the snapshot once, for a shell that has not the service's systemd credentials: a note names each."""
     text = configuration.read(config, again=True)
     if isinstance(text, configuration.Loaded) or "CREDENTIALS_DIRECTORY" in environment:
-        return read_sources(config, environment)
+        return read_snapshot(config, environment)
     resolve, left_out = resolver(environment, config.parent), dict[Reference, Diagnostic]()
 
     def without_credentials(reference: Reference) -> Secret:
-        if reference.source is not Source.CREDENTIAL:
+        if reference.kind is not ReferenceKind.CREDENTIAL:
             return resolve(reference)
         note = f"not checked: {reference.origin}, which only the service has"
         left_out[reference] = Diagnostic("unchecked-secret", note, severity=Severity.INFO)
         return Secret(reference.origin, "")
 
-    sources = compile_text(text, environment, None, without_credentials)
-    loaded = sources.configuration
-    return replace(sources, configuration=replace(loaded, diagnostics=(*loaded.diagnostics, *left_out.values())))
+    snapshot = compile_text(text, environment, None, without_credentials)
+    loaded = snapshot.configuration
+    return replace(snapshot, configuration=replace(loaded, diagnostics=(*loaded.diagnostics, *left_out.values())))
 
 
 def compile_text(
@@ -117,10 +117,10 @@ def compile_text(
     kept: tuple[Read, Read] | None = None,
     resolve: Resolver | None = None,
     fetched: FetchedDocuments | None = None,
-) -> Sources:
+) -> Snapshot:
     """The set of a configuration's text and the files that it names, or the `kept` rule files and templates.
 
-    Fetches the secrets. `fetched` has the certificates of an earlier set, which stay in use where they cannot be
+    Fetches the secrets. `fetched` has the certificates of an earlier snapshot, which stay in use where they cannot be
     fetched again.
     """
     config = Path(text.name)
@@ -136,11 +136,11 @@ def compile_text(
     made = _assembled(loaded, config, rules, templates, asked.answers)
     settings = loaded.settings
     remarks = (*doubtful_passwords(settings), *unusable_certificates(settings)) if settings else ()
-    return replace(made, text=text, places=(*made.places, *filter(None, files)), fetched=fetched, remarks=remarks)
+    return replace(made, text=text, watched=(*made.watched, *filter(None, files)), fetched=fetched, remarks=remarks)
 
 
-class SourceReader:
-    """Reads the set until two readings agree, so that an edit of several files is never taken half done.
+class SnapshotReader:
+    """Reads the snapshot until two readings agree, so that an edit of several files is never taken half done.
 
     One reading is enough if nothing changed since the last call. If readings never agree, the last one is not settled.
     """
@@ -151,13 +151,13 @@ class SourceReader:
         self._config = config
         self._environment = environment
         self._pause = pause
-        self._last: Sources | None = None
+        self._last: Snapshot | None = None
 
     def __repr__(self) -> str:
-        return f"<SourceReader of {self._config}>"
+        return f"<SnapshotReader of {self._config}>"
 
-    def __call__(self) -> Sources:
-        """Reads the set; blocks; mistakes in the files become diagnostics."""
+    def __call__(self) -> Snapshot:
+        """Reads the snapshot; blocks; mistakes in the files become diagnostics."""
         before = last = self._last
         agreed = 0
         for now in self._readings():
@@ -170,16 +170,16 @@ class SourceReader:
         self._last = now
         return now
 
-    def _readings(self) -> Iterator[Sources]:
+    def _readings(self) -> Iterator[Snapshot]:
         known = self._last
         for number in range(MOST_READINGS):
             if number:
                 self._pause(SETTLED_AFTER)
-            known = read_sources(self._config, self._environment, known)
+            known = read_snapshot(self._config, self._environment, known)
             yield known
 
 
-def _may_be_halfway(before: Sources | None, now: Sources) -> bool:
+def _may_be_halfway(before: Snapshot | None, now: Snapshot) -> bool:
     """Whether a file has become empty, or one that could be read cannot be any more: an edit may go on."""
     if before is None:
         return False
@@ -188,7 +188,7 @@ def _may_be_halfway(before: Sources | None, now: Sources) -> bool:
     return emptied or (_is_incomplete(now) and not _is_incomplete(before))
 
 
-def _is_incomplete(read: Sources) -> bool:
+def _is_incomplete(read: Snapshot) -> bool:
     """Whether a file or directory is missing or cannot be read."""
     loaded = (*read.configuration.diagnostics, *read.rules.diagnostics, *read.templates.diagnostics)
     return any(each.code in _OF_MISSING_FILES for each in loaded)
@@ -218,16 +218,16 @@ def _answers_are(answers: Answers, resolve: Resolver) -> bool:
 
 def _assembled(
     loaded: configuration.Loaded, config: Path, rules: Read, templates: Read, secrets: Answers | None = None
-) -> Sources:
+) -> Snapshot:
     named = (*loaded.settings.rules, *template_places(loaded.settings)) if loaded.settings else ()
-    places = (config, *named)
+    watched = (config, *named)
     digest = _digest(loaded, rules, templates, config.parent)
-    return Sources(loaded, rules, digest, places, secrets=secrets or {}, templates=templates)
+    return Snapshot(loaded, rules, digest, watched, secrets=secrets or {}, templates=templates)
 
 
 def _read_rules(loaded: configuration.Loaded) -> Read:
-    places, spans = (loaded.settings.rules, loaded.settings.rule_spans) if loaded.settings else ((), None)
-    return read_rule_files(places, spans, again=True)
+    roots, spans = (loaded.settings.rules, loaded.settings.rule_spans) if loaded.settings else ((), None)
+    return read_rule_files(roots, spans, again=True)
 
 
 def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, directory: Path) -> str:
@@ -259,10 +259,10 @@ def _digest(loaded: configuration.Loaded, rules: Read, templates: Read, director
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledSet:
-    """A set of files, compiled, with all its diagnostics; `rules` and `pages` are what the next compilation reuses."""
+class CompiledSnapshot:
+    """A snapshot, compiled, with all its diagnostics; `rules` and `pages` are what the next compilation reuses."""
 
-    sources: Sources = field(repr=False)
+    snapshot: Snapshot = field(repr=False)
     rule_sets: Mapping[str, RuleSet] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     rules: LoadedRules | None = field(default=None, repr=False, compare=False)
@@ -271,7 +271,7 @@ class CompiledSet:
     @property
     def settings(self) -> Settings | None:
         """The settings; None if the configuration is wrong."""
-        return self.sources.configuration.settings
+        return self.snapshot.configuration.settings
 
     @property
     def usable(self) -> bool:
@@ -284,23 +284,23 @@ class CompiledSet:
         return sum(len(rules.rewrites) for rules in self.rule_sets.values())
 
 
-def load(config: Path, environment: Mapping[str, str]) -> CompiledSet:
+def load(config: Path, environment: Mapping[str, str]) -> CompiledSnapshot:
     """Reads and compiles a configuration and the rule files that it names."""
-    return compile_sources(read_sources(config, environment))
+    return compile_snapshot(read_snapshot(config, environment))
 
 
-def compile_sources(sources: Sources, before: CompiledSet | None = None) -> CompiledSet:
-    """Compiles a set; rule files and custom pages that are unchanged since `before` are reused."""
-    loaded = sources.configuration
+def compile_snapshot(snapshot: Snapshot, before: CompiledSnapshot | None = None) -> CompiledSnapshot:
+    """Compiles a snapshot; rule files and custom pages that are unchanged since `before` are reused."""
+    loaded = snapshot.configuration
     if loaded.settings is None:
-        return CompiledSet(sources, {}, loaded.diagnostics)
-    pages = before.pages if before and before.sources.has_pages_of(sources) else None
-    pages = pages or compile_pages(loaded.settings, sources.templates)
-    rules = compile_rule_files(sources.rules.files, before.rules if before else None, pages.helpers)
+        return CompiledSnapshot(snapshot, {}, loaded.diagnostics)
+    pages = before.pages if before and before.snapshot.has_pages_of(snapshot) else None
+    pages = pages or compile_pages(loaded.settings, snapshot.templates)
+    rules = compile_rule_files(snapshot.rules.files, before.rules if before else None, pages.helpers)
     unknown = unknown_targets(rules.documents, [target.name for target in loaded.settings.targets])
-    of_rules = (*sources.rules.diagnostics, *rules.diagnostics, *unknown)
-    diagnostics = (*loaded.diagnostics, *sources.remarks, *pages.diagnostics, *of_rules)
-    return CompiledSet(sources, rules.rule_sets, diagnostics, rules, pages)
+    of_rules = (*snapshot.rules.diagnostics, *rules.diagnostics, *unknown)
+    diagnostics = (*loaded.diagnostics, *snapshot.remarks, *pages.diagnostics, *of_rules)
+    return CompiledSnapshot(snapshot, rules.rule_sets, diagnostics, rules, pages)
 
 
 def doubtful_passwords(settings: Settings) -> Iterator[Diagnostic]:
