@@ -16,8 +16,8 @@ from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.show import show
 from tornado_proxy.tools.convert.conversion import REPORT, convert, read
 from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.output import Unsaved, save
-from tornado_proxy.tools.convert.report import KeysAs, to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.output import Unsaved, save, to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
 def config_arguments(parser: argparse.ArgumentParser) -> None:

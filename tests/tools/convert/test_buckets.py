@@ -5,7 +5,7 @@ from conversions import made, target
 
 from tornado_proxy.config.actions import SystemMetadata, Webhook
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome
 
 
 def _made(text):

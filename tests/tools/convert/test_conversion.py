@@ -4,8 +4,7 @@ from conversions import made, target
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.tools.convert import conversion
 from tornado_proxy.tools.convert.conversion import read, together
-from tornado_proxy.tools.convert.options import Section, Unreadable
-from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
 from tornado_proxy.tools.convert.servers import UNKNOWN
 

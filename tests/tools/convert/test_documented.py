@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conversions import made
 
-from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.resources import CLOSED
 
 PAGE = (Path(__file__).parents[3] / "docs" / "migrating-from-s3-proxy.md").read_text(encoding="utf-8")

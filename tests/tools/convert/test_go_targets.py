@@ -2,8 +2,8 @@ import pytest
 
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
+from tornado_proxy.tools.convert.patterns import Here, NotConvertible
 from tornado_proxy.tools.convert.rewrites import helper_bodies
-from tornado_proxy.tools.convert.sources import Here, NotConvertible
 
 SOURCE = Here("^/(?P<rest>.*)$")
 BARE = Surroundings("", "")

@@ -17,8 +17,8 @@ from tornado_proxy.pages.custom import (
 )
 from tornado_proxy.templates.template import RequestData, TargetData
 from tornado_proxy.tools.convert.conversion import convert, together
+from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.pages import DEFAULT_PAGES
-from tornado_proxy.tools.convert.report import OptionOutcome
 
 HTML = RequestData(host="files.test", path="/a/<b>")
 JSON = RequestData(host="files.test", path="/a/<b>", headers=(("Accept", "application/json"),))

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.routing.access import Access, Anyone, Nobody, SignedIn, path_expression
 from tornado_proxy.routing.request import RequestPath
-from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS, apart, glob_here
 
 TARGETS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"

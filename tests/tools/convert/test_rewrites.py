@@ -4,8 +4,8 @@ from conversions import target
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome
-from tornado_proxy.tools.convert.rewrites import Given, LeftOut, Never, Written, converted, with_helpers
+from tornado_proxy.tools.convert.options import OptionOutcome
+from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, Never, Written, converted, with_helpers
 
 OWN = """
 {{- /* Who asks. */ -}}

@@ -19,8 +19,7 @@ from tornado_proxy.templates import golang, plain
 from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, TemplateMistake, User
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.output import rule_text
-from tornado_proxy.tools.convert.report import KeysAs
-from tornado_proxy.tools.convert.rewrites import Given, LeftOut, converted, helper_bodies
+from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, helper_bodies
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")

@@ -4,8 +4,7 @@ import pytest
 from certificates import pair
 from conversions import made
 
-from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.report import OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
 from tornado_proxy.tools.convert.servers import UNKNOWN, fate
 
 MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"

@@ -7,7 +7,8 @@ from conversions import made, target
 
 from tornado_proxy.config.model import BasicUser
 from tornado_proxy.routing.access import Access, Nobody
-from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome
+from tornado_proxy.tools.convert.options import OptionOutcome
+from tornado_proxy.tools.convert.rewrites import KeysAs
 
 
 def _made(text):

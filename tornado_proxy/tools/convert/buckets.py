@@ -9,10 +9,8 @@ from tornado_proxy.config import values
 from tornado_proxy.config.actions import CannedAcl
 from tornado_proxy.config.options import DAY, MIB
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import Section
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, reference, seconds
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
-from tornado_proxy.tools.convert.values import reference, seconds
 
 _MOST_KEYS = 1000
 _LEAST_PART, _MOST_PART = 5, 5 * 1024  # MiB
@@ -30,18 +28,18 @@ class Unservable(Exception):
     """A target that cannot be converted; the text is the reason."""
 
 
-def bucket(section: Section, remarks: Remarks) -> ConvertedBucket:
+def bucket(section: Section) -> ConvertedBucket:
     """The bucket; raises `Unservable`."""
     configured = section.text("prefix")
     settings: dict[str, Setting] = {"name": _named(section)}
-    _add_prefix(configured, section, settings, remarks)
+    _add_prefix(configured, section, settings)
     settings["region"] = section.text("region", "us-east-1")
     _add_endpoint(section, settings)
     # s3-proxy's client asks in path style by default.
     settings["s3ForcePathStyle"] = section.flag("s3ForcePathStyle", default=True)
-    _add_credentials(section, settings, remarks)
-    _add_list_size(section, settings, remarks)
-    _add_part_size(section, settings, remarks)
+    _add_credentials(section, settings)
+    _add_list_size(section, settings)
+    _add_part_size(section, settings)
     return ConvertedBucket(settings, configured)
 
 
@@ -53,7 +51,7 @@ def _named(section: Section) -> str:
         raise Unservable(f"the bucket's name `{name}` {misfit.message}") from None
 
 
-def _add_prefix(configured: str, section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_prefix(configured: str, section: Section, settings: dict[str, Setting]) -> None:
     try:
         directory = values.prefix(configured)
     except InvalidValue as misfit:
@@ -69,7 +67,7 @@ def _add_prefix(configured: str, section: Section, settings: dict[str, Setting],
             f"`{configured}` is the directory `{directory}`: s3-proxy reads and writes there too, but lists below"
             f" `{configured}`, where there is nothing"
         )
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.prefix", section.place("prefix"), message)
+        section.remark(OptionOutcome.CHANGED, "prefix", message)
 
 
 def _add_endpoint(section: Section, settings: dict[str, Setting]) -> None:
@@ -83,29 +81,29 @@ def _add_endpoint(section: Section, settings: dict[str, Setting]) -> None:
         settings["disableSSL"] = True
 
 
-def _add_credentials(section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_credentials(section: Section, settings: dict[str, Setting]) -> None:
     credentials = section.section("credentials")
     if credentials is None:
         return
-    access = reference(credentials.section("accessKey"), remarks)
-    secret = reference(credentials.section("secretKey"), remarks)
+    access = reference(credentials.section("accessKey"))
+    secret = reference(credentials.section("secretKey"))
     if access and secret:
         settings["credentials"] = {"accessKey": access, "secretKey": secret}
         return
     message = "one of the two keys is missing, and s3-proxy then uses neither; here credentials are looked for as well"
-    remarks.add(OptionOutcome.CHANGED, credentials.path, section.place("credentials"), message)
+    credentials.remark(OptionOutcome.CHANGED, "", message, place=section.place("credentials"))
 
 
-def _add_list_size(section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_list_size(section: Section, settings: dict[str, Setting]) -> None:
     size = section.whole("s3ListMaxKeys", _MOST_KEYS)
     if size == _MOST_KEYS:
         return
     settings["s3ListMaxKeys"] = max(1, min(size, _MOST_KEYS))
     message = f"listings come in pages of at most {_MOST_KEYS} entries with a link to the next; s3-proxy cuts them off"
-    remarks.add(OptionOutcome.CHANGED, f"{section.path}.s3ListMaxKeys", section.place("s3ListMaxKeys"), message)
+    section.remark(OptionOutcome.CHANGED, "s3ListMaxKeys", message)
 
 
-def _add_part_size(section: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_part_size(section: Section, settings: dict[str, Setting]) -> None:
     if "s3UploadPartSize" not in section:
         return
     size = section.whole("s3UploadPartSize", _DEFAULT_PART)
@@ -113,31 +111,31 @@ def _add_part_size(section: Section, settings: dict[str, Setting], remarks: Rema
         settings["partSize"] = f"{size}MiB"
         return
     message = f"a part has {_LEAST_PART * MIB} bytes to 5 GiB"
-    remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.s3UploadPartSize", section.place("s3UploadPartSize"), message)
+    section.remark(OptionOutcome.LEFT_OUT, "s3UploadPartSize", message)
 
 
 _SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
 
 
-def upload_settings(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def upload_settings(config: Section) -> Mapping[str, Setting]:
     """The options of PUT's `config`, but for webhooks."""
     settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
     metadata, system = config.section("metadata"), config.section("systemMetadata")
-    if metadata and (made := dict(_templates(metadata, tuple(metadata.pairs()), remarks))):
+    if metadata and (made := dict(_templates(metadata, tuple(metadata.pairs())))):
         settings["metadata"] = made
-    if system and (made := dict(_templates(system, _SYSTEM, remarks))):
+    if system and (made := dict(_templates(system, _SYSTEM))):
         settings["systemMetadata"] = made
-    settings.update(_templates(config, ("storageClass",), remarks))
+    settings.update(_templates(config, ("storageClass",)))
     acl = config.text("cannedACL")
     if acl in get_args(CannedAcl):
         settings["cannedACL"] = acl
     elif acl:
         message = f"`{acl}` is not a canned ACL"
-        remarks.add(OptionOutcome.LEFT_OUT, f"{config.path}.cannedACL", config.place("cannedACL"), message)
+        config.remark(OptionOutcome.LEFT_OUT, "cannedACL", message)
     return settings
 
 
-def _templates(section: Section, names: tuple[str, ...], remarks: Remarks) -> Iterator[tuple[str, Setting]]:
+def _templates(section: Section, names: tuple[str, ...]) -> Iterator[tuple[str, Setting]]:
     """The templates that a section has by some names; those that are empty say nothing."""
     for name in names:
         text = section.text(name)
@@ -146,26 +144,26 @@ def _templates(section: Section, names: tuple[str, ...], remarks: Remarks) -> It
                 yield name, values.go_template(text)
         except InvalidValue as misfit:
             message = f"it {misfit.message}"
-            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.{name}", section.place(name), message, misfit.help)
+            section.remark(OptionOutcome.LEFT_OUT, name, message, misfit.help)
 
 
 _METHODS = ("POST", "PATCH", "PUT", "DELETE")
 
 
-def webhooks(config: Section, remarks: Remarks) -> list[Setting]:
+def webhooks(config: Section) -> list[Setting]:
     """The webhooks of an action's `config`; one that cannot be converted is left out."""
     found: list[Setting] = []
     for section in config.sections("webhooks"):
         try:
-            found.append(_webhook(section, remarks))
+            found.append(_webhook(section))
         except InvalidValue as misfit:
             section.settle()
             message = f"a webhook is left out: it {misfit.message}"
-            remarks.add(OptionOutcome.LEFT_OUT, section.path, section.span, message, misfit.help)
+            section.remark(OptionOutcome.LEFT_OUT, "", message, misfit.help)
     return found
 
 
-def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def _webhook(section: Section) -> Mapping[str, Setting]:
     method = section.text("method")
     if method not in _METHODS:
         raise InvalidValue(f"has the method `{method}`", "one of POST, PATCH, PUT and DELETE")
@@ -174,7 +172,7 @@ def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     if headers and (pairs := headers.pairs()):
         values.header_values(values.header_pairs(tuple(pairs.items())))
         settings["headers"] = pairs
-    if secret and (named := dict(_secrets(secret, remarks))):
+    if secret and (named := dict(_secrets(secret))):
         settings["secretHeaders"] = named
     if count := section.whole("retryCount", 0):
         settings["retryCount"] = min(count, 100)
@@ -187,8 +185,8 @@ def _webhook(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     return settings
 
 
-def _secrets(section: Section, remarks: Remarks) -> Iterator[tuple[str, Setting]]:
+def _secrets(section: Section) -> Iterator[tuple[str, Setting]]:
     for name, each in section.named():
-        found = reference(each, remarks)
+        found = reference(each)
         if found is not None:
             yield values.header_name(name), found

@@ -21,20 +21,20 @@ from tornado_proxy.config.document import merged as merge_sources
 from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
 from tornado_proxy.tools.convert.options import (
     Items,
+    OptionOutcome,
     Options,
+    Remark,
     Scalar,
     Section,
     SourceOption,
     Unreadable,
     Value,
-    merged,
     refusal,
-    without_nothing,
 )
-from tornado_proxy.tools.convert.output import Noted, OneLine, Setting, configuration_text, rule_text
+from tornado_proxy.tools.convert.output import ConversionReport, Noted, OneLine, Setting, configuration_text, rule_text
 from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
-from tornado_proxy.tools.convert.report import ConversionReport, KeysAs, OptionOutcome, Remark, Remarks
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
+from tornado_proxy.tools.convert.rewrites import KeysAs
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
 from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, mount, target
 
@@ -63,6 +63,35 @@ def read(places: Sequence[Path]) -> Options:
 def together(sources: Sequence[SourceFile]) -> Options:
     """What the texts of files say together, later ones before earlier ones; raises `Unreadable`."""
     return reduce(merged, (without_nothing(_document(source)) for source in sources))
+
+
+def merged(first: Options, second: Options) -> Options:
+    """Two mappings as one: mappings within are merged, of anything else the second counts, whole."""
+    entries = dict(first.entries)
+    for name, option in second.entries.items():
+        known = entries.get(name)
+        if known and isinstance(known.value, Options) and isinstance(option.value, Options):
+            entries[name] = known._replace(value=merged(known.value, option.value))
+        else:
+            entries[name] = option
+    return Options(entries, first.span)
+
+
+def without_nothing(options: Options) -> Options:
+    """A mapping as viper hands it on: an option that says nothing, or holds no option that does, was never given.
+
+    Lists are kept as they are.
+    """
+    kept = {}
+    for name, option in options.entries.items():
+        value = option.value
+        if isinstance(value, Options):
+            value = without_nothing(value)
+            if not value.entries:
+                continue
+        if not (isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING):
+            kept[name] = option._replace(value=value)
+    return Options(kept, options.span)
 
 
 def _files_at(place: Path) -> Iterator[Path]:
@@ -166,55 +195,53 @@ def convert(
 
     `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
     """
-    root, remarks = Section(options), Remarks()
-    pages = PageConversion(remarks, read_file)
+    root = Section(options)
+    pages = PageConversion(read_file)
     templates = pages.general(root.section("templates"))
-    conversion = Conversion(providers(root, new_key, remarks), keys_as, remarks, pages)
+    conversion = Conversion(providers(root, new_key), keys_as, pages)
     section = root.section("targets")
     named = section.named() if section else ()
     targets = [each for name, inner in named if (each := target(name, inner, conversion))]
     files: dict[str, str] = {}
-    settings = _settings(root, conversion.providers, files, remarks)
+    settings = _settings(root, conversion.providers, files)
     if templates:
         settings["templates"] = templates
     for leftover in root.leftovers():
         outcome, message = fate(leftover.path)
-        remarks.add(outcome, leftover.path, leftover.place, message)
-    report = ConversionReport(keys_as, remarks.all(), tuple(each.name for each in targets if each.closed))
+        root.remarks.add(outcome, leftover.path, leftover.place, message)
+    report = ConversionReport(keys_as, root.remarks.all(), tuple(each.name for each in targets if each.closed))
     return Converted({**_files(settings, targets, report), **files, **pages.files}, report)
 
 
-def _settings(
-    root: Section, given: Providers, files: dict[str, str], remarks: Remarks
-) -> dict[str, Setting | Noted | OneLine]:
+def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[str, Setting | Noted | OneLine]:
     settings: dict[str, Setting | Noted | OneLine] = {
-        "server": OneLine({**listener("server", root, files, remarks), **trusted_proxies(given, root, remarks)}),
-        "internalServer": OneLine(listener("internalServer", root, files, remarks)),
-        "log": log(root, remarks),
+        "server": OneLine({**listener("server", root, files), **trusted_proxies(given, root)}),
+        "internalServer": OneLine(listener("internalServer", root, files)),
+        "log": log(root),
     }
     if (page := root.section("listTargets")) is not None and page.flag("enabled"):
-        settings["listTargets"] = _target_list(page, given, remarks)
-    if bounds := limits(root, remarks):
+        settings["listTargets"] = _target_list(page, given)
+    if bounds := limits(root):
         settings["limits"] = bounds
     if given.settings:
         settings["authProviders"] = given.settings
     for name in ("server", "internalServer", "log", "authProviders"):
         if name in root:
-            remarks.add(OptionOutcome.CARRIED, name, root.place(name), f"as `{name}`")
+            root.remark(OptionOutcome.CARRIED, name, f"as `{name}`")
     return settings
 
 
-def _target_list(section: Section, providers: Providers, remarks: Remarks) -> Setting:
+def _target_list(section: Section, providers: Providers) -> Setting:
     """The page of all targets; closed to everyone where its resource has no equivalent."""
     where = section.section("mount")
     if where is None:
         raise refusal(section.span, "`listTargets` has no `mount`, so that s3-proxy does not start")
-    settings: dict[str, Setting] = {"enabled": True, "mount": mount(where, remarks)}
+    settings: dict[str, Setting] = {"enabled": True, "mount": mount(where)}
     given = section.section("resource")
     if given is not None:
         paths = [each.value for each in where.texts("path")]
-        settings["resource"] = single_resource(given, paths, providers, remarks) or closed("/", ())[0]
-    remarks.add(OptionOutcome.CARRIED, "listTargets", section.span, "as `listTargets`")
+        settings["resource"] = single_resource(given, paths, providers) or closed("/", ())[0]
+    section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")
     return settings
 
 

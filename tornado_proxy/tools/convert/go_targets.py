@@ -18,8 +18,7 @@ from tornado_proxy.templates.golang.actions import Plain, scan
 from tornado_proxy.templates.golang.parser import parse
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
-from tornado_proxy.tools.convert.plain_targets import Piece, as_directory, literal, where_slashes_meet
-from tornado_proxy.tools.convert.sources import Here, NotConvertible
+from tornado_proxy.tools.convert.patterns import Here, NotConvertible, Piece, as_directory, literal, where_slashes_meet
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")

@@ -1,4 +1,4 @@
-"""The options of s3-proxy's configuration with their places, and typed access to them.
+"""The options of s3-proxy's configuration with their places, typed access to them, and remarks on what became of them.
 
 Values are decoded as s3-proxy's decoder (mapstructure, weakly typed) does: a number may be quoted, a list of one may be
 written without brackets, and a text for a list is split at its commas. A `Section` remembers which options were read,
@@ -7,11 +7,16 @@ so that the rest can be reported.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePosixPath
 from typing import NamedTuple, assert_never
 
 from tornado_proxy.config.document import ScalarKind
+from tornado_proxy.config.values import VARIABLE
 from tornado_proxy.lang.diagnostic import Diagnostic, Span
 
 
@@ -59,38 +64,50 @@ class Options:
 Value = Scalar | Items | Options
 
 
-def merged(first: Options, second: Options) -> Options:
-    """Two mappings as one: mappings within are merged, of anything else the second counts, whole."""
-    entries = dict(first.entries)
-    for name, option in second.entries.items():
-        known = entries.get(name)
-        if known and isinstance(known.value, Options) and isinstance(option.value, Options):
-            entries[name] = known._replace(value=merged(known.value, option.value))
-        else:
-            entries[name] = option
-    return Options(entries, first.span)
-
-
-def without_nothing(options: Options) -> Options:
-    """A mapping as viper hands it on: an option that says nothing, or holds no option that does, was never given.
-
-    Lists are kept as they are.
-    """
-    kept = {}
-    for name, option in options.entries.items():
-        value = option.value
-        if isinstance(value, Options):
-            value = without_nothing(value)
-            if not value.entries:
-                continue
-        if not (isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING):
-            kept[name] = option._replace(value=value)
-    return Options(kept, options.span)
-
-
 # strconv.ParseBool
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
+
+
+class OptionOutcome(Enum):
+    """What became of an option."""
+
+    CARRIED = "carried"  # the same here
+    ADAPTED = "adapted"  # written otherwise, proved to do the same
+    CHANGED = "changed"  # here, but not quite the same
+    LEFT_OUT = "left-out"  # not here
+    CLOSED = "closed"  # not here, and what it spoke of is open to nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What became of one option: its path in s3-proxy's files, a fact without a full stop, and what to do about it."""
+
+    outcome: OptionOutcome
+    subject: str
+    message: str
+    place: Span = field(repr=False)
+    help: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The place as `file:line`."""
+        return f"{self.place.source.name}:{self.place.first.line}"
+
+
+class Remarks:
+    """The remarks of a conversion while it is made."""
+
+    def __init__(self) -> None:
+        self._made: list[Remark] = []
+
+    def add(self, outcome: OptionOutcome, subject: str, place: Span, message: str, help: str | None = None) -> None:
+        """Make one more remark."""
+        self._made.append(Remark(outcome, subject, message, place, help))
+
+    def all(self) -> tuple[Remark, ...]:
+        """All of them by file and line; those of one line as they were made."""
+        return tuple(sorted(self._made, key=lambda each: (each.place.source.name, each.place.first.line)))
 
 
 class Leftover(NamedTuple):
@@ -110,8 +127,9 @@ class PlacedText(NamedTuple):
 class Section:
     """One mapping, named by its path from the root; names are asked for as s3-proxy documents them."""
 
-    def __init__(self, options: Options, path: str = "") -> None:
+    def __init__(self, options: Options, path: str = "", remarks: Remarks | None = None) -> None:
         self.path = path
+        self.remarks = remarks or Remarks()
         self._options = options
         self._asked: dict[str, list[Section]] = {}
         self._is_settled = False
@@ -188,6 +206,13 @@ class Section:
         """The texts in this mapping by their names."""
         return {name: self.text(name) for name in self._options.entries}
 
+    def remark(
+        self, outcome: OptionOutcome, name: str, message: str, help: str | None = None, *, place: Span | None = None
+    ) -> None:
+        """Say what became of an option, or of the whole where no option is named."""
+        subject = self._path(name) if name else self.path
+        self.remarks.add(outcome, subject, place or (self.place(name) if name else self.span), message, help)
+
     def settle(self) -> None:
         """Marks all options as used, because a remark covers the whole."""
         self._is_settled = True
@@ -228,7 +253,7 @@ class Section:
     def _section(self, value: Value, name: str) -> Section:
         if not isinstance(value, Options):
             raise _unfit(value, f"`{self._path(name)}` is a mapping")
-        return Section(value, self._path(name))
+        return Section(value, self._path(name), self.remarks)
 
 
 def _is_off(value: Value) -> bool:
@@ -257,3 +282,78 @@ def refusal(place: Span, message: str, help: str | None = None) -> Unreadable:
 
 def _unreadable(code: str, place: Span, message: str, help: str | None) -> Unreadable:
     return Unreadable(Diagnostic(code, f"{place.source.name}:{place.first.line}: {message}", help=help))
+
+
+_UNITS = {
+    "h": Decimal(3600),
+    "m": Decimal(60),
+    "s": Decimal(1),
+    "ms": Decimal("1e-3"),
+    "us": Decimal("1e-6"),
+    "µs": Decimal("1e-6"),
+    "μs": Decimal("1e-6"),
+    "ns": Decimal("1e-9"),
+}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|μs|ns|h|m|s)")
+
+
+def seconds(section: Section, name: str) -> Decimal:
+    """The seconds of an option that is a duration; raises `Unreadable` for an invalid one."""
+    text = section.text(name)
+    found = parsed_duration(text)
+    if found is None:
+        raise refusal(section.place(name), f"`{text}` is not a duration, so that s3-proxy does not start")
+    return found
+
+
+def parsed_duration(text: str) -> Decimal | None:
+    """The seconds of a duration, as Go's time.ParseDuration reads it; None for an invalid one."""
+    unsigned = text[1:] if text[:1] in ("+", "-") else text
+    if unsigned == "0":
+        return Decimal(0)
+    parts = _PART.findall(unsigned)
+    if not parts or "".join(number + unit for number, unit in parts) != unsigned:
+        return None
+    total = sum((Decimal(number.rstrip(".")) * _UNITS[unit] for number, unit in parts), Decimal(0))
+    return -total if text.startswith("-") else total
+
+
+_VARIABLE = re.compile(VARIABLE)
+_LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
+
+
+def reference(section: Section | None) -> Mapping[str, str] | None:
+    """The reference to a secret; None without one that can be converted.
+
+    Of several, s3-proxy takes a file first, then the environment.
+    """
+    if section is None:
+        return None
+    path, variable, value = section.text("path"), section.text("env"), section.text("value")
+    if path:
+        _remark_on_path(path, section)
+        return {"path": path}
+    if variable:
+        if _VARIABLE.fullmatch(variable):
+            return {"env": variable}
+        section.remark(
+            OptionOutcome.LEFT_OUT, "", "this is not the name of a variable here", place=section.place("env")
+        )
+        return None
+    return {"value": value} if value else None
+
+
+def _remark_on_path(path: str, section: Section) -> None:
+    if not PurePosixPath(path).is_absolute():
+        message = f"`{path}` starts from the directory of the configuration file, not from the working directory"
+        section.remark(OptionOutcome.CHANGED, "path", message, "write it in full")
+
+
+def password(section: Section | None) -> Mapping[str, str] | None:
+    """The reference to a password; None too where its text would be taken for a hash: s3-proxy knows no hashes."""
+    found = reference(section)
+    if section is not None and found and _LIKE_A_HASH.match(found.get("value", "")):
+        message = "the password looks like a hash, and would be taken for one"
+        section.remark(OptionOutcome.LEFT_OUT, "", message, "write its hash instead", place=section.place("value"))
+        return None
+    return found

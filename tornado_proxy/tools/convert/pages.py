@@ -12,9 +12,8 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.templates.golang.pages import compile_page
 from tornado_proxy.templates.golang.program import built_in
 from tornado_proxy.templates.template import TemplateMistake
-from tornado_proxy.tools.convert.options import Section, refusal
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, refusal
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
 
 HELPERS = "templates/_helpers.tpl"
 
@@ -108,7 +107,6 @@ def no_file(_path: str) -> str | None:
 class PageConversion:
     """What is carried over of pages: the files to write, and what helpers rewrites may call."""
 
-    remarks: Remarks
     read: ReadFile = no_file
     files: dict[str, str] = field(default_factory=dict)
     helpers: tuple[str, ...] = ()  # texts of those for all targets
@@ -121,7 +119,7 @@ class PageConversion:
         settings: dict[str, Setting] = {"helpers": places} if places else {}
         settings.update(self._pages(section))
         if section and settings:
-            self.remarks.add(OptionOutcome.CARRIED, section.path, section.span, "as `templates`")
+            section.remark(OptionOutcome.CARRIED, "", "as `templates`")
         return settings
 
     def of_target(self, section: Section | None) -> tuple[Mapping[str, Setting], tuple[str, ...]]:
@@ -143,7 +141,7 @@ class PageConversion:
             settings["helpers"] = helpers
         settings.update(self._pages(section, path_needed=True))
         if section and settings:
-            self.remarks.add(OptionOutcome.CARRIED, section.path, section.span, "as `templates` of the target")
+            section.remark(OptionOutcome.CARRIED, "", "as `templates` of the target")
         return settings, texts
 
     def headers(self, section: Section) -> Mapping[str, Setting]:
@@ -156,7 +154,7 @@ class PageConversion:
             except InvalidValue as misfit:
                 message = f"the header `{name}` {misfit.message.removeprefix('cannot have ')} is not carried over"
                 place = section.place(name)
-                self.remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.{name}", place, message, misfit.help)
+                section.remark(OptionOutcome.LEFT_OUT, name, message, misfit.help, place=place)
         return done
 
     def _pages(self, section: Section | None, *, path_needed: bool = False) -> Iterator[tuple[str, Setting]]:
@@ -200,7 +198,7 @@ class PageConversion:
         if text is None:
             if section is not None:
                 message = f"the template `{path}` is not here to be copied; `{place}` is read, beside the configuration"
-                self.remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message)
+                section.remark(OptionOutcome.CHANGED, "path", message)
         elif not parts.is_absolute():
             self.files[place] = text
             self._check(path, text, section)
@@ -212,4 +210,4 @@ class PageConversion:
         except TemplateMistake as mistake:
             if section is not None and "unknown template" not in str(mistake):
                 message = f"the template `{path}` has to be changed: {mistake}"
-                self.remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message)
+                section.remark(OptionOutcome.CHANGED, "path", message)

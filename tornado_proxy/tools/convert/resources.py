@@ -14,10 +14,8 @@ from tornado_proxy.config.providers import SHORTEST_KEY
 from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.tools.convert.options import Section, refusal
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, password, reference, refusal
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
-from tornado_proxy.tools.convert.values import password, reference
 
 KINDS = ("oidc", "header", "basic")
 """The kinds of providers, in the order in which s3-proxy takes what a resource demands."""
@@ -37,12 +35,12 @@ class Providers:
         return any((kind, name) in self.names for kind in KINDS)
 
 
-def providers(root: Section, new_key: Callable[[], str], remarks: Remarks) -> Providers:
+def providers(root: Section, new_key: Callable[[], str]) -> Providers:
     """The ways to sign in; `new_key` makes the secret of sessions that have none.
 
     In s3-proxy a name counts within its kind only; here, a second one of that name gets its kind behind it.
     """
-    making = _Making(new_key, remarks)
+    making = _Making(new_key)
     section = root.section("authProviders")
     settings: dict[str, dict[str, Setting]] = {}
     names: dict[tuple[str, str], str] = {}
@@ -53,16 +51,13 @@ def providers(root: Section, new_key: Callable[[], str], remarks: Remarks) -> Pr
             names[kind, name] = here
             settings.setdefault(kind, {})[here] = making.provider(kind, name, each)
             if here != name:
-                remarks.add(
-                    OptionOutcome.ADAPTED, each.path, each.span, f"another provider is called `{name}`: it is `{here}`"
-                )
+                each.remark(OptionOutcome.ADAPTED, "", f"another provider is called `{name}`: it is `{here}`")
     return Providers(settings, names)
 
 
 @dataclass(frozen=True, slots=True)
 class _Making:
     new_key: Callable[[], str] = field(repr=False)
-    remarks: Remarks = field(repr=False)
 
     def provider(self, kind: str, name: str, section: Section) -> Setting:
         match kind:
@@ -76,7 +71,7 @@ class _Making:
     def _oidc(self, name: str, section: Section) -> Setting:
         settings: dict[str, Setting] = {"issuerUrl": _required(section, "issuerUrl", values.http_url)}
         settings["clientID"] = _required(section, "clientID", values.line)
-        secret = reference(section.section("clientSecret"), self.remarks)
+        secret = reference(section.section("clientSecret"))
         if secret is not None:
             settings["clientSecret"] = secret
         self._add_key(secret, section, settings)
@@ -102,9 +97,7 @@ class _Making:
         why = "`clientSecret` is too short for a key" if written else "there is no `clientSecret`"
         message = f"sessions are encrypted with a `sessionKey` that was made at random, since {why}"
         advice = "keep it elsewhere, such as `sessionKey: {env: NAME}`"
-        self.remarks.add(
-            OptionOutcome.ADAPTED, f"{section.path}.clientSecret", section.place("clientSecret"), message, advice
-        )
+        section.remark(OptionOutcome.ADAPTED, "clientSecret", message, advice)
 
 
 def _pages(name: str, section: Section) -> dict[str, Setting]:
@@ -145,7 +138,7 @@ def _required(section: Section, option: str, check: Callable[[str], str]) -> str
         raise refusal(section.place(option), f"`{section.path}.{option}` {misfit.message}", misfit.help) from None
 
 
-def trusted_proxies(given: Providers, root: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def trusted_proxies(given: Providers, root: Section) -> Mapping[str, Setting]:
     """Whose headers about the client are believed: s3-proxy believes everybody's host, scheme and user."""
     if "header" not in given.settings:
         return {"trustedProxies": list(PRIVATE_NETWORKS)}
@@ -155,7 +148,7 @@ def trusted_proxies(given: Providers, root: Section, remarks: Remarks) -> Mappin
         f"headers that name a user are believed from {', '.join(PRIVATE_NETWORKS)} only, s3-proxy believes everybody"
     )
     advice = "leave nothing in `server.trustedProxies` but the proxy that signs users in"
-    remarks.add(OptionOutcome.CHANGED, f"{section.path}.header", section.place("header"), message, advice)
+    section.remark(OptionOutcome.CHANGED, "header", message, advice)
     return {"trustedProxies": list(PRIVATE_NETWORKS)}
 
 
@@ -259,7 +252,7 @@ def _methods(section: Section) -> list[str]:
     return [each.value for each in section.texts("methods")] or ["GET"]
 
 
-def resources(target: Section, providers: Providers, remarks: Remarks, *, head: bool) -> tuple[bool, list[Resource]]:
+def resources(target: Section, providers: Providers, *, head: bool) -> tuple[bool, list[Resource]]:
     """Whether a target has resources at all, and those that are carried over; `head` where it answers HEAD."""
     done: list[Resource] = []
     missing: list[_LeftOut] = []
@@ -271,32 +264,32 @@ def resources(target: Section, providers: Providers, remarks: Remarks, *, head: 
         _check(section, mounts, providers)
         try:
             _check_apart(_LeftOut(glob, frozenset(methods)), missing)
-            done.append(_resource(section, providers, remarks))
+            done.append(_resource(section, providers))
             message = f"{' and '.join(methods)} of `{glob}` as `{done[-1]['path']}`"
-            remarks.add(OptionOutcome.CARRIED, section.path, section.span, message)
+            section.remark(OptionOutcome.CARRIED, "", message)
             if head and "GET" in methods and "HEAD" not in methods:
                 message = "HEAD is allowed with GET; s3-proxy asks for it by name"
-                remarks.add(OptionOutcome.CHANGED, f"{section.path}.methods", section.span, message)
+                section.remark(OptionOutcome.CHANGED, "methods", message, place=section.span)
             if "PUT" in methods and not glob.endswith("*"):
                 message = f"an upload is asked about with its file's name too, which `{glob}` may not cover"
-                remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.span, message)
+                section.remark(OptionOutcome.CHANGED, "path", message, place=section.span)
         except _Unsayable as reason:
             section.settle()
             missing.append(_LeftOut(glob, frozenset(methods)))
             message = f"{' and '.join(methods)} of `{glob}` is closed to everyone: {reason}"
-            remarks.add(OptionOutcome.CLOSED, section.path, section.span, message)
+            section.remark(OptionOutcome.CLOSED, "", message)
     return bool(sections), done
 
 
-def single_resource(section: Section, mounts: Sequence[str], providers: Providers, remarks: Remarks) -> Resource | None:
+def single_resource(section: Section, mounts: Sequence[str], providers: Providers) -> Resource | None:
     """The resource of the page of all targets; None where it has no equivalent. Raises `Unreadable`."""
     _check(section, mounts, providers)
     try:
-        return _resource(section, providers, remarks)
+        return _resource(section, providers)
     except _Unsayable as reason:
         section.settle()
         message = f"the page of all targets is closed to everyone: {reason}"
-        remarks.add(OptionOutcome.CLOSED, section.path, section.span, message)
+        section.remark(OptionOutcome.CLOSED, "", message)
         return None
 
 
@@ -316,21 +309,21 @@ def closed(mount: str, enabled: Sequence[str]) -> tuple[Resource, str]:
     return {"path": f"{mount}{CLOSED}", "methods": [off], "whiteList": True}, off
 
 
-def _resource(section: Section, providers: Providers, remarks: Remarks) -> Resource:
+def _resource(section: Section, providers: Providers) -> Resource:
     """The resource; raises `_Unsayable` and `Unreadable`."""
     glob = section.text("path")
     here = glob_here(glob)
-    who = _who(section, providers, remarks)
+    who = _who(section, providers)
     if here is None:
         raise _Unsayable(f"`{glob}` covers paths that no glob covers here, or is written as clients encode paths")
     if stops_at_slashes(glob):
         message = f"`*` in `{glob}` stops at `/`, as in s3-proxy since April 2026; before, it went across"
         advice = "if yours is older, write `**`, and look at what comes after it"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.path", section.place("path"), message, advice)
+        section.remark(OptionOutcome.CHANGED, "path", message, advice)
     return {"path": here, "methods": list(dict.fromkeys(_methods(section))), **who}
 
 
-def _who(section: Section, providers: Providers, remarks: Remarks) -> Resource:
+def _who(section: Section, providers: Providers) -> Resource:
     """Who may; of several ways s3-proxy takes OIDC, then headers, then basic authentication, then anyone."""
     demands = next(((kind, found) for kind in KINDS if (found := section.section(kind))), None)
     provider = section.text("provider")
@@ -344,7 +337,7 @@ def _who(section: Section, providers: Providers, remarks: Remarks) -> Resource:
         raise _Unsayable(f"it names no provider of `authProviders.{kind}`")
     if kind != "basic":
         return {"provider": name, **_demanded(kind, demanded)}
-    users = _users(demanded, remarks)
+    users = _users(demanded)
     if not users:
         raise _Unsayable("no user of it can sign in here")
     return {"provider": name, "basic": {"credentials": users}}
@@ -358,18 +351,16 @@ def _demanded(kind: str, section: Section) -> Resource:
     return {kind: settings} if settings else {}
 
 
-def _users(basic: Section, remarks: Remarks) -> list[Setting]:
+def _users(basic: Section) -> list[Setting]:
     users: dict[str, Setting] = {}
     for section in basic.sections("credentials"):
         name = section.text("user")
-        secret = password(section.section("password"), remarks)
+        secret = password(section.section("password"))
         reason = _objection(name, known=name in users, secret=secret)
         if reason is None and secret is not None:
             users[name] = {"user": name, "password": secret}
         else:
-            remarks.add(
-                OptionOutcome.LEFT_OUT, section.path, section.span, f"the user `{name}` cannot sign in: {reason}"
-            )
+            section.remark(OptionOutcome.LEFT_OUT, "", f"the user `{name}` cannot sign in: {reason}")
     return list(users.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from tornado_proxy.goregex.language import Language, language
@@ -16,10 +17,15 @@ from tornado_proxy.templates.golang import compile_template as compile_go
 from tornado_proxy.templates.golang.program import BUILT_IN
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
-from tornado_proxy.tools.convert.options import Section
-from tornado_proxy.tools.convert.plain_targets import plain_target_here
-from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
-from tornado_proxy.tools.convert.sources import Here, NeverFound, NotConvertible, disjoint, source_here
+from tornado_proxy.tools.convert.options import OptionOutcome, Section
+from tornado_proxy.tools.convert.patterns import (
+    Here,
+    NeverFound,
+    NotConvertible,
+    disjoint,
+    plain_target_here,
+    source_here,
+)
 
 _ACTION = re.compile(r"\{\{(-?)\s*(/\*.*?\*/|.*?)\s*(-?)\}\}", re.DOTALL)
 _CALL = re.compile(r'(?:template|include)\s+["`]([^"`]+)["`]\s+[.$]')
@@ -75,6 +81,13 @@ def _definitions(text: str) -> Iterator[tuple[str, str]]:
                 name = ""
 
 
+class KeysAs(Enum):
+    """Which keys the sources and targets of a `keyRewriteList` are taken to be about."""
+
+    ACTUAL = "actual"  # the prefix in front, no leading slash: s3-proxy's code
+    DOCUMENTED = "documented"  # a leading slash, no prefix: s3-proxy's documentation, and this project
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """An entry of a `keyRewriteList`."""
@@ -115,18 +128,18 @@ class ConvertedRewrite:
     result: Written | LeftOut | Never
 
 
-def given_entries(target: Section, remarks: Remarks) -> list[Given]:
+def given_entries(target: Section) -> list[Given]:
     """The entries of a target's list."""
-    return [_given(section, remarks) for section in target.sections("keyRewriteList")]
+    return [_given(section) for section in target.sections("keyRewriteList")]
 
 
-def _given(section: Section, remarks: Remarks) -> Given:
+def _given(section: Section) -> Given:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
         message = (
             f"`{kind}` is not a type; s3-proxy's code renders what is not `REGEX` as a template, and so does this one"
         )
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.targetType", section.place("targetType"), message)
+        section.remark(OptionOutcome.CHANGED, "targetType", message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
     return Given(section.text("source"), section.text("target"), dialect, section.span)
 

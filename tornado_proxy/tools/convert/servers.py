@@ -11,15 +11,13 @@ from tornado_proxy.config import values
 from tornado_proxy.config.options import DAY
 from tornado_proxy.config.tls import file_reference
 from tornado_proxy.config.values import InvalidValue
-from tornado_proxy.tools.convert.options import Section, refusal
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, reference, refusal, seconds
 from tornado_proxy.tools.convert.output import Setting
-from tornado_proxy.tools.convert.report import OptionOutcome, Remarks
-from tornado_proxy.tools.convert.values import reference, seconds
 
 _PARTS = {"certificate": "crt", "privateKey": "key"}  # with the endings of their files
 
 
-def ssl(server: Section, files: dict[str, str], remarks: Remarks) -> dict[str, Setting]:
+def ssl(server: Section, files: dict[str, str]) -> dict[str, Setting]:
     """The listener's `ssl`, if it is enabled; texts of certificates and keys are added to `files`."""
     section = server.section("ssl")
     if section is None:
@@ -29,7 +27,7 @@ def ssl(server: Section, files: dict[str, str], remarks: Remarks) -> dict[str, S
         return {}
     found: dict[str, Setting] = {}
     certificates = [
-        _certificate(each, f"certificates/{server.path}-{number}", files, remarks)
+        _certificate(each, f"certificates/{server.path}-{number}", files)
         for number, each in enumerate(section.sections("certificates"), start=1)
     ]
     if certificates:
@@ -44,7 +42,7 @@ def ssl(server: Section, files: dict[str, str], remarks: Remarks) -> dict[str, S
     return {"ssl": found}
 
 
-def _certificate(section: Section, stem: str, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
+def _certificate(section: Section, stem: str, files: dict[str, str]) -> Mapping[str, Setting]:
     found: dict[str, Setting] = {}
     for name, ending in _PARTS.items():
         if text := section.text(name):
@@ -56,23 +54,23 @@ def _certificate(section: Section, stem: str, files: dict[str, str], remarks: Re
             continue
         if url := section.text(f"{name}Url"):
             found[f"{name}Url"] = url
-            _remark_on_file(url, section, f"{name}Url", remarks)
+            _remark_on_file(url, section, f"{name}Url")
         if config := section.section(f"{name}UrlConfig"):
-            found[f"{name}UrlConfig"] = _url_config(config, remarks)
+            found[f"{name}UrlConfig"] = _url_config(config)
     return found
 
 
-def _remark_on_file(url: str, section: Section, name: str, remarks: Remarks) -> None:
+def _remark_on_file(url: str, section: Section, name: str) -> None:
     try:
         file = file_reference(url)
     except (InvalidValue, ValueError):
         return  # which is reported when the configuration is loaded, as s3-proxy did
     if file is not None and not PurePosixPath(file.text).is_absolute():
         message = f"`{url}` starts from the directory of the configuration file, not from the working directory"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.{name}", section.place(name), message, "write it in full")
+        section.remark(OptionOutcome.CHANGED, name, message, "write it in full")
 
 
-def _url_config(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def _url_config(section: Section) -> Mapping[str, Setting]:
     found: dict[str, Setting] = {}
     if text := section.text("httpTimeout"):
         duration = seconds(section, "httpTimeout")
@@ -87,8 +85,8 @@ def _url_config(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     if section.flag("awsDisableSSL"):
         found["awsDisableSSL"] = True
     if keys := section.section("awsCredentials"):
-        access = reference(keys.section("accessKey"), remarks)
-        secret = reference(keys.section("secretKey"), remarks)
+        access = reference(keys.section("accessKey"))
+        secret = reference(keys.section("secretKey"))
         if access and secret:
             found["awsCredentials"] = {"accessKey": access, "secretKey": secret}
     return found
@@ -102,12 +100,12 @@ _LEVEL, _HARDEST = 5, 9  # of compression
 _LONGEST_AGE = 86400  # seconds; no browser keeps the answer to a preflight for longer
 
 
-def answer_headers(server: Section, remarks: Remarks) -> dict[str, Setting]:
+def answer_headers(server: Section) -> dict[str, Setting]:
     """The options `cors`, `cache` and `compress` of a server."""
-    return {**_cors(server, remarks), **_cache(server), **_compress(server, remarks)}
+    return {**_cors(server), **_cache(server), **_compress(server)}
 
 
-def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
+def _cors(server: Section) -> dict[str, Setting]:
     section = server.section("cors")
     if section is None or not section.flag("enabled"):
         if section is not None:
@@ -125,7 +123,7 @@ def _cors(server: Section, remarks: Remarks) -> dict[str, Setting]:
         found["maxAge"] = max(0, min(age, _LONGEST_AGE))
         if found["maxAge"] != age:
             message = f"`{age}` is `{found['maxAge']}` here: no browser keeps the answer to a preflight for longer"
-            remarks.add(OptionOutcome.ADAPTED, f"{section.path}.maxAge", section.place("maxAge"), message)
+            section.remark(OptionOutcome.ADAPTED, "maxAge", message)
     return {"cors": found}
 
 
@@ -144,7 +142,7 @@ def _cache(server: Section) -> dict[str, Setting]:
     return {"cache": given} if given else {}
 
 
-def _compress(server: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def _compress(server: Section) -> Mapping[str, Setting]:
     section = server.section("compress")
     if section is None:
         return _COMPRESS
@@ -158,7 +156,7 @@ def _compress(server: Section, remarks: Remarks) -> Mapping[str, Setting]:
         return {"compress": {"enabled": False}}
     if level > _HARDEST:
         message = f"`{level}` is `{_HARDEST}` here: no level is higher"
-        remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
+        section.remark(OptionOutcome.ADAPTED, "level", message)
     if level != _LEVEL:
         found["level"] = min(level, _HARDEST)
     types: list[Setting] = []
@@ -167,7 +165,7 @@ def _compress(server: Section, remarks: Remarks) -> Mapping[str, Setting]:
             types.append(values.media_type(each.value))
         except InvalidValue as misfit:
             message = f"a type {misfit.message}"
-            remarks.add(OptionOutcome.LEFT_OUT, f"{section.path}.types", each.place, message, misfit.help)
+            section.remark(OptionOutcome.LEFT_OUT, "types", message, misfit.help, place=each.place)
     return {"compress": found | ({"types": types} if types else {})}
 
 
@@ -185,7 +183,7 @@ _LEVELS = {
 }
 
 
-def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) -> Mapping[str, Setting]:
+def listener(name: str, root: Section, files: dict[str, str]) -> Mapping[str, Setting]:
     """Where a server listens: on every interface by default. Certificates are added to `files`.
 
     Raises `Unreadable`.
@@ -196,17 +194,17 @@ def listener(name: str, root: Section, files: dict[str, str], remarks: Remarks) 
     address, port = section.text("listenAddr"), section.whole("port", _PORTS[name])
     if not port:
         raise refusal(section.place("port"), f"`{section.path}.port` is 0, so that s3-proxy does not start")
-    found: dict[str, Setting] = {"listenAddr": _address(address, section, remarks), "port": port}
-    found |= ssl(section, files, remarks)
-    return found | (answer_headers(section, remarks) if name == "server" else {})
+    found: dict[str, Setting] = {"listenAddr": _address(address, section), "port": port}
+    found |= ssl(section, files)
+    return found | (answer_headers(section) if name == "server" else {})
 
 
-def _address(address: str, section: Section, remarks: Remarks) -> str:
+def _address(address: str, section: Section) -> str:
     try:
         return values.listen_address(address)
     except InvalidValue as misfit:
         message = f"`{address}` {misfit.message}: it listens on {_LOOPBACK} now"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.listenAddr", section.place("listenAddr"), message)
+        section.remark(OptionOutcome.CHANGED, "listenAddr", message)
         return _LOOPBACK
 
 
@@ -218,7 +216,7 @@ _TIMEOUTS = {
 }
 
 
-def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def limits(root: Section) -> Mapping[str, Setting]:
     """What bounds a connection; a whole request or answer is not bounded, so that large files and slow lines do."""
     server = root.section("server")
     timeouts = server.section("timeouts") if server else None
@@ -227,18 +225,17 @@ def limits(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
         assert timeouts is not None
         text = timeouts.text(name)
         duration = seconds(timeouts, name) if text else Decimal(0)
-        path, place = f"{timeouts.path}.{name}", timeouts.place(name)
         if not (duration == 0 or 1 <= duration <= DAY):
             message = f"`{text}` is not within a second and a day"
-            remarks.add(OptionOutcome.LEFT_OUT, path, place, message)
+            timeouts.remark(OptionOutcome.LEFT_OUT, name, message)
         elif duration:
             found[here] = int(duration)
             if difference:
-                remarks.add(OptionOutcome.CHANGED, path, place, f"`limits.{here}` is {difference}")
+                timeouts.remark(OptionOutcome.CHANGED, name, f"`limits.{here}` is {difference}")
     return found
 
 
-def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def log(root: Section) -> Mapping[str, Setting]:
     """The log; s3-proxy's is JSON by default."""
     section = root.section("log")
     level = section.text("level", "info") if section else "info"
@@ -248,7 +245,7 @@ def log(root: Section, remarks: Remarks) -> Mapping[str, Setting]:
         raise refusal(section.place("level"), f"`{level}` is not a level, so that s3-proxy does not start")
     if section and here != level:
         message = f"the level `{level}` is `{here}` here"
-        remarks.add(OptionOutcome.ADAPTED, f"{section.path}.level", section.place("level"), message)
+        section.remark(OptionOutcome.ADAPTED, "level", message)
     return {"level": here, "format": "json" if form == "json" else "text"}
 
 

@@ -13,13 +13,13 @@ from tornado_proxy.config.values import InvalidValue
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.buckets import ConvertedBucket, Unservable, bucket, upload_settings, webhooks
 from tornado_proxy.tools.convert.go_targets import Surroundings, ignores_client
-from tornado_proxy.tools.convert.options import Section, refusal
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, refusal, seconds
 from tornado_proxy.tools.convert.output import Noted, Setting
 from tornado_proxy.tools.convert.pages import PageConversion
-from tornado_proxy.tools.convert.report import KeysAs, OptionOutcome, Remarks
 from tornado_proxy.tools.convert.resources import Providers, closed, resources
 from tornado_proxy.tools.convert.rewrites import (
     ConvertedRewrite,
+    KeysAs,
     LeftOut,
     Never,
     Written,
@@ -27,17 +27,16 @@ from tornado_proxy.tools.convert.rewrites import (
     given_entries,
     helper_bodies,
 )
-from tornado_proxy.tools.convert.values import seconds
 
 _PORT = re.compile(r":[0-9]+\Z")
 
 
-def mount(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def mount(section: Section) -> Mapping[str, Setting]:
     """The mount; raises `Unservable` and `Unreadable`."""
     settings: dict[str, Setting] = {}
     host = section.text("host")
     if host not in ("", "*"):
-        settings["host"] = _host(host, section, remarks)
+        settings["host"] = _host(host, section)
     paths = section.texts("path")
     for each in paths:
         if not (each.value.startswith("/") and each.value.endswith("/")):
@@ -47,7 +46,7 @@ def mount(section: Section, remarks: Remarks) -> Mapping[str, Setting]:
     return settings
 
 
-def _host(host: str, section: Section, remarks: Remarks) -> str:
+def _host(host: str, section: Section) -> str:
     bare = _PORT.sub("", host)
     try:
         here = values.host(bare)
@@ -55,10 +54,10 @@ def _host(host: str, section: Section, remarks: Remarks) -> str:
         raise Unservable(f"the host `{host}` {misfit.message}") from None
     if bare != host:
         message = f"`{host}` is `{bare}`, on any port: hosts are compared without their port"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.host", section.place("host"), message)
+        section.remark(OptionOutcome.CHANGED, "host", message)
     if re.search(r"[^.*]\*|\*[^.*]", bare):
         message = f"each `*` of `{bare}` stands for one character at least; for s3-proxy it may stand for nothing"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.host", section.place("host"), message)
+        section.remark(OptionOutcome.CHANGED, "host", message)
     return here
 
 
@@ -76,7 +75,7 @@ METHODS = ("GET", "HEAD", "PUT", "DELETE")
 Actions = dict[str, dict[str, Setting]]
 
 
-def actions(target: Section, remarks: Remarks, pages: PageConversion) -> Actions:
+def actions(target: Section, pages: PageConversion) -> Actions:
     """The actions of a target; without any, s3-proxy answers GET and nothing else."""
     section = target.section("actions")
     if section is None:
@@ -87,10 +86,10 @@ def actions(target: Section, remarks: Remarks, pages: PageConversion) -> Actions
         done[name] = {"enabled": action.flag("enabled") if action else False}
         config = action.section("config") if action else None
         if name == "GET" and config:
-            _add(done[name], {**_get(config, remarks), **_file_headers(config, pages)})
+            _add(done[name], {**_get(config), **_file_headers(config, pages)})
         if name == "PUT" and action and done[name]["enabled"]:
-            _add(done[name], _put(action, config, remarks))
-        if config and (called := webhooks(config, remarks)):
+            _add(done[name], _put(action, config))
+        if config and (called := webhooks(config)):
             done[name]["config"] = {**_configured(done[name]), "webhooks": called}
     if not enabled(done):
         message = f"`{section.path}` enables no action, so that s3-proxy does not start"
@@ -120,39 +119,39 @@ def _add(action: dict[str, Setting], config: Mapping[str, Setting]) -> None:
         action["config"] = config
 
 
-def _get(config: Section, remarks: Remarks) -> Mapping[str, Setting]:
+def _get(config: Section) -> Mapping[str, Setting]:
     settings: dict[str, Setting] = {}
     index = config.text("indexDocument")
     if index:
-        _add_index(index, config, settings, remarks)
+        _add_index(index, config, settings)
     if config.flag("redirectWithTrailingSlashForNotFoundFile"):
         settings["redirectWithTrailingSlashForNotFoundFile"] = True
         message = "a missing file is redirected only where there is a directory of that name; s3-proxy always redirects"
-        _changed(config, "redirectWithTrailingSlashForNotFoundFile", message, remarks)
+        config.remark(OptionOutcome.CHANGED, "redirectWithTrailingSlashForNotFoundFile", message)
     if config.flag("disableListing"):
         settings["disableListing"] = True
-        _changed(config, "disableListing", "a directory is answered with 403; s3-proxy shows an empty one", remarks)
+        config.remark(
+            OptionOutcome.CHANGED, "disableListing", "a directory is answered with 403; s3-proxy shows an empty one"
+        )
     if config.flag("redirectToSignedUrl"):
         settings["redirectToSignedUrl"] = True
     if config.flag("userIsolation"):
         settings["userIsolation"] = True
         if admins := [each.value for each in config.texts("userIsolationAdmins")]:
             settings["userIsolationAdmins"] = admins
-    _add_expiration(config, settings, remarks)
+    _add_expiration(config, settings)
     return settings
 
 
-def _add_index(index: str, config: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_index(index: str, config: Section, settings: dict[str, Setting]) -> None:
     try:
         settings["indexDocument"] = values.index_document(index)
     except InvalidValue as misfit:
         message = f"`{index}` {misfit.message}"
-        remarks.add(
-            OptionOutcome.LEFT_OUT, f"{config.path}.indexDocument", config.place("indexDocument"), message, misfit.help
-        )
+        config.remark(OptionOutcome.LEFT_OUT, "indexDocument", message, misfit.help)
 
 
-def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Remarks) -> None:
+def _add_expiration(config: Section, settings: dict[str, Setting]) -> None:
     text = config.text("signedUrlExpiration")
     if not text:
         return
@@ -161,9 +160,7 @@ def _add_expiration(config: Section, settings: dict[str, Setting], remarks: Rema
         settings["signedUrlExpiration"] = int(duration)
         return
     message = f"`{text}` is not a whole number of seconds up to 7 days, which is what S3 takes; it is 15 minutes now"
-    remarks.add(
-        OptionOutcome.LEFT_OUT, f"{config.path}.signedUrlExpiration", config.place("signedUrlExpiration"), message
-    )
+    config.remark(OptionOutcome.LEFT_OUT, "signedUrlExpiration", message)
 
 
 _OF_UPLOADS = (
@@ -178,22 +175,18 @@ _OF_UPLOADS = (
 )
 
 
-def _put(action: Section, config: Section | None, remarks: Remarks) -> Mapping[str, Setting]:
+def _put(action: Section, config: Section | None) -> Mapping[str, Setting]:
     """How uploads are taken, where they are."""
     for message, advice in _OF_UPLOADS:
-        remarks.add(OptionOutcome.CHANGED, action.path, action.span, message, advice)
+        action.remark(OptionOutcome.CHANGED, "", message, advice)
     if config is not None:
-        return upload_settings(config, remarks)
+        return upload_settings(config)
     message = (
         "files may be replaced, as s3-proxy's code allows where PUT has no `config`; its documentation says that they"
         " may not"
     )
-    remarks.add(OptionOutcome.CHANGED, f"{action.path}.config", action.span, message, "is that what you want?")
+    action.remark(OptionOutcome.CHANGED, "config", message, "is that what you want?", place=action.span)
     return {"allowOverride": True}
-
-
-def _changed(config: Section, name: str, message: str, remarks: Remarks) -> None:
-    remarks.add(OptionOutcome.CHANGED, f"{config.path}.{name}", config.place(name), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,46 +201,40 @@ class ConvertedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What is the same for all targets, and the remarks that are made."""
+    """What is the same for all targets."""
 
     providers: Providers
     keys_as: KeysAs
-    remarks: Remarks = field(default_factory=Remarks)
-    pages: PageConversion = field(default_factory=lambda: PageConversion(Remarks()))
+    pages: PageConversion = field(default_factory=PageConversion)
 
 
 def target(name: str, section: Section, conversion: Conversion) -> ConvertedTarget | None:
     """The target; None if it cannot be converted, so that its requests are answered with 404."""
-    remarks = conversion.remarks
     try:
-        where = mount(section.section("mount") or _missing("mount"), remarks)
-        what = bucket(section.section("bucket") or _missing("bucket"), remarks)
+        where = mount(section.section("mount") or _missing("mount"))
+        what = bucket(section.section("bucket") or _missing("bucket"))
     except Unservable as error:
         section.settle()
-        remarks.add(OptionOutcome.CLOSED, section.path, section.span, f"the target is left out: {error}")
+        section.remark(OptionOutcome.CLOSED, "", f"the target is left out: {error}")
         return None
     for part in ("mount", "bucket"):
-        remarks.add(OptionOutcome.CARRIED, f"{section.path}.{part}", section.place(part), f"as `targets.{name}.{part}`")
+        section.remark(OptionOutcome.CARRIED, part, f"as `targets.{name}.{part}`")
     templates, helpers = conversion.pages.of_target(section.section("templates"))
     entries = _rewrites(section, what, helpers, conversion)
-    done = actions(section, remarks, conversion.pages)
+    done = actions(section, conversion.pages)
     if entries and _is_isolated(section):
         message = "a rewrite that leads out of the user's own directory is refused (403); s3-proxy follows it"
-        remarks.add(OptionOutcome.CHANGED, f"{section.path}.keyRewriteList", section.place("keyRewriteList"), message)
+        section.remark(OptionOutcome.CHANGED, "keyRewriteList", message)
     if "actions" in section:
-        remarks.add(
-            OptionOutcome.CARRIED, f"{section.path}.actions", section.place("actions"), f"as `targets.{name}.actions`"
-        )
-    given, kept = resources(section, conversion.providers, remarks, head="HEAD" in enabled(done))
+        section.remark(OptionOutcome.CARRIED, "actions", f"as `targets.{name}.actions`")
+    given, kept = resources(section, conversion.providers, head="HEAD" in enabled(done))
     reason = _why_closed(entries, emptied=given and not kept)
     if reason is not None:
         resource, off = closed(_first_path(where), enabled(done))
         done[off] = {"enabled": False}
         kept = [resource]
         message = f"nobody may use the target, each request is answered with 403: {reason}"
-        remarks.add(
-            OptionOutcome.CLOSED, section.path, section.span, message, "write its `resources` and rules, then open it"
-        )
+        section.remark(OptionOutcome.CLOSED, "", message, "write its `resources` and rules, then open it")
     settings: dict[str, Setting | Noted] = {"mount": where, "bucket": what.settings, "actions": done}
     if kept:
         note = (f"CLOSED to everyone: {reason}", "Name here who may use it again.")
@@ -294,32 +281,34 @@ def _rewrites(
 ) -> list[ConvertedRewrite]:
     prefix = what.configured_prefix
     in_front = prefix if not prefix or prefix.endswith("/") else f"{prefix}/"
-    given = given_entries(section, conversion.remarks)
+    given = given_entries(section)
     entries = converted(
         given, Surroundings(prefix, in_front, tuple(helpers), helper_bodies(helpers)), conversion.keys_as
     )
     for entry in entries:
-        _remark(entry, f"{section.path}.keyRewriteList", conversion.remarks)
+        _remark(entry, section)
     return entries
 
 
-def _remark(entry: ConvertedRewrite, subject: str, remarks: Remarks) -> None:
+def _remark(entry: ConvertedRewrite, target: Section) -> None:
     given = entry.given
     was = f"`{given.source}` -> `{given.target}`"
+    outcome, advice = OptionOutcome.LEFT_OUT, ""
     match entry.result:
         case Written(template=template) if template.endswith("/"):
             message = f"{was} makes a directory's key: a file is answered with 404, not read"
-            remarks.add(OptionOutcome.CHANGED, subject, given.place, message, "end it with the name of a file")
+            outcome, advice = OptionOutcome.CHANGED, "end it with the name of a file"
         case Written(source, _, template) if (source, template) == (given.source, given.target):
-            remarks.add(OptionOutcome.CARRIED, subject, given.place, f"{was} as it is")
+            outcome, message = OptionOutcome.CARRIED, f"{was} as it is"
         case Written(source, _, template):
             message = f"{was} is `{source}` -> `{template}`, which makes the same keys"
-            remarks.add(OptionOutcome.ADAPTED, subject, given.place, message)
+            outcome = OptionOutcome.ADAPTED
         case LeftOut(reason, help, _):
-            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, f"{was} is left out: {reason}", help)
+            advice = help or ""
+            message = f"{was} is left out: {reason}"
         case Never(reason):
             advice = "if its documentation was followed, convert with `--keys-as documented`"
             message = f"{was} is left out, since s3-proxy never applies it: {reason}"
-            remarks.add(OptionOutcome.LEFT_OUT, subject, given.place, message, advice)
         case _:
             assert_never(entry.result)
+    target.remark(outcome, "keyRewriteList", message, advice or None, place=given.place)
