@@ -30,6 +30,7 @@ MALFORMED = {
     "a header without a colon": f"GET / HTTP/1.1\r\n{HOST}nonsense\r\n\r\n",
     "a header with a space in its name": f"GET / HTTP/1.1\r\n{HOST}a b: c\r\n\r\n",
     "a folded header": f"GET / HTTP/1.1\r\n{HOST}a: b\r\n c\r\n\r\n",
+    "a TLS handshake": "\x16\x03\x01\x02\x00\x01",
     "a null": f"GET / HTTP/1.1\r\n{HOST}a: \x00\r\n\r\n",
     "a length that is none": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: five\r\n\r\n",
     "a negative length": f"PUT / HTTP/1.1\r\n{HOST}Content-Length: -5\r\n\r\n",

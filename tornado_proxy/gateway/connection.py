@@ -33,7 +33,8 @@ _LOG = logging.getLogger("tornado_proxy")
 # One for all connections: what is read into it is copied before anything else is read.
 _READ_BUFFER = memoryview(bytearray(64 * 1024))
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_HEAD_END = re.compile(rb"\n\r?\n")
+_NO_HEAD = re.compile(rb"[^!#$%&'*+.^_`|~0-9A-Za-z\r\n-]")  # such as a TLS handshake, which has no such end
 _LONGEST_HEAD = 1024 * 1024  # bytes; up to here a head that is too long gets an answer
 _MOST_AHEAD = 64 * 1024  # bytes of further requests that are taken while one is answered
 
@@ -193,7 +194,7 @@ class Connection(asyncio.BufferedProtocol):
         """Begins the request whose head has arrived; returns whether one has."""
         while self._received.startswith(b"\r\n"):
             del self._received[:2]  # RFC 9112 2.2
-        found = _HEAD_END.search(self._received, max(0, self._searched - 3))
+        found = _HEAD_END.search(self._received, max(0, self._searched - 3)) or _NO_HEAD.match(self._received)
         if found is None:
             if self._received and not self._searched:
                 self._set_deadline(min(self._limits.header_timeout, self._deadline - self._loop.time()))
