@@ -104,7 +104,9 @@ NOT_OF_OTHERS = {
     "tornado_proxy.storage.s3.failures.translated",
     "tornado_proxy.storage.s3.failures.from_answer",
     "tornado_proxy.semantics.fields.challenge",
-    "tornado_proxy.telemetry.metrics.counter",
+    "tornado_proxy.telemetry.exposition.counter",
+    "tornado_proxy.telemetry.exposition.gauge",
+    "tornado_proxy.telemetry.exposition.histogram",
     "tornado_proxy.routing.mounts.host_expression",
     "tornado_proxy.routing.access.path_expression",
 }
