@@ -13,7 +13,7 @@ from running import start_proxy
 from steady_load import under_load
 
 from tornado_proxy.cli.main import load_command, main
-from tornado_proxy.gateway.admin import PATHS
+from tornado_proxy.service.admin import PATHS
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 SCALING = (DEPLOY.parent / "docs" / "scaling.md").read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ ATTACKS = {
     "a host that was made up": [
         "end_to_end/test_sign_in.py::test_a_host_that_was_made_up_leads_nobody_away",
         "routing/test_mounts.py::test_a_host_that_is_none_finds_no_pattern",
-        "gateway/test_admin.py::test_a_name_that_is_not_ours_is_refused",
+        "service/test_admin.py::test_a_name_that_is_not_ours_is_refused",
     ],
     "a path that leads past the access rules, or out of a user's directory": [
         "hostile/test_attacks.py::test_no_path_leads_past_the_access_rules",

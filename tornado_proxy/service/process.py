@@ -1,4 +1,4 @@
-"""The life of the process that operators see: edits and signals, the service manager, the admin listener, the end."""
+"""The process that operators see: edits and signals, the service manager, the admin listener, the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.log import log_service_events
 
 if TYPE_CHECKING:
-    from tornado_proxy.service.admin_server import AdminServer
+    from tornado_proxy.service.admin import AdminServer
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -74,11 +74,11 @@ async def run(launch: Launch, serving: Serving) -> None:
     Raises `CannotServe`.
     """
     asyncio.get_running_loop().set_default_executor(DetachedExecutor(thread_name_prefix="service"))
-    await _Life(launch, serving).run()
+    await Process(launch, serving).run()
 
 
-class _Life:
-    """A process from its first request to its last; implements the `Administration` of the admin listener."""
+class Process:
+    """A process from its first request to its last; the admin listener shows and commands it."""
 
     def __init__(self, launch: Launch, serving: Serving) -> None:
         self._launch = launch
@@ -103,6 +103,7 @@ class _Life:
         return self._begun and self._serving.is_serving() and (not self._needs_bucket or self._prober.finds_bucket)
 
     async def run(self) -> None:
+        """Serves until a signal ends the process."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
@@ -176,8 +177,7 @@ class _Life:
 
     def _prepare(self) -> AdminServer:
         """The admin listener; its libraries take longer to import than all that the first requests need."""
-        from tornado_proxy.gateway.admin import admin_application  # noqa: PLC0415
-        from tornado_proxy.service.admin_server import AdminServer  # noqa: PLC0415
+        from tornado_proxy.service.admin import AdminServer, admin_application  # noqa: PLC0415
         from tornado_proxy.telemetry.exposition import ServiceMetrics  # noqa: PLC0415
 
         self._overviews = Overviews(self._launch.explain)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from http.client import IncompleteRead
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.semantics.conditions import ByteRange, ContentRange
@@ -18,6 +18,7 @@ from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.store import Entry, ObjectInfo
 
 if TYPE_CHECKING:
+    from botocore.response import StreamingBody
     from mypy_boto3_s3.client import S3Client
 
 T = TypeVar("T")
@@ -26,18 +27,6 @@ _CHECKSUM = "Checksum"
 
 CHUNK = 256 * 1024
 """The bytes that one call of a thread reads: fewer make more calls, more make a slow S3 look stuck."""
-
-
-class Readable(Protocol):
-    """The body of an answer of boto3."""
-
-    def read(self, amt: int) -> bytes:
-        """So many bytes; fewer at the end, where none are left or the connection broke."""
-        ...
-
-    def close(self) -> None:
-        """Drops the connection, unless everything was read."""
-        ...
 
 
 class S3Object:
@@ -53,7 +42,7 @@ class S3Object:
         self.content_range = part = content_range(answer)
         self.info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
         self._left = self.info.size if part is None else part.length  # bytes
-        self._raw: Readable = answer["Body"]
+        self._raw: StreamingBody = answer["Body"]
         self._first = _first_chunk(self._raw, self._left)
         self._executor = executor
         self._reading: BlockingCall[bytes] | None = None
@@ -102,7 +91,7 @@ def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
         raise
 
 
-def _first_chunk(raw: Readable, length: int) -> bytes:
+def _first_chunk(raw: StreamingBody, length: int) -> bytes:
     """The first chunk of a body of a length, whole: a read ends early only where the connection does."""
     chunk = raw.read(CHUNK)
     if len(chunk) < min(CHUNK, length):

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from math import inf
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from tornado_proxy.storage.errors import StorageError, Unreachable, UpstreamError
+
+if TYPE_CHECKING:
+    from tornado_proxy.storage.s3.pool import Pool
 
 FIRST_BYTES = 64 * 1024
 """The bytes of a body that come before it is passed on: until then a failure can be answered for."""
@@ -36,18 +39,6 @@ def make_buffer() -> memoryview:
     A buffer of its own for each read, as asyncio makes it otherwise, costs as much as the read itself.
     """
     return memoryview(bytearray(_BUFFER))
-
-
-class Owner(Protocol):
-    """Who gets a connection back."""
-
-    def give_back(self, connection: S3Connection) -> None:
-        """Take a connection that is ready for a request."""
-        ...
-
-    def lose(self, connection: S3Connection) -> None:
-        """Forget a connection that takes no request any more; called once."""
-        ...
 
 
 class S3Response:
@@ -169,9 +160,9 @@ class S3Response:
 class S3Connection(asyncio.BufferedProtocol):
     """A connection that its owner has opened; `deadline` is when S3 must have sent something, in the loop's time."""
 
-    def __init__(self, owner: Owner, read_timeout: float, buffer: memoryview) -> None:
+    def __init__(self, owner: Pool, read_timeout: float, buffer: memoryview) -> None:
         self.deadline = inf
-        self._owner: Owner | None = owner
+        self._owner: Pool | None = owner
         self._buffer = buffer
         self._read_timeout = read_timeout
         self._loop = asyncio.get_running_loop()

@@ -1,19 +1,33 @@
-"""The admin listener: health, readiness, reload, status and metrics; for operators, on an address of its own."""
+"""The admin listener: health, readiness, reload, status and metrics; for operators, on an address of its own.
+
+It answers where requests have taken every descriptor that the process may have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Iterable
+from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
 from socket import gethostname
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+from tornado.iostream import IOStream
 from tornado.web import Application, RequestHandler
 
 from tornado_proxy.config.server import LOG_LEVELS
-from tornado_proxy.pages.status import Overview, StatusPages
+from tornado_proxy.pages.status import StatusPages
 from tornado_proxy.routing.request import host_name
+
+if TYPE_CHECKING:
+    from tornado_proxy.service.process import Process
 
 PATHS = (
     "/-/",
@@ -36,51 +50,7 @@ _ELSEWHERE = ("cross-site", "same-site")  # another port of this machine is the 
 _OF_BROWSERS = ("Origin", "Sec-Fetch-Site", "Referer")
 
 
-class Administration(Protocol):
-    """The interface to the process: one that serves by itself, or the supervisor of workers."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether requests are being served."""
-        ...
-
-    async def status(self) -> Mapping[str, object]:
-        """The state of the service, for JSON."""
-        ...
-
-    async def overview(self, asked: Mapping[str, str]) -> Overview:
-        """The data of the status page; `asked` are the fields of its form."""
-        ...
-
-    async def rewrites(self) -> Sequence[Mapping[str, object]]:
-        """The rewrites in force with their hits, fit for JSON."""
-        ...
-
-    def configuration(self) -> Mapping[str, object]:
-        """The configuration in force, fit for JSON, without secrets."""
-        ...
-
-    async def reload(self) -> tuple[bool, Mapping[str, object]]:
-        """Reloads at once; returns whether the files on disk are in force, and the report for JSON."""
-        ...
-
-    async def purge(self, target: str | None, prefix: str) -> int | None:
-        """Removes the objects of a target, or of all, whose object keys begin with a prefix from caches.
-
-        Returns their number, None if there is no such cache.
-        """
-        ...
-
-    async def set_log_level(self, level: str) -> None:
-        """Sets the lowest level that is logged, in all processes, until the service ends."""
-        ...
-
-    async def metrics(self) -> bytes:
-        """The metrics in Prometheus's text format."""
-        ...
-
-
-def admin_application(administration: Administration) -> Application:
+def admin_application(administration: Process) -> Application:
     """The application of the admin listener."""
     handlers = (_Overview, _Healthy, _Ready, _Reload, _Purge, _LogLevel, _Status, _Rewrites, _Metrics, _Health, _Config)
     shared = {"administration": administration, "pages": StatusPages()}
@@ -99,7 +69,7 @@ def admin_application(administration: Administration) -> Application:
 class _Handler(RequestHandler):
     """The base of all pages of the listener; by itself, the answer 404."""
 
-    def initialize(self, administration: Administration, pages: StatusPages) -> None:
+    def initialize(self, administration: Process, pages: StatusPages) -> None:
         self.administration = administration
         self.pages = pages
 
@@ -304,3 +274,83 @@ class _Config(_Handler):
 
     def get(self) -> None:
         self.finish({"config": dict(self.administration.configuration())})
+
+
+_LOG = logging.getLogger("tornado_proxy")
+
+_SPARE = 8  # connections that are accepted where no descriptor is left
+_PAUSE = 1.0  # seconds until connections are accepted again where those are used up
+_AT_ONCE = 16
+
+
+class AdminServer(HTTPServer):
+    """HTTP on sockets that listen already, with a few descriptors kept back for its connections.
+
+    Sockets in the file system have no TLS: their permissions say who may use them.
+    """
+
+    def initialize(self, *arguments: Any, **options: Any) -> None:
+        """Take what `HTTPServer` takes; called by Tornado."""
+        super().initialize(*arguments, **options)
+        self._listening: list[socket.socket] = []
+        self._spare: list[int] = []
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accepts connections on sockets that do not block."""
+        IOLoop.current()  # makes it, for which modules are imported: the first connection may be one too many for that
+        for each in sockets:
+            self._listening.append(each)
+            self._resume(each)
+
+    def stop(self) -> None:
+        """Accepts no more, and closes the sockets."""
+        while self._listening:
+            listening = self._listening.pop()
+            asyncio.get_running_loop().remove_reader(listening)
+            listening.close()
+        while self._spare:
+            os.close(self._spare.pop())
+
+    def on_close(self, server_conn: object) -> None:
+        """Keeps the descriptor of a connection that has ended; called by Tornado."""
+        super().on_close(server_conn)
+        asyncio.get_running_loop().call_soon(self._fill)
+
+    def _handle_connection(self, connection: socket.socket, address: Any) -> None:
+        if connection.family == socket.AF_UNIX:
+            self.handle_stream(IOStream(connection), address)
+        else:
+            super()._handle_connection(connection, address)
+
+    def _resume(self, listening: socket.socket) -> None:
+        if listening in self._listening:
+            self._fill()
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if not self._spare:
+                    self._pause(listening, error)
+                    return
+                # Only a thread could take the descriptor before the next turn, and then the next one is given.
+                os.close(self._spare.pop())
+            else:
+                self._handle_connection(connection, address)
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        """Leave connections to the kernel for a while: a queue that cannot be emptied would keep the loop spinning."""
+        _LOG.error("connections to the admin listener cannot be accepted: %s", error.strerror)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(_PAUSE, self._resume, listening)
+
+    def _fill(self) -> None:
+        """Keep back as many descriptors as there are left."""
+        with suppress(OSError):
+            while self._listening and len(self._spare) < _SPARE:
+                self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
