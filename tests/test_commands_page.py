@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tornado_proxy.cli.completion import options
 from tornado_proxy.cli.main import COMMANDS, load_command
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.syntax import PatternError
@@ -36,7 +35,7 @@ def _documented(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_section_with_all_its_options(name):
     """No option is left out, and none is told that is not there."""
-    declared = {word for each in options(load_command(name)[1]) for word in each.names}
+    declared = {word for each in load_command(name)[1]._actions for word in each.option_strings}
     assert _documented(name) == declared - {"-h", "--help"}
 
 
