@@ -77,9 +77,9 @@ class Observed(SingleProcess):
         super().__init__(*arguments)
         self.swapped = asyncio.Event()
 
-    async def put(self, *arguments: object) -> None:
+    async def activate(self, *arguments: object) -> None:
         """Put in force, and note it."""
-        await super().put(*arguments)
+        await super().activate(*arguments)
         self.swapped.set()
 
 
@@ -152,8 +152,7 @@ async def edit(path: Path, count: int, edits: int, serving: Observed, measured: 
 async def serve(folder: Path, count: int, edits: int, measured: Measured) -> None:
     """Serve while it is edited and asked."""
     reader = SnapshotReader(folder / "proxy.yaml", {"KEY": "key"})
-    snapshot = reader()
-    loaded = compile_snapshot(snapshot)
+    loaded = compile_snapshot(reader())
     assert loaded.settings is not None, loaded.diagnostics
     serving = Observed(loaded)
     sockets = open_sockets(loaded.settings.server)

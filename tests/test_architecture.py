@@ -31,7 +31,6 @@ TESTED_ELSEWHERE = {
     "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",
-    "service/supervisor.py": "tests/end_to_end/test_workers.py",
     "service/worker.py": "tests/end_to_end/test_workers.py",
 }
 

@@ -14,6 +14,13 @@ def test_the_samples_show_what_listings_must_cope_with():
     assert {"releases/odd names/100% sure.txt", "releases/odd names/a+b.txt"} <= set(keys)
 
 
+def test_releases_are_kept_longer_than_pages():
+    """A release never changes under its key; a page may."""
+    kept = {sample.key: sample.cache_control for sample in sample_objects()}
+    assert kept["releases/2.1.0/tool.tar.gz"] == "max-age=86400, immutable"
+    assert kept["site/index.html"] == "max-age=60"
+
+
 def test_every_sample_has_a_type_that_a_browser_shows():
     """Pages, styles and pictures are served as what they are."""
     types = {sample.key: sample.content_type for sample in sample_objects()}

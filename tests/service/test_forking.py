@@ -85,6 +85,19 @@ first.kill()
     assert (result.returncode, result.stdout) == (0, "b'2'\n"), result.stderr
 
 
+def test_signals_of_the_terminal_leave_the_fork_server_alone():
+    """Ctrl-C and a hang-up reach every process of a terminal; the supervisor decides what they mean."""
+    result = _run("""
+os.kill(server.pid, signal.SIGINT)
+os.kill(server.pid, signal.SIGHUP)
+process, channel = await ask(server, b"shared")
+assert channel.recv(100) == str(id(ready)).encode()
+assert await process.wait() == 0
+assert not server.is_lost
+""")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_the_end_of_the_fork_server_ends_the_process():
     """A supervisor that could replace no worker any more is told to stop, and says why."""
     result = _run("""

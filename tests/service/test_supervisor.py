@@ -1,0 +1,110 @@
+"""A supervisor and its workers, in a process of their own, since they fork."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from files import Files
+
+PROGRAM = """
+import asyncio, os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+from tornado_proxy.service.sockets import open_sockets
+from tornado_proxy.service.snapshot import compile_snapshot, read_snapshot
+from tornado_proxy.service import supervisor as module
+from tornado_proxy.service.worker import Activate
+
+async def pids():
+    return [each["pid"] for each in await supervisor.workers()]
+
+async def until(number):
+    while len(await pids()) != number:
+        await asyncio.sleep(0.01)
+
+async def kill_one():
+    killed = (await pids())[0]
+    os.kill(killed, signal.SIGKILL)
+    while killed in await pids():
+        await asyncio.sleep(0.01)
+    return killed
+
+async def main():
+    await supervisor.start(open_sockets(loaded.settings.server))
+{story}
+    await supervisor.wind_down(0)
+
+loaded = compile_snapshot(read_snapshot(Path(sys.argv[1]), {"ACCESS": "access"}))
+supervisor = module.Supervisor(loaded, 2)
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a story; returns what it printed."""
+    files = Files.create(tmp_path)
+
+    def tell(story: str) -> str:
+        program = PROGRAM.replace("{story}", "".join(f"    {line}\n" for line in story.strip().splitlines()))
+        command = [sys.executable, "-c", program, str(files.configuration)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return tell
+
+
+def test_a_missing_worker_is_not_responsive(run):
+    """The watchdog is not fed while a worker is missing; the others go on, and it is replaced."""
+    told = run("""
+module.RESTART_DELAYS = (5.0, 5.0)
+print(supervisor.is_responsive())
+killed = await kill_one()
+print(supervisor.is_serving(), supervisor.is_responsive())
+await until(2)
+print(killed in await pids())
+""")
+    assert told == "True\nTrue False\nFalse\n"
+
+
+def test_a_worker_that_does_not_last_is_replaced_later_each_time(run):
+    """The first replacement comes at once; the next one waits as long as the table says."""
+    told = run("""
+module.RESTART_DELAYS = (0.0, 0.0, 3600.0)
+await kill_one()
+await until(2)
+await kill_one()
+await asyncio.sleep(2)
+print(len(await pids()))
+""")
+    assert told == "1\n"
+
+
+def test_a_worker_that_cannot_follow_is_replaced(run):
+    """It would serve another generation than the others."""
+    told = run("""
+broken = replace(loaded.snapshot, configuration=replace(loaded.snapshot.configuration, settings=None))
+before = (await pids())[0]
+await supervisor._workers[0].channel.send(Activate(2, broken))
+while before in await pids():
+    await asyncio.sleep(0.01)
+while not supervisor.is_responsive():
+    await asyncio.sleep(0.01)
+print(before in await pids(), len(await pids()))
+""")
+    assert told == "False 2\n"
+
+
+def test_gauges_of_a_worker_end_with_it(run):
+    """What a dead worker last said of its memory is not added to that of the living."""
+    told = run("""
+await supervisor.metrics()
+await kill_one()
+await until(2)
+await supervisor.metrics()
+print(supervisor._totals)
+""")
+    assert told == "<Totals of 3>\n"  # the supervisor's own and two workers'
