@@ -60,7 +60,7 @@ transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/tr
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
 
 tables: $(STAMP)  ## Write down anew the tables of the rule language's parser, after a change of its grammar
-	UPDATE_TABLES=1 $(BIN)/python -m pytest -q tests/lang/test_tables.py
+	UPDATE_TABLES=1 $(BIN)/python -m pytest -q tests/lang/test_reading.py
 
 clean:  ## Remove what the other commands made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

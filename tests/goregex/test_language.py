@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
+from proving import is_treatable
 
 from tornado_proxy.goregex.alphabet import Budget, Exhausted, Unsupported
 from tornado_proxy.goregex.language import guess, language, longest_matching_part
@@ -22,14 +23,14 @@ def test_texts_are_found_as_go_finds_them():
     asked = [each for each in VECTORS if not NO_KEY.search(each.get("text", "\0"))]
     read = [(language(each["pattern"]), each) for each in asked]
     assert len(asked) > 1000
-    assert sum(not found.treatable for found, _ in read) <= 1
-    assert [each for found, each in read if found.treatable and found.finds(each["text"]) != each["match"]] == []
+    assert sum(not is_treatable(found) for found, _ in read) <= 1
+    assert [each for found, each in read if is_treatable(found) and found.finds(each["text"]) != each["match"]] == []
 
 
 def test_what_cannot_be_read_is_not_treatable():
     """A language without a tree has no automaton, and says why."""
     found = language("(?=a)")
-    assert (found.tree, found.treatable, found.guess) == (None, False, None)
+    assert (found.tree, is_treatable(found), found.guess) == (None, False, None)
     with pytest.raises(Unsupported, match="look-ahead"):
         found.finds("/a")
 
@@ -38,15 +39,15 @@ def test_what_is_too_large_is_not_treatable_but_has_a_tree():
     """Where the automaton would be too large, the tree can still be shown."""
     found = language(".{1000}.{1000}.{1000}")
     assert found.tree
-    assert not found.treatable
+    assert not is_treatable(found)
 
 
 @pytest.mark.parametrize(("depth", "has_tree"), [(60, True), (61, False)])
 def test_what_is_too_deep_is_not_treatable(depth, has_tree):
     """Proofs recurse over the tree, so that its groups may only be so deep; groups side by side do not count."""
     found = language("(" * depth + ")" * depth)
-    assert ((found.tree is not None), found.treatable) == (has_tree, has_tree)
-    assert language("()" * 61).treatable
+    assert ((found.tree is not None), is_treatable(found)) == (has_tree, has_tree)
+    assert is_treatable(language("()" * 61))
 
 
 def test_finding_can_be_bounded():

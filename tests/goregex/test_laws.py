@@ -4,6 +4,7 @@ from itertools import product
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from proving import covered, is_treatable
 
 from tornado_proxy.goregex.alphabet import is_real
 from tornado_proxy.goregex.language import Language, language, longest_matching_part
@@ -14,7 +15,6 @@ from tornado_proxy.goregex.proofs import (
     Example,
     NoKey,
     closing,
-    covered,
     difference,
     in_one_case,
     opening,
@@ -47,7 +47,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 SOURCES = st.recursive(st.sampled_from(PIECES), _larger, max_leaves=7)
-LANGUAGES = SOURCES.map(language).filter(lambda each: each.treatable)
+LANGUAGES = SOURCES.map(language).filter(is_treatable)
 CHARACTERS = "abkKK\u017fsSéÉ1_/.-{}]*Aα~ "
 TEXTS = st.text(CHARACTERS, max_size=7).map("/{}".format)
 KEYS = TEXTS.filter(is_real)
@@ -68,7 +68,7 @@ _pattern = cache(compile_pattern)
 def test_an_automaton_finds_what_the_matcher_finds(source, texts):
     """Of any expression and any text, automaton and matcher say the same."""
     found = language(source)
-    assume(found.treatable)
+    assume(is_treatable(found))
     assert [found.finds(text) for text in texts] == [_matches(found, text) for text in texts]
 
 
@@ -81,7 +81,7 @@ def test_what_the_matcher_accepts_is_read_alike_or_not_at_all(source):
         pattern = compile_pattern(source)
     except PatternError:
         return
-    if found.treatable:
+    if is_treatable(found):
         assert [found.finds(key) for key in FEW_KEYS] == [pattern.search(key) is not None for key in FEW_KEYS]
 
 

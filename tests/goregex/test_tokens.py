@@ -69,7 +69,6 @@ def test_an_escape_stands_for_one_character(text, code, end):
         (r"\x{110000}", r"code point out of range `\x{110000}`", 10, r"the greatest is `\x{10FFFF}`"),
         (r"\x{41", r"invalid escape `\x`", 2, None),
         (r"\Z", r"invalid escape `\Z`", 2, r"write `\z` for the end of the text"),
-        (r"\C", r"invalid escape `\C`", 2, "a key is text, not bytes; write `.` for one character"),
         (r"\h", r"invalid escape `\h`", 2, r"write `[ \t]`"),
         (
             r"\q",

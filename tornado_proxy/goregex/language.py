@@ -33,11 +33,6 @@ class Language:
             raise Unsupported(self._made)
         return self._made
 
-    @property
-    def treatable(self) -> bool:
-        """Whether its expression can be treated exactly."""
-        return not isinstance(self._made, str)
-
     @cached_property
     def _made(self) -> Automaton | str:
         """The automaton, or why there is none."""

@@ -3,9 +3,7 @@ r"""What can be proved of sources: which keys two of them share, and which of a 
 An answer is a real key that shows it, short and in everyday characters; the proof that no key does; or `Unknown`.
 
     >>> from tornado_proxy.goregex.language import language
-    >>> one, other, both = language("^/a/"), language("^/b/"), language("^/[ab]/.+$")
-    >>> covered([one, other], both)
-    Covered(by=(0, 1))
+    >>> one, both = language("^/a/"), language("^/[ab]/.+$")
     >>> overlap(one, both)
     Example(key='/a/a')
     >>> difference(one, both)
@@ -100,20 +98,6 @@ class Covered:
 
 Reach = Covered | Proof
 """A key that reaches a rewrite, the earlier ones that take all its keys, no key at all, or nothing proved."""
-
-
-def covered(earlier: Sequence[Language], later: Language, budget: Budget | None = None) -> Reach:
-    """Whether earlier sources, one or several together, take every real key that a later one could."""
-    spent = budget or Budget()
-    treatable = {index: each for index, each in enumerate(earlier) if each.treatable}
-
-    def taker(key: str) -> int | None:
-        found = next((index for index, each in treatable.items() if each.finds(key, spent)), None)
-        if found is None and len(treatable) < len(earlier):
-            raise Unsupported("an earlier expression cannot be treated exactly")
-        return found
-
-    return _settled(lambda: _reach(earlier, later, taker, (), spent))
 
 
 def reachability(

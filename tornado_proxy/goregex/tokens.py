@@ -28,27 +28,17 @@ _GROUPS = (
     ("(?!", "look-ahead", _AROUND),
     ("(?>", "atomic group", "write `(?:…)`: RE2 never goes back, so an atomic group changes nothing"),
     ("(?#", "comment", _COMMENT),
-    ("(?|", "branch reset", "give each branch a group of its own and write them all in the template"),
     ("(?(", "condition", "write one alternative for each case"),
     ("(?'", "group name in quotes", _NAMED),
     ("(?P=", "back-reference", _AGAIN),
-    ("(?P>", "recursion", _FOREVER),
-    ("(?&", "recursion", _FOREVER),
     ("(?R", "recursion", _FOREVER),
-    ("(?+", "recursion", _FOREVER),
     *((f"(?{digit}", "recursion", _FOREVER) for digit in range(10)),
-    ("(?{", "code block", "use a `jinja` or `go` template"),
-    ("(?^", "reset of all flags", "turn the flags off by name: `(?-imsU)`"),
 )
 
 _FLAGS_ELSEWHERE = {
     "x": "there is no flag for free spacing; leave out the spaces",
     "u": "Unicode is always on; leave the flag out",
     "a": "`\\d`, `\\w`, `\\s` and `\\b` are always ASCII; leave the flag out",
-    "L": "there are no locales; leave the flag out",
-    "n": "write `(?:…)` for a group without a number",
-    "J": "two groups may have one name without a flag",
-    "p": "Unicode is always on; leave the flag out",
 }
 
 _ESCAPES = {
@@ -56,24 +46,13 @@ _ESCAPES = {
     "G": "write `^` or `\\A` for the beginning of the text",
     "K": "a template replaces the whole key, so there is nothing to keep; leave it out",
     "h": "write `[ \\t]`",
-    "H": "write `[^ \\t]`",
     "R": "write `(?:\\r\\n|\\n|\\r)`",
-    "N": "write `[^\\n]`",
-    "X": "write `\\pL\\pM*` for a letter with its marks",
-    "C": "a key is text, not bytes; write `.` for one character",
     "e": "write `\\x1b`",
     "c": "write the control character as `\\x01` to `\\x1a`",
     "u": "write `\\x{1234}`",
     "U": "write `\\x{12345}`",
-    "i": "write `(?i)` for any case",
-    "E": "there is no `\\Q` before it; leave it out",
-    "y": "write `\\b` for the edge of a word",
-    "m": "write `\\b` for the edge of a word",
-    "M": "write `\\b` for the edge of a word",
     "k": _AGAIN,
     "g": _AGAIN,
-    "l": "write `\\p{Ll}` for a small letter",
-    "L": "write `\\P{Ll}` for anything but a small letter",
 }
 
 _ESCAPES_IN_CLASS = {

@@ -35,11 +35,6 @@ class SourceFile:
         starts = (0, *(end.end() for end in _LINE_END.finditer(self.text)))
         object.__setattr__(self, "_starts", starts)
 
-    @property
-    def line_count(self) -> int:
-        """The number of lines; a text without LF has one."""
-        return len(self._starts)
-
     def position(self, offset: int) -> Position:
         """The line and column of a code-point offset."""
         line = bisect_right(self._starts, offset)

@@ -13,8 +13,6 @@ from typing import Any
 
 import lark
 from lark import Lark, Token, Tree
-from lark.grammar import Rule
-from lark.lexer import TerminalDef
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
@@ -31,8 +29,6 @@ def grammar_text(name: str, folders: Iterable[Path] = FOLDERS) -> str:
     raise FileNotFoundError(f"the grammar `{name}` is not part of this installation")
 
 
-_WIDEST = 1 << 16
-
 Options = Mapping[str, Any]
 """Options of `lark.Lark`."""
 
@@ -43,7 +39,7 @@ def kept_parser(tables: str, grammar: str, options: Options, hooks: Options) -> 
     `hooks` are the options that are objects, and no part of the tables.
     """
     kept = json.loads(tables)
-    if kept["origin"] != _origin(grammar, options):
+    if kept["origin"] != origin_of(grammar, options):
         return None
     data, table = kept["data"], kept["data"]["parser"]["parser"]
     table["tokens"] = dict(enumerate(table["tokens"]))
@@ -54,20 +50,8 @@ def kept_parser(tables: str, grammar: str, options: Options, hooks: Options) -> 
     return parser
 
 
-def written(parser: lark.Lark, grammar: str, options: Options, hooks: Options) -> str:
-    """The tables of a parser that was built of a grammar, as text: always the same for the same tables."""
-    data, memo = parser.memo_serialize([TerminalDef, Rule])
-    data["options"] = {name: value for name, value in data["options"].items() if name not in hooks}
-    data["parser"]["parser"] = _in_order(data["parser"]["parser"])
-    shared = [memo[number] for number in range(len(memo))]
-    for pattern in (each["pattern"] for each in shared if each["__type__"] == "TerminalDef"):
-        if "_width" in pattern:  # what is endless has another number in another Python; the lexer only sorts by it
-            pattern["_width"] = [min(width, _WIDEST) for width in pattern["_width"]]
-    kept = {"origin": _origin(grammar, options), "data": data, "memo": shared}
-    return json.dumps(kept, separators=(",", ":"), sort_keys=True).replace('},"', '},\n"') + "\n"
-
-
-def _origin(grammar: str, options: Options) -> str:
+def origin_of(grammar: str, options: Options) -> str:
+    """What tables are made of, as one hash: a grammar, the options and Lark's version."""
     made_of = f"lark {lark.__version__}\n{sorted(options.items())}\n{grammar}"
     return hashlib.sha256(made_of.encode()).hexdigest()
 
@@ -75,38 +59,6 @@ def _origin(grammar: str, options: Options) -> str:
 def _by_number(actions: Mapping[str, Any]) -> Mapping[int, Any]:
     """What JSON has made of a mapping from numbers."""
     return {int(number): action for number, action in actions.items()}
-
-
-def _in_order(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A parse table whose tokens and states are numbered by their names, and by the way that leads to them."""
-    names: Mapping[int, str] = table["tokens"]
-    tokens = sorted(names.values())
-    states = {
-        state: dict(sorted((tokens.index(names[token]), action) for token, action in actions.items()))
-        for state, actions in table["states"].items()
-    }
-    numbers = _reached(states, table["start_states"].values())
-    return {
-        "tokens": tokens,
-        "states": [
-            {token: (kind, arg if kind else numbers[arg]) for token, (kind, arg) in states[state].items()}
-            for state in numbers
-        ],
-        "start_states": {name: numbers[state] for name, state in table["start_states"].items()},
-        "end_states": {name: numbers[state] for name, state in table["end_states"].items()},
-    }
-
-
-def _reached(states: Mapping[int, Mapping[int, Any]], starts: Iterable[int]) -> Mapping[int, int]:
-    """New numbers of states, in the order in which they are reached from the first."""
-    numbers = {state: number for number, state in enumerate(starts)}
-    waiting = [*numbers]
-    for state in waiting:
-        for kind, arg in states[state].values():
-            if not kind and arg not in numbers:
-                numbers[arg] = len(numbers)
-                waiting.append(arg)
-    return numbers
 
 
 STATEMENT_WORDS = ("rewrite", "test", "target")
@@ -171,12 +123,6 @@ def rules_parser() -> Lark:
     grammar = grammar_text("rules.lark") + _MISTAKES
     kept = kept_parser(grammar_text(TABLES), grammar, _OPTIONS, _HOOKS)
     return kept or Lark(grammar, **_OPTIONS, **_HOOKS)
-
-
-def tables_text() -> str:
-    """What is to be kept of the parser, as the grammar has it now."""
-    grammar = grammar_text("rules.lark") + _MISTAKES
-    return written(Lark(grammar, **_OPTIONS, **_HOOKS), grammar, _OPTIONS, _HOOKS)
 
 
 class Where(Enum):

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, assert_never
 
-from tornado_proxy.config.actions import GetAction
 from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.goregex.matching import Captures
@@ -187,7 +186,8 @@ def _rewrite(found: Decision, match: RouteMatch, key: Key, path: RequestPath) ->
     if site.target.actions.get.user_isolation:
         if user is None or segment_objection(user.identifier) is not None:
             return found._replace(plan=_NO_HOME)
-        home = _home(site.target.actions.get, user)
+        if user.identifier not in site.target.actions.get.user_isolation_admins:
+            home = f"/{user.identifier}/"
     key = Key(home + key[1:])
     if len(key.encode()) > _LONGEST_KEY:
         return found._replace(plan=_TOO_LONG)
@@ -209,11 +209,6 @@ def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: Us
     """Plans the GET of another path of the same mount; whether the user may see it is asked elsewhere."""
     asked = replace(request, method="GET", path=path, raw_query="", query=())
     return _rewrite(Decision(asked, (), match, (), user), match, Key(path[len(match.mount) - 1 :]), path).plan
-
-
-def _home(get: GetAction, user: User) -> str:
-    """Returns the directory of an isolated user's keys, with its closing slash."""
-    return "/" if user.identifier in get.user_isolation_admins else f"/{user.identifier}/"
 
 
 def _refused(error: RewriteError | RequestError) -> Plan:

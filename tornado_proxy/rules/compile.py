@@ -295,19 +295,14 @@ def _user(clauses: RequestClauses) -> User | None:
 
 def unknown_targets(documents: Iterable[Document], names: Collection[str]) -> Iterator[Diagnostic]:
     """What is wrong with blocks of targets that the configuration does not name."""
-    for block in (block for document in documents for block in document.blocks):
-        if block.name.value not in names:
-            yield _unknown(block.name, names)
-
-
-def _unknown(name: Literal, names: Collection[str]) -> Diagnostic:
-    meant = did_you_mean(name.value, names)
-    advice = f"did you mean `{meant}`?" if meant else "name it in `targets` of the configuration"
-    message = f"the configuration knows no target `{name.value}`"
-    return Diagnostic("unknown-target", message, name.span, advice, fixes=_fixes(name, meant))
-
-
-def _fixes(name: Literal, meant: str | None) -> tuple[Fix, ...]:
-    if meant is None:
-        return ()
-    return (Fix(f"call it `{meant}`", (Edit(name.span, name_text(Literal(meant, name.span))),), Safety.UNSAFE),)
+    for name in (block.name for document in documents for block in document.blocks):
+        if name.value in names:
+            continue
+        message = f"the configuration knows no target `{name.value}`"
+        meant = did_you_mean(name.value, names)
+        if meant is None:
+            yield Diagnostic("unknown-target", message, name.span, "name it in `targets` of the configuration")
+        else:
+            edit = Edit(name.span, name_text(Literal(meant, name.span)))
+            fix = Fix(f"call it `{meant}`", (edit,), Safety.UNSAFE)
+            yield Diagnostic("unknown-target", message, name.span, f"did you mean `{meant}`?", fixes=(fix,))
