@@ -37,6 +37,7 @@ import serving_s3  # noqa: E402 - beside this file
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _START_LIMIT = 20  # seconds
+_SETTLED = 3  # seconds
 _MIB = 1024**2
 
 CONFIGURATION = """\
@@ -179,6 +180,11 @@ class Server:
         stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.processes())
         return sum(int(stat[11]) + int(stat[12]) for stat in stats) / _TICKS
 
+    def settled_memory(self) -> float:
+        """The MiB that it takes when it has done all that it does after its first answer."""
+        time.sleep(_SETTLED)
+        return self.memory()
+
     def memory(self) -> float:
         """The MiB of its processes, of which what they share is counted once."""
         rollups = (
@@ -285,7 +291,7 @@ def main() -> None:
             stack.callback(server.stop)
             server.start()  # the first start of a Python program compiles its modules
             server.stop()
-            started[server.name] = (server.start(), server.memory())
+            started[server.name] = (server.start(), server.settled_memory())
         for number in range(asked.rounds):
             for load in loads:
                 for server in servers if number % 2 else reversed(servers):

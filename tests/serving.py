@@ -10,6 +10,7 @@ from ssl import SSLError
 from typing import Any
 
 from memory_store import MemoryStore
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
@@ -227,7 +228,7 @@ async def serve(store: object, **parts: Any) -> AsyncIterator[Serving]:
     events: list[Any] = []
     gateway = Gateway(lambda: force[0], events.append)
     server = HttpServer(gateway.begin, force[0].parts.settings.limits)
-    server.listen(0, "127.0.0.1")
+    server.add_sockets(bind_sockets(0, "127.0.0.1"))
     try:
         yield Serving(gateway, server, force, events)
     finally:

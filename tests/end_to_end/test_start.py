@@ -39,6 +39,7 @@ HEAVY = {
     "boto3",
     "botocore",
     "cryptography",
+    "http.client",
     "importlib.metadata",
     "jinja2",
     "joserfc",
@@ -46,7 +47,7 @@ HEAVY = {
     "nh3",
     "opentelemetry",
     "prometheus_client",
-    "tornado.web",
+    "tornado",
     "tornado_proxy.auth.oidc",
     "tornado_proxy.lint",
     "tornado_proxy.service.supervisor",
@@ -54,6 +55,7 @@ HEAVY = {
     "tornado_proxy.templates.jinja",
     "tornado_proxy.tools",
     "urllib3",
+    "watchdog",
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 from fakes import OneObject, ScriptedBody
 from memory_store import MemoryStore
 from serving import Client, generation, serve
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.config.actions import Actions
 from tornado_proxy.config.server import Limits, Server
@@ -184,7 +185,7 @@ async def test_a_defect_in_a_connection_is_logged(caplog):
         raise RuntimeError("broken")
 
     server = HttpServer(begin, Limits())
-    server.listen(0, "127.0.0.1")
+    server.add_sockets(bind_sockets(0, "127.0.0.1"))
     _, writer = await asyncio.open_connection("127.0.0.1", server.ports[0])
     writer.write(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     while not caplog.messages:  # noqa: ASYNC110 - the product has no event for it
@@ -347,7 +348,7 @@ async def test_two_servers_may_share_a_gateway():
     gateway = Gateway(lambda: made, lambda _event: None)
     servers = [HttpServer(gateway.begin, made.parts.settings.limits) for _ in range(2)]
     for server in servers:
-        server.listen(0, "127.0.0.1")
+        server.add_sockets(bind_sockets(0, "127.0.0.1"))
     ports = {port for server in servers for port in server.ports}
     for server in servers:
         await server.shut_down(1)

@@ -15,17 +15,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from email.utils import formatdate
 from functools import lru_cache
-from http.client import responses
 from time import time
 from typing import cast
-
-from tornado.httputil import HTTPOutputError
 
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.errors import ClientDisconnected
 from tornado_proxy.gateway.incoming import Incoming, RequestHead, RequestParser
 from tornado_proxy.gateway.tls import shown_certificate
 from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.semantics.fields import REASONS
 from tornado_proxy.semantics.forwarded import Origin
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -291,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
         self._remaining = (_NEVER if "Transfer-Encoding" in named else int(named["Content-Length"])) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
         self._keep_alive = self._keep_alive and not self._last and not incomplete
-        lines = [f"HTTP/1.1 {status} {responses.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
+        lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\nDate: {_date(int(time()))}"]
         lines += map(": ".join, headers)
         if not self._keep_alive:
             lines.append("Connection: close")
@@ -306,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
     async def write(self, chunk: bytes, head: bytes = b"") -> None:
         """Write a piece of an answer's body, behind the head if it is the first; done when the next may follow."""
         if len(chunk) > self._remaining:
-            raise HTTPOutputError("the body is longer than its Content-Length")
+            raise ValueError("the body is longer than its Content-Length")
         self._remaining -= len(chunk)
         transport = self._transport
         if transport is not None and not transport.is_closing():
@@ -318,11 +316,11 @@ class Connection(asyncio.BufferedProtocol):
             await self._writable
 
     def finish(self) -> None:
-        """End an answer; raises HTTPOutputError where its body is shorter than was announced."""
+        """End an answer; raises ValueError where its body is shorter than was announced."""
         if self._request is None:
             return
         if 0 < self._remaining < _NEVER:
-            raise HTTPOutputError(f"the body is {self._remaining} bytes shorter than its Content-Length")
+            raise ValueError(f"the body is {self._remaining} bytes shorter than its Content-Length")
         self._request = None
         if self._keep_alive and (self._parser is None or not self._parser.surplus):
             self._parser = None

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from tornado.netutil import bind_sockets
-
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.answer import Reply
 from tornado_proxy.gateway.connection import Begin, Connection
@@ -82,10 +80,6 @@ class HttpServer:
         """The ports that it listens on, which port 0 left to the system; a Unix socket has none."""
         internet = (socket.AF_INET, socket.AF_INET6)
         return tuple(each.getsockname()[1] for each in self._listening if each.family in internet)
-
-    def listen(self, port: int, address: str) -> None:
-        """Accept connections on an address."""
-        self.add_sockets(bind_sockets(port, address))
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accept connections on sockets that listen already and do not block."""

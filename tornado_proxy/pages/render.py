@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from http.client import responses
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -19,7 +18,7 @@ from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.pages.theme import Asset, Theme, own_theme
 from tornado_proxy.routing.errors import UnknownFormat
 from tornado_proxy.routing.request import ASSETS_AT
-from tornado_proxy.semantics.fields import negotiate, path_reference
+from tornado_proxy.semantics.fields import REASONS, negotiate, path_reference
 
 
 class Form(Enum):
@@ -82,7 +81,7 @@ class Failure:
     @property
     def title(self) -> str:
         """The status in words."""
-        return responses.get(self.status, "Error")
+        return REASONS.get(self.status, "Error")
 
     @property
     def values(self) -> dict[str, object]:

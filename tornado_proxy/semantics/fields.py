@@ -1,4 +1,4 @@
-"""Header fields of one value, and paths in links.
+"""Header fields of one value, reason phrases, and paths in links.
 
 Accept and Accept-Encoding (RFC 9110 12.5), Basic credentials (RFC 7617), Content-Disposition (RFC 6266, RFC 7578),
 Content-Digest (RFC 9530), and percent-encoded paths (RFC 3986).
@@ -12,7 +12,11 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from urllib.parse import quote, unquote
+
+REASONS = {status.value: status.phrase for status in HTTPStatus}
+"""The reason phrases of statuses (RFC 9110 15)."""
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105 - a grammar rule (RFC 9110 5.6.2), no secret
 _QUOTED = r'"(?:[^"\\]|\\.)*"'

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,6 @@ from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot, Snapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.systemd import Notifier, watchdog_period
-from tornado_proxy.service.watching import Follower, Pace
 from tornado_proxy.telemetry.events import Bus
 from tornado_proxy.telemetry.log import log_service_events
 
@@ -62,7 +62,6 @@ class Launch:
     read: Callable[[], Snapshot]
     announce: Callable[[str, str], None]
     notifier: Notifier = field(default_factory=Notifier)
-    pace: Pace = field(default_factory=Pace)
     last_good: LastGood | None = None
     from_last_good: bool = False
     explain: Explain | None = None
@@ -176,10 +175,12 @@ class Process:
         return await self._serving.metrics() + as_text(self._metrics)
 
     def _prepare(self) -> AdminServer:
-        """The admin listener; its libraries take longer to import than all that the first requests need."""
+        """Makes what follows edits, and the admin listener: the first requests need none of these libraries."""
         from tornado_proxy.service.admin import AdminServer, admin_application  # noqa: PLC0415
+        from tornado_proxy.service.watching import Follower  # noqa: PLC0415
         from tornado_proxy.telemetry.exposition import ServiceMetrics  # noqa: PLC0415
 
+        self._follow = partial(Follower, self._reloader.watched, self._reload)
         self._overviews = Overviews(self._launch.explain)
         self._version = self._overviews.versions["tornado-proxy"]
         digest = self._launch.loaded.snapshot.digest
@@ -204,8 +205,7 @@ class Process:
         return True
 
     async def _until_stopped(self) -> None:
-        follower = Follower(self._reloader.watched, self._reload, self._launch.pace)
-        loops = [follower.run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
+        loops = [self._follow().run(), self._heed_hang_ups(), self._feed_watchdog(), self._renew_certificates()]
         loops.append(self._prober.run())
         loops.append(self._overviews.sample(self._serving))
         if self._launch.last_good is not None:
