@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from running import start_proxy
@@ -41,3 +42,32 @@ def test_a_page_is_served_and_changed_while_the_service_runs(tmp_path):
         assert proxy.request("GET", "/a").body == b"There is nothing at this address: /a"
         page.write_text("other")
         assert _eventually(proxy, b"other").body == b"other"
+
+
+THEMED = """
+server: {port: 0}
+internalServer: {port: 0}
+authProviders: {oidc: {id: {issuerUrl: "http://127.0.0.1:1/", clientID: us, clientSecret: {value: a-long-secret-of-ours}}}}
+pages: {title: The library, css: brand.css}
+targets:
+  site:
+    mount: {path: [/files]}
+    bucket: {name: some-bucket, s3Endpoint: "http://127.0.0.1:1", credentials: {accessKey: {env: ACCESS}, secretKey: {env: SECRET}}}
+"""
+HTML = {"Accept": "text/html"}
+
+
+def test_pages_outside_of_targets_wear_the_theme_of_all(tmp_path):
+    """A login that failed, a path of no target, and a target without a theme of its own; an edit changes them."""
+    (tmp_path / "brand.css").write_text("a{}")
+    with start_proxy(tmp_path, THEMED) as proxy:
+        for path, status in (("/auth/id/callback?code=a&state=b", 400), ("/nowhere", 404), ("/files/a.txt", 502)):
+            answer = proxy.request("GET", path, headers=HTML)
+            assert (answer.status, "The library" in answer.text) == (status, True), path
+        sheet = re.search(r'href="(/[^"]*theme[^"]*[.]css)"', proxy.request("GET", "/nowhere", headers=HTML).text)[1]
+        assert proxy.request("GET", sheet).body == b"a{}"
+        (tmp_path / "proxy.yaml").write_text(THEMED.replace("The library", "The archive"))
+        end = time.monotonic() + 30
+        while "The archive" not in proxy.request("GET", "/nowhere", headers=HTML).text:
+            assert time.monotonic() < end
+            time.sleep(0.1)

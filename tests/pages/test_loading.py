@@ -119,7 +119,7 @@ def test_the_examples_of_the_docs():
     """Each configuration of docs/pages.md is one, and what it says of pages compiles."""
     text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text(encoding="utf-8")
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     (template,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
     Pages(Theme(Look(templates={"listing.html": template}))).check()
     for example in examples:
@@ -163,6 +163,15 @@ def test_a_theme_is_made_of_its_files():
     assert list(loaded.pages.themed) == ["site"]
     rendering = loaded.pages.themed["site"].failure(Failure(404, "a", "id"), Form.HTML)
     assert rendering.body == b"<p>404</p>"
+
+
+def test_a_theme_for_all_pages_is_read_as_that_of_a_target():
+    """Its files are watched, and a target may have another."""
+    found = settings("pages: {title: All, css: all.css}\n" + THEMED % "title: One")
+    assert [path.name for path in template_places(found)] == ["all.css"]
+    loaded = compile_pages(found, Read((RuleFile("etc/all.css", b"a{}"),)))
+    titles = {name: pages.failure(Failure(404, "a", "id"), Form.HTML) for name, pages in loaded.pages.themed.items()}
+    assert {name: b"All" in rendering.body for name, rendering in titles.items()} == {None: True, "site": False}
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ class Target:
         "requests that match none are refused.",
         default=(),
     )
-    pages: ThemeOptions | None = option("The look of the target's pages.", default=None)
+    pages: ThemeOptions | None = option("The look of the target's pages, in place of that of all pages.", default=None)
     listing: ListingOptions = option("What listings contain.", default=ListingOptions())
     cache: ObjectCache | None = option(
         "The cache of objects in memory. Without this section, there is none.", default=None
@@ -264,6 +264,10 @@ class Settings:
         default=(),
     )
     templates: Templates = option("Custom pages of all targets.", default=Templates())
+    pages: ThemeOptions | None = option(
+        "The look of the pages outside of targets, such as errors of a sign-in, and of targets without `pages`.",
+        default=None,
+    )
     limits: Limits = option("Limits for clients.", default=Limits())
     s3: S3Pool = option("Resources for calls to S3.", default=S3Pool())
     reload: Reload = option("How edits are tested before they are put in force.", default=Reload())

@@ -134,7 +134,7 @@ class ListingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ThemeOptions:
-    """How the service's own pages look at a target."""
+    """How the service's own pages look."""
 
     shape: ClassVar[str] = "such as `{title: Our files, css: brand.css}`"
 

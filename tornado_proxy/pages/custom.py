@@ -149,10 +149,10 @@ def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CustomPages:
-    """All pages of a configuration, by target (None: for all) and kind, and the themes of targets."""
+    """All pages of a configuration, by target (None: for all) and kind, and the themes, by target."""
 
     pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = field(default_factory=dict)
-    themed: Mapping[str, Pages] = field(default_factory=dict)  # the service's pages in a target's clothes
+    themed: Mapping[str | None, Pages] = field(default_factory=dict)  # the service's pages in other clothes
 
     def find(self, target: str | None, kind: str) -> CustomPage | Recipe | None:
         """The page of a target, or else the one for all."""

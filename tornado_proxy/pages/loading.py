@@ -52,6 +52,15 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
                 yield file.path, file.path_span
         if target.pages is not None:
             yield from _of_theme(target.pages)
+    if settings.pages is not None:
+        yield from _of_theme(settings.pages)
+
+
+def _themes(settings: Settings) -> Mapping[str | None, ThemeOptions]:
+    """Returns the themes of a configuration by target; None is for all pages."""
+    themes: dict[str | None, ThemeOptions | None] = {None: settings.pages}
+    themes |= {each.name: each.pages for each in settings.targets}
+    return {name: theme for name, theme in themes.items() if theme is not None}
 
 
 def _of_theme(theme: ThemeOptions) -> Iterator[tuple[str, Span | None]]:
@@ -87,7 +96,7 @@ def read_templates(settings: Settings | None) -> Read:
 
 def _theme_files(settings: Settings, directory: Path) -> Sequence[Path]:
     """The templates of a directory that a theme names; what else is a directory is itself, and cannot be read."""
-    named = (each.pages.templates for each in settings.targets if each.pages)
+    named = (each.templates for each in _themes(settings).values())
     is_theme = any(each and settings.directory / each == directory for each in named)
     return sorted(directory.glob("*.html")) if is_theme else (directory,)
 
@@ -97,10 +106,7 @@ def compile_pages(settings: Settings, read: Read) -> LoadedPages:
     loader = _Loader(settings, read)
     for (target, kind), (recipe, page) in loader.recipes():
         loader.add(target, kind, recipe, page)
-    themed: dict[str, Pages] = {}
-    for each in settings.targets:
-        if each.pages is not None and (pages := loader.themed(each.pages)):
-            themed[each.name] = pages
+    themed = {name: pages for name, theme in _themes(settings).items() if (pages := loader.themed(theme))}
     diagnostics = tuple(dict.fromkeys((*read.diagnostics, *loader.diagnostics)))
     return LoadedPages(CustomPages(loader.pages, themed), loader.helpers, diagnostics)
 
@@ -212,8 +218,8 @@ class _Loader:
         return None
 
     def _is_logo(self, file: RuleFile) -> bool:
-        logos = (each.pages.logo for each in self._settings.targets if each.pages and each.pages.logo)
-        return any(str(self._settings.directory / each) == file.name for each in logos)
+        logos = (each.logo for each in _themes(self._settings).values())
+        return any(each and str(self._settings.directory / each) == file.name for each in logos)
 
     def _asset(self, place: str | None, known: Mapping[str, bytes]) -> str | tuple[str, bytes] | None:
         """A URL as it is, a file with its content, or nothing; None where the file could not be read."""

@@ -203,6 +203,7 @@ class Pages:
         values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
         for root, each in values:
             self._made(self._theme, "listing", root, each)
+        self._made(self._theme, "targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
         for status in (401, 404):
             self._made(self._theme, "failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
 

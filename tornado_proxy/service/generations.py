@@ -78,7 +78,8 @@ class GenerationBuilder:
             authenticators = self._authenticators(settings, before)
         pages = loaded.pages.pages if loaded.pages else CustomPages()
         renderer = before.renderer if before and before.renderer.pages is pages else PageRenderer(pages)
-        return Parts(settings, mounts, self.pages, stores, authenticators, self.fetch, renderer, loaded.snapshot.digest)
+        own = pages.themed.get(None, self.pages)
+        return Parts(settings, mounts, own, stores, authenticators, self.fetch, renderer, loaded.snapshot.digest)
 
     def _authenticators(self, settings: Settings, before: Parts | None) -> dict[str, Authenticator]:
         found: dict[str, Authenticator] = {**basic_authenticators(settings, self.verifier)}
