@@ -136,7 +136,7 @@ def test_an_empty_selection_is_wrong_usage(command):
     for words in ("", " , "):
         done = command("lint", "--select", words)
         assert (done.status, done.out) == (2, "")
-        assert "names nothing to look for; leave it out, or give `all`" in done.err
+        assert "names no check; leave it out, or give `all`" in done.err
 
 
 def test_selections_add_up(command):

@@ -35,7 +35,7 @@ _TURNED_AWAY = (ssl.SSLError, ConnectionResetError, BrokenPipeError)
 
 
 def add_tls_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the files of TLS."""
+    """Declares the arguments for TLS."""
     tls = parser.add_argument_group("TLS, with files in PEM")
     tls.add_argument("--cert", type=Path, metavar="FILE", help="the certificate to present to the admin listener")
     tls.add_argument("--key", type=Path, metavar="FILE", help="its private key (default: in the file of `--cert`)")
@@ -76,7 +76,7 @@ class AdminListener:
 
     @classmethod
     def of(cls, url: SplitResult, tls: argparse.Namespace) -> AdminListener:
-        """The listener at a URL; raises `CommandError` where a file of TLS cannot be used."""
+        """Returns the listener at a URL; raises `CommandError` if a file for TLS cannot be used."""
         if url.scheme != "https":
             return cls(url)
         return cls(url, _context(url.hostname or "", tls), is_shown_certificate=tls.cert is not None)
@@ -167,7 +167,7 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=Path,
         metavar="FILE",
-        help="the service's configuration, which says where its admin listener is",
+        help="the configuration of the service, which names its admin listener",
     )
     parser.add_argument(
         "--admin",
@@ -181,7 +181,7 @@ def reload_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_reload(arguments: argparse.Namespace) -> int:
-    """Reload; 1 if the service refuses the files, 2 if it cannot be asked."""
+    """Reloads; 1 if the service refuses the files, 2 if it cannot be reached."""
     url = arguments.admin or (_configured(arguments.config) if arguments.config else urlsplit(_DEFAULT_URL))
     listener = AdminListener.of(url, arguments)
     status, report = listener.ask("POST", "/-/reload", arguments.timeout)
@@ -235,7 +235,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a service says of itself; `trouble` is empty where it is as expected."""
+    """The state of a service; `trouble` is empty if it is as expected."""
 
     url: str
     version: str = ""
@@ -246,7 +246,7 @@ class Member:
 
 
 def run_fleet(arguments: argparse.Namespace) -> int:
-    """Ask all; 1 if one has other files in force, is not ready, refuses its files or does not answer."""
+    """Compares; 1 if one has other files in force, is not ready, refuses its files or does not answer."""
     expected = _digest(arguments.expect) if arguments.expect else ""
     listeners = [AdminListener.of(url, arguments) for url in arguments.urls]
     with ThreadPoolExecutor(_THREADS) as threads:

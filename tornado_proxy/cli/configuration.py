@@ -30,7 +30,7 @@ def config_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """Show; 1 if the configuration has mistakes."""
+    """Shows a configuration; 1 if it has mistakes."""
     # By way of JSON, whose values YAML shows plainly.
     shown = json.dumps(show(load_settings(arguments.config)), indent=2, ensure_ascii=False)
     if arguments.format == "json":
@@ -71,7 +71,7 @@ def _template(places: Sequence[Path], path: str) -> str | None:
 
 
 def run_convert(arguments: argparse.Namespace) -> int:
-    """Convert; 0 where everything was carried over, 1 where there is something to look at, 2 where nothing was made."""
+    """Converts; 0 if everything was carried over, 1 if something needs a look, 2 if nothing was written."""
     try:
         done = convert(
             read(arguments.places), KeysAs(arguments.keys_as), read_file=partial(_template, arguments.places)

@@ -1,4 +1,4 @@
-"""Serve sample objects from an S3 in the process, with the gallery of rules, on loopback."""
+"""The command that serves sample objects from an S3 in the process, with the gallery of rules, on loopback."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """Serve the demo until it is stopped; returns an exit status."""
+    """Serves the demo until it is stopped."""
     try:
         with sample_s3() as endpoint:
             return _serve(arguments, endpoint)
@@ -65,7 +65,7 @@ def _serve(arguments: argparse.Namespace, endpoint: str) -> int:
 
 
 def _open(listener: Listener, port: int | None) -> Sockets:
-    """Listen on the port that was asked for and no other; where none was, on the usual one or any that is free."""
+    """Opens the given port, or else the usual one or any that is free."""
     return open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
 
 
@@ -78,7 +78,7 @@ async def _run(launch: Launch) -> None:
 
 
 def _command() -> str:
-    """How a shell anywhere calls what runs here; its name alone is not enough where nobody has put it on the PATH."""
+    """Returns how a shell calls this program, which may not be on the PATH."""
     return "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
 
 

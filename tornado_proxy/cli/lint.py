@@ -1,4 +1,4 @@
-"""Look for what is wrong, or probably not meant, in rule files."""
+"""The command that lints rule files, and fixes them."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
         "the current directory); `-` reads one of them from standard input; one that ends in `.yaml` or `.yml` is the "
         "configuration",
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which some checks need")
     parser.add_argument(
         "--stdin-filename", default="<stdin>", metavar="NAME", help="the file that standard input stands for"
     )
-    _add_selection(parser.add_argument_group("what is looked for"))
+    _add_selection(parser.add_argument_group("checks"))
     _add_fixes(parser.add_argument_group("fixes"))
-    output = parser.add_argument_group("what is printed")
+    output = parser.add_argument_group("output")
     output.add_argument("--format", "--output-format", choices=FORMATS, default="full", dest="format")
     output.add_argument(
         "--explain", metavar="NAME", help="print the manual page of a check, or what a mistake is, and nothing else"
@@ -70,7 +70,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         type=_choice,
         action="extend",
         metavar="A,B",
-        help="checks and categories to look for, instead of the settings'; may be repeated",
+        help="checks and categories to run, instead of those of the settings; may be repeated",
     )
     group.add_argument(
         "--ignore",
@@ -78,7 +78,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         action="extend",
         default=[],
         metavar="A,B",
-        help="checks and categories to leave out; may be repeated",
+        help="checks and categories to skip; may be repeated",
     )
     group.add_argument(
         "--fail-level",
@@ -91,13 +91,13 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_fixes(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--fix", action="store_true", help="apply the fixes that change no key, and say what is left")
-    group.add_argument("--unsafe-fixes", action="store_true", help="apply those as well that may change keys")
+    group.add_argument("--fix", action="store_true", help="apply the safe fixes, which change no key")
+    group.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that may change keys")
     group.add_argument("--diff", action="store_true", help="write nothing; show what fixes would change")
 
 
 def run_lint(arguments: argparse.Namespace) -> int:
-    """Lint; 1 where a finding fails the run, or `--diff` has something to show; 2 where the tool cannot do its work."""
+    """Lints; 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
         return _list()
     try:
@@ -111,7 +111,7 @@ def run_lint(arguments: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Leave garbage alone: trees of thousands of statements live to the end, and looking through them costs a third."""
+    """Turns garbage collection off: all trees live to the end, and scanning thousands of them costs a third."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -155,7 +155,7 @@ def _explain_code(code: str) -> ExitStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What a command line asks for: files, what is known of the targets, what is looked for, and which fixes apply."""
+    """What a command line asks for: the files, the configuration, the checks and the fixes."""
 
     files: tuple[RuleFile, ...]
     settings: Settings | None
@@ -166,7 +166,7 @@ class _Job:
     fixes: frozenset[Safety] = field(default=frozenset())
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
-        """Lint some state of the files."""
+        """Lints some state of the files."""
         with activity(f"linting {counted(len(files), 'file')}"):
             subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
             return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
@@ -190,7 +190,7 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
 
 def _job(arguments: argparse.Namespace) -> _Job:
     if len(arguments.paths) > 1 and _STANDARD_INPUT in arguments.paths and (arguments.fix or arguments.unsafe_fixes):
-        raise CommandError("`-` stands alone where it is to be fixed")
+        raise CommandError("`-` cannot be combined with other paths if it is to be fixed")
     first = next((path for path in arguments.paths if path != _STANDARD_INPUT), arguments.stdin_filename)
     found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
@@ -212,7 +212,7 @@ def _configuration_and_rules(arguments: argparse.Namespace) -> tuple[Path | None
 
 
 def _wanted(mistakes: Sequence[Diagnostic], selection: Selection) -> tuple[Diagnostic, ...]:
-    """What is to be said of a configuration: its warnings have no names to be chosen by, so they go with `all`."""
+    """Returns what to report of a configuration: its warnings, which have no names, belong to `all`."""
     return tuple(mistakes) if ALL in selection.select - selection.ignore else errors(mistakes)
 
 
@@ -230,7 +230,7 @@ def _fixes(arguments: argparse.Namespace) -> frozenset[Safety]:
 
 
 def _configuration(path: Path | None) -> tuple[Settings | None, HelperTexts, tuple[Diagnostic, ...]]:
-    """Returns the settings of a file, its helper templates, and what is to be said of it and its pages."""
+    """Returns the settings of a file, its helper templates, and the diagnostics of it and its pages."""
     if path is None:
         return None, no_helpers, ()
     from tornado_proxy.config.loading import load  # noqa: PLC0415 - YAML, for a configuration only
@@ -253,7 +253,7 @@ def _places(settings: Settings | None) -> Sequence[str]:
 
 
 def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
-    """The rule files of some places, one of them from standard input; raises `CommandError`."""
+    """Returns the rule files of some places, one of them from standard input; raises `CommandError`."""
     read = read_rule_files([Path(place) for place in places if place != _STANDARD_INPUT])
     if read.diagnostics:
         raise CommandError("\n".join(_reason(each) for each in read.diagnostics))
@@ -325,7 +325,7 @@ def _words(text: str) -> list[str]:
 def _choice(text: str) -> list[str]:
     words = _words(text)
     if not words:
-        raise argparse.ArgumentTypeError(f"`{text}` names nothing to look for; leave it out, or give `{ALL}`")
+        raise argparse.ArgumentTypeError(f"`{text}` names no check; leave it out, or give `{ALL}`")
     return words
 
 

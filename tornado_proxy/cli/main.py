@@ -1,4 +1,4 @@
-"""The entry of the command: finds the subcommand and imports no other, so that each starts fast."""
+"""The entry of the command line; it imports only the command that runs, so that each starts fast."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
     "serve": "serve the buckets that a configuration names",
-    "probe": "ask each bucket whether it can be used, and say what to grant where it cannot",
-    "reload": "ask the running service to reload, and fail where it refuses the files",
-    "fleet": "show what several running services have in force, and which differ",
-    "config": "show a configuration with its defaults and without its secrets",
-    "demo": "run everything on an S3 in the process, with sample objects",
+    "probe": "check whether each bucket can be used, and say what to grant if not",
+    "reload": "have the running service reload, and fail if it refuses the files",
+    "fleet": "show the files in force in several services, and which differ",
+    "config": "show a configuration with defaults filled in and secrets left out",
+    "demo": "run everything with sample objects, on an S3 in the process",
     "explain": "show which rewrite takes a path, and why",
-    "lint": "look for what is wrong, or probably not meant, in rule files",
-    "fmt": "write rule files in their one canonical layout",
-    "test": "run the tests that stand beside the rules",
+    "lint": "find mistakes in rule files, and code that is probably not meant",
+    "fmt": "format rule files",
+    "test": "run the tests in rule files",
     "diff": "show which requests change their key between two sets of rules",
-    "convert": "turn s3-proxy's configuration into this one's, with a report",
-    "lsp": "show an editor what is wrong, what it means, and what may come next",
+    "convert": "convert a configuration of s3-proxy, with a report",
+    "lsp": "serve editors: diagnostics, help and completion for rule files",
     "completion": "print a script that completes command lines in a shell",
 }
 """The commands, and what each does."""
@@ -76,9 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ready_a_daemon() -> None:
-    """Have nothing end a service that starts: neither a closed stream nor SIGHUP, which it heeds once it serves.
+    """Keeps closed streams and SIGHUP from ending a service that starts.
 
-    What it reads at its start is looked at again before it is ready, so that no wish to reload is missed.
+    A reload requested meanwhile is not lost: the service reads its files again before it is ready.
     """
     import gc  # noqa: PLC0415 - the tools need neither
     import signal  # noqa: PLC0415
@@ -90,7 +90,7 @@ def _ready_a_daemon() -> None:
 
 
 def _done(words: Sequence[str]) -> int:
-    """Do what a command line asks for, up to the last byte of its output."""
+    """Runs a command line and flushes its output."""
     try:
         return _dispatched(words)
     finally:
@@ -126,10 +126,10 @@ def load_command(name: str) -> tuple[Run, argparse.ArgumentParser]:
 
 
 class _SuggestingParser(argparse.ArgumentParser):
-    """Argparse's, which also says what an unknown option was probably meant to be."""
+    """Argparse's parser, which also suggests a known option for an unknown one."""
 
     def error(self, message: str) -> NoReturn:
-        """End with status 2, and say why."""
+        """Ends with status 2 and a message."""
         unknown = _UNKNOWN_OPTION.match(message)
         meant = did_you_mean(unknown[1], self._option_string_actions) if unknown else None
         super().error(f"{message}; did you mean `{meant}`?" if meant else message)
@@ -142,7 +142,7 @@ def _top_parser() -> argparse.ArgumentParser:
         "tornado-proxy",
         usage="tornado-proxy COMMAND …",
         description="An HTTP front for S3 buckets whose rules are files.",
-        epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` says more of each.",
+        epilog=f"commands:\n{listing}\n\n`tornado-proxy COMMAND --help` describes a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version")

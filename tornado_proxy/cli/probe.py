@@ -1,4 +1,4 @@
-"""Ask each bucket that a configuration names whether it can be used, and say what to grant where it cannot."""
+"""The command that checks whether each bucket of a configuration can be used."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_probe(arguments: argparse.Namespace) -> int:
-    """Probe; 1 if a bucket cannot be used or the configuration has mistakes."""
+    """Probes; 1 if a bucket cannot be used or the configuration has mistakes."""
     chosen = _chosen(_settings(arguments.config), arguments.targets)
     with activity("asking S3"):
         results = probe_buckets(chosen, arguments.timeout, write=arguments.write)

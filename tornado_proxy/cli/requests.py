@@ -50,7 +50,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
-    """Explain; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
+    """Explains; 0 whatever the answer would be, 1 if the files have errors, 2 if there is nothing to explain."""
     found = _explain_sites(arguments)
     print(_explanation(found, arguments) if arguments.path is not None else _usage(found, arguments), end="")
     return ExitStatus.CLEAN
@@ -86,7 +86,7 @@ def _explain_sites(arguments: argparse.Namespace) -> Sequence[Site]:
 
 
 def _bare_sites(arguments: argparse.Namespace) -> Sequence[Site]:
-    """Returns the target as rule files alone know it."""
+    """Returns the target without a configuration."""
     if not arguments.rules:
         raise CommandError("give `--rules` or `--config`")
     rule_sets = load_rules(arguments.rules).rule_sets
@@ -107,7 +107,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     place = "a rule file, a directory, or a place in a Git revision, such as `main:rules/`"
     parser.add_argument("old", metavar="OLD", help=f"the rules before: {place}")
-    parser.add_argument("new", metavar="NEW", help="the rules now: the same")
+    parser.add_argument("new", metavar="NEW", help="the rules after, likewise")
     where = parser.add_argument_group("input")
     add_log_arguments(where, required=True)
     whose = where.add_mutually_exclusive_group()
@@ -121,7 +121,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Compare; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
+    """Compares; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
     report = _diff_report(arguments)
     for line in _DIFF_FORMATS[arguments.format](report):
         print(line)

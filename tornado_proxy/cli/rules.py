@@ -33,12 +33,12 @@ def fmt_arguments(parser: argparse.ArgumentParser) -> None:
     instead.add_argument("--check", action="store_true", help="write nothing; list the files that would change")
     instead.add_argument("--diff", action="store_true", help="write nothing; show what would change")
     parser.add_argument(
-        "--stdin-filename", default="<stdin>", metavar="NAME", help="what mistakes in standard input are shown with"
+        "--stdin-filename", default="<stdin>", metavar="NAME", help="the name of standard input in messages"
     )
 
 
 def run_fmt(arguments: argparse.Namespace) -> int:
-    """Format; 1 where a file has mistakes, or would change and is not to be written; 2 where one cannot be used."""
+    """Formats; 1 if a file has mistakes, or would change with `--check` or `--diff`; 2 if one cannot be used."""
     act = _act(arguments)
     if Path("-") in arguments.paths:
         if len(arguments.paths) > 1:
@@ -55,7 +55,7 @@ _Act = Callable[[Formatted], ExitStatus]
 
 
 def _act(arguments: argparse.Namespace) -> _Act | None:
-    """What is done with a file instead of writing it."""
+    """Returns what to do with a file instead of writing it."""
     if arguments.check:
         return _list
     return _show_difference if arguments.diff else None
@@ -131,7 +131,7 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_test(arguments: argparse.Namespace) -> int:
-    """Test; 1 if a test fails, too few rewrites are reached or the files have mistakes."""
+    """Runs tests; 1 if one fails, too few rewrites are reached or the files have mistakes."""
     result = _tested(arguments)
     if arguments.run is not None and not result.total:
         raise CommandError(f"no test matches `{arguments.run.text}`")
@@ -203,11 +203,11 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
         "directory that an open file stands in)",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration, which allows more checks")
-    parser.add_argument("--stdio", action="store_true", help="nothing else is spoken: many editors add this by habit")
+    parser.add_argument("--stdio", action="store_true", help="the default, and the only way; many editors add it")
 
 
 def run_lsp(arguments: argparse.Namespace) -> int:
-    """Serve until the editor leaves; 2 where there is nothing to serve with."""
+    """Serves until the editor ends it; 2 if the extra `lsp` is missing."""
     import logging  # noqa: PLC0415 - the other commands start faster
     import signal  # noqa: PLC0415 - the same
     from importlib.metadata import version  # noqa: PLC0415 - the same

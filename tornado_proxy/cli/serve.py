@@ -1,4 +1,4 @@
-"""Serve the buckets that a configuration names."""
+"""The command that serves the buckets of a configuration."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         "--workers", type=_count, default=1, metavar="N", help="processes that answer requests (default: 1)"
     )
     parser.add_argument(
-        "--last-good", type=Path, metavar="DIR", help="keep the last good files in DIR, and start from them if need be"
+        "--last-good",
+        type=Path,
+        metavar="DIR",
+        help="keep a copy of the last good files in DIR, and start from it if the files cannot be used",
     )
     parser.add_argument(
         "--admin-socket",
@@ -56,8 +59,8 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also have the admin listener on a socket at FILE, without TLS",
     )
-    parser.add_argument("--check", action="store_true", help="read configuration and rules, say what is wrong, and end")
-    parser.add_argument("--probe", action="store_true", help="with `--check`: also ask each bucket, as `probe` does")
+    parser.add_argument("--check", action="store_true", help="check configuration and rules, and end")
+    parser.add_argument("--probe", action="store_true", help="with `--check`: also check each bucket, as `probe` does")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class _Start:
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
-    """Serve; the result is an exit status."""
+    """Serves; returns an exit status."""
     if arguments.probe and not arguments.check:
         return _fail("`--probe` goes with `--check`; the service probes its buckets by itself")
     if not arguments.config.is_file() and arguments.last_good is None:
@@ -99,7 +102,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 
 def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
-    """Say what was found good, and probe the buckets if asked to."""
+    """Prints that the files can be used, and probes the buckets if asked to."""
     assert loaded.settings is not None
     targets = loaded.settings.targets
     files = loaded.rules.documents if loaded.rules else ()
@@ -115,7 +118,7 @@ def _checked(loaded: CompiledSnapshot, arguments: argparse.Namespace) -> int:
 
 
 def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_Start]:
-    """What to start from: the files; and where those cannot be used, the copy that was kept of them."""
+    """Yields what to start from: the files, then the last good copy, then the files in spite of failing tests."""
     snapshot = read_to_check(arguments.config, dict(os.environ)) if arguments.check else reader()
     first = _Start(run_rule_tests(compile_snapshot(snapshot)))
     yield first
@@ -128,7 +131,7 @@ def _starts(arguments: argparse.Namespace, reader: SnapshotReader) -> Iterator[_
 
 
 def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]:
-    """The copy that was kept of the last good files, if it can be read."""
+    """Yields the last good copy of the files, if it can be read."""
     try:
         kept = LastGood(arguments.last_good).read(arguments.config, dict(os.environ))
     except NoLastGood as error:
@@ -139,7 +142,7 @@ def _last_good(first: _Start, arguments: argparse.Namespace) -> Iterator[_Start]
 
 
 def _supervisor(start: _Start, arguments: argparse.Namespace) -> Supervisor | None:
-    """The supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
+    """Returns the supervisor of several workers; it forks, so it comes before the log's thread and the event loop."""
     if arguments.workers == 1:
         return None
     from tornado_proxy.service.supervisor import Supervisor  # noqa: PLC0415 - few start workers on each start
@@ -172,7 +175,7 @@ async def _serve(
 
 
 def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
-    """What `explain` shows of a request, for the status page; `asked` are the fields of its form."""
+    """Explains a request for the status page; `asked` are the fields of its form."""
     from tornado_proxy.tools import explain  # noqa: PLC0415 - most processes are never asked
 
     user = User(asked["user"]) if asked.get("user") else None
@@ -195,7 +198,7 @@ def _announce(url: str, admin: str) -> None:
 
 
 def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
-    """The sockets for requests and for the admin listener: the service manager's, or those of the configuration."""
+    """Returns the sockets for requests and for the admin listener, of the service manager or of the configuration."""
     inherited = inherited_sockets(os.environ, os.getpid())
     given = inherited.get("http") or inherited.get("unknown")
     admin = inherited.get("admin")
@@ -209,7 +212,7 @@ def _sockets(settings: Settings, local: Path | None) -> tuple[Sockets, Sockets]:
 
 
 def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
-    """Tell what is to be said of files: with excerpts, for people, unless the log is known to be for programs."""
+    """Prints diagnostics with excerpts, or logs them if the log is for programs."""
     if log is None or log.format == "text":
         show(diagnostics)
     else:
@@ -219,7 +222,7 @@ def _report(diagnostics: Sequence[Diagnostic], log: Log | None) -> None:
 
 
 def _fail(message: str, log: Log | None = None) -> int:
-    """Say why the work cannot be done, in the log as soon as its form is known."""
+    """Reports a failure, in the log if its format is known; returns the exit status."""
     if log is None:
         print(f"tornado-proxy: {message}", file=sys.stderr)
     else:

@@ -1,4 +1,4 @@
-"""What `diff` prints: which requests change their key between two sets of rules, grouped by the rewrites."""
+"""Compares two sets of rules by the requests whose key changes, grouped by rewrites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tornado_proxy.tools.usage import log_json, strange_lines
 JSON_VERSION = 1
 """The version of the JSON form; additions do not change it."""
 
-# What a code span within a table does not keep, and all that could be markup outside of one.
+# What a code span in a table would not keep, and what could be markup outside of one.
 _AWKWARD = re.compile(r"[`|\\]|^ | $|^$")
 _MARKUP = re.compile(r"[^\w/.]|_", re.ASCII)
 
@@ -102,7 +102,7 @@ class Comparer:
         match = self._old.mounts.find(asked.host, asked.path)
         if match is None:
             return None
-        # Most requests are taken by a rewrite that is in both sets, or by none: nothing need be rendered.
+        # Most requests are taken by a rewrite that is in both sets, or by none: no template has to run.
         before, now = self._pairs[match.site.target.name]
         if before.taken_by(match.key) == now.taken_by(match.key):
             return None

@@ -1,7 +1,7 @@
-"""What `explain` prints: the way of a request to its plan, for people and for programs.
+"""Explains the decision about a request, as text and as JSON.
 
-It decides as the server does, with three exceptions: no password is checked, the policy server is taken to permit the
-request, and trusted proxies and the origins of pages play no part.
+It decides as the server does, with three exceptions: passwords are not checked, the policy server is assumed to permit
+the request, and trusted proxies and origins of pages are ignored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WHOLE_BUCKET = "(the whole bucket)"
 
 _MARKS = {RuleOutcome.MATCHED: "✓", RuleOutcome.NO_MATCH: "·"}
 
-# Rewrites whose near misses are shown; each takes about a millisecond, and nobody reads more.
+# Rewrites whose near misses are shown; each takes about a millisecond.
 _MOST_NEAR_MISSES = 1000
 
 _LONGEST = 40  # characters of a text that a near miss shows
@@ -83,7 +83,7 @@ def explain(mounts: Mounts, asked: ExplainedRequest) -> RequestTrace:
     try:
         request = read_request(typed, asked.method, asked.host, asked.headers)
     except RequestError as error:
-        # The path is shown as it was typed: there is nothing else to show.
+        # There is no decoded path to show.
         refused = Refuse(status_of(error) or 400, str(error))
         return trace(Decision(Request(asked.method, path=RequestPath(asked.address)), (refused,)))
     return trace(simulate(mounts, request, asked.user, asked.file_name))

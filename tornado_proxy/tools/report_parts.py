@@ -11,7 +11,7 @@ from tornado_proxy.rules.model import Rewrite
 
 Rows = Sequence[Sequence[str]]
 
-# A column grows no wider than this for one long expression; that line alone is out of step.
+# A longer cell does not widen its column.
 _WIDEST = 60
 
 _GUTTER = 12  # characters: the longest title and two spaces

@@ -1,4 +1,4 @@
-"""What `test` prints: the outcomes of rule tests, for people, for programs, and as JUnit's XML for CI systems."""
+"""Runs rule tests, and prints their outcomes as text, JSON or JUnit's XML."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Reads the requests of a log, and simulates them: decides about them as a server with the same sites would.
+"""Reads the requests of a log, and decides about them as a server with the same sites would.
 
-Many requests are shared between processes: workers are forked, so that they inherit requests and compiled rules as
-they are, and only results travel.
+Forked workers share the work: they inherit requests and compiled rules, so only results are sent.
 """
 
 from __future__ import annotations
@@ -170,14 +169,14 @@ def _text(sent: str) -> str:
 
 
 UPLOAD = "a log does not hold the name of an upload's file"
-"""Why nothing is known about an upload."""
+"""The reason of an upload whose key is unknown."""
 
 
 class SimulatedAnswer(NamedTuple):
-    """What becomes of a request: small, since many are kept, and sent from one process to another.
+    """The result of a request, without the decision itself: many are kept and sent between processes.
 
     `reached` says whether it reached the rules of its target; `number` is that of the rewrite that took its key. A
-    request that got no key, or one that cannot be served, has the status and the reason.
+    request without a key, or with one that cannot be served, has a status and a reason.
     """
 
     path: str  # decoded; as sent where it cannot be
@@ -191,7 +190,7 @@ class SimulatedAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestDefaults:
-    """What holds for all requests: who signs in, and what their lines do not say."""
+    """What holds for all requests of a log: the user, and what its lines do not contain."""
 
     user: User | None = None
     host: str = ""

@@ -1,4 +1,4 @@
-"""What `explain --requests` prints: how often each rewrite takes a request's key, what none takes, what is refused."""
+"""Prints how often each rewrite takes the key of a request, which keys none takes, and which requests are refused."""
 
 from __future__ import annotations
 

@@ -54,8 +54,11 @@ def test_empty_paragraphs_are_left_out():
         ("(?i)ab", "from here on: in any case, then `ab` in any case"),
         ("(?-i)", "from here on: no longer in any case"),
         (r"^\A", "the beginning of the key, then the beginning of the key"),
-        ("(?m)^$", "from here on: `^` and `$` at every line, then the beginning of a line, then the end of a line"),
-        (r"\b\B", "the edge of a word, then no edge of a word"),
+        (
+            "(?m)^$",
+            "from here on: `^` and `$` match at every line, then the beginning of a line, then the end of a line",
+        ),
+        (r"\b\B", "the edge of a word, then not the edge of a word"),
         ("a|b", "`a` or `b`"),
         ("a*", "`a`, any number of times"),
         ("a+?", "`a`, once or more, as few as possible"),

@@ -43,8 +43,8 @@ def test_a_pattern_is_told_part_by_part():
     ("source", "reach"),
     [
         ("^/a$", "the whole key:"),
-        ("^/a", "where the key begins; anything may follow:"),
-        ("/a$", "where the key ends; anything may stand before:"),
+        ("^/a", "the beginning of the key:"),
+        ("/a$", "the end of the key:"),
         ("/a", "anywhere in the key:"),
     ],
 )
@@ -66,12 +66,12 @@ def test_a_pattern_with_a_mistake_is_not_told():
 @pytest.mark.parametrize(
     ("template", "told"),
     [
-        ('"/b/$pa‸ge"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt takes any character but `/`, once or more"),
-        ('"/b/$0‸"', "`0`: all that the source matched"),
+        ('"/b/$pa‸ge"', "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more"),
+        ('"/b/$0‸"', "`0`: all that the source matches"),
         ('"/b/${x‸}"', None),
         (
             'jinja "/{{ groups.pa‸ge }}"',
-            "group 1 of the source, `(?P<page>[^/]+)`\n\nIt takes any character but `/`, once or more",
+            "group 1 of the source, `(?P<page>[^/]+)`\n\nIt matches any character but `/`, once or more",
         ),
         ('jinja "/{{ user.user‸name }}"', "`user.username`: the name; always one segment of a key"),
         ('jinja "/{{ user.no‸where }}"', None),

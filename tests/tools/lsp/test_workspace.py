@@ -83,7 +83,7 @@ def test_of_a_set_that_is_too_large_the_file_alone_is_read(folder):
     found = Workspace((folder,)).sources(str(folder / "a.rules"))
     assert _names(found, folder) == ["a.rules"]
     (mistake,) = found.mistakes
-    assert mistake.message == "the rule files that are read together have more than 4 MB: only this one is looked at"
+    assert mistake.message == "the rule files that belong together are larger than 4 MB: only this one is analysed"
     assert (mistake.code, mistake.severity, mistake.place) == ("too-large", Severity.ERROR, f"{folder}/a.rules:1:1")
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_too_large_is_not_read(folder, shown):
     workspace = Workspace((folder,))
     found = (workspace.with_text(name, "#" * (LARGEST + 1)) if shown else workspace).sources(name)
     assert found.files == ()
-    assert [each.message for each in found.mistakes] == ["the file has more than 4 MB: it is not looked at"]
+    assert [each.message for each in found.mistakes] == ["the file is larger than 4 MB and is not analysed"]
 
 
 def test_a_set_of_too_many_files_is_not_read(folder):

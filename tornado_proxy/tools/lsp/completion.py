@@ -1,4 +1,4 @@
-"""What may be written next: keywords, names of targets and checks, groups, variables and functions of templates."""
+"""Completions: keywords, names of targets and checks, groups, variables and functions of templates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tornado_proxy.tools.lsp.nodes import group_names
 
 
 class ItemKind(Enum):
-    """What a proposal is."""
+    """The kind of a completion."""
 
     KEYWORD = "keyword"
     TARGET = "target"
@@ -33,7 +33,7 @@ class ItemKind(Enum):
 
 
 class TemplateItem(NamedTuple):
-    """A text, and how many characters before the cursor it takes the place of; `closing` belongs behind it."""
+    """A text that replaces `length` characters before the cursor; `closing` comes after it."""
 
     label: str
     kind: ItemKind
@@ -59,7 +59,7 @@ _GO_WORD = re.compile(r"(?<![\w.$])(?P<word>[A-Za-z_]\w*)?\Z")
 
 
 def template_items(dialect: Dialect, text: str, names: Collection[str]) -> Iterator[TemplateItem]:
-    """What may follow the text of a template; `names` are those of the groups of its source."""
+    """Yields what may follow the text of a template; `names` are the groups of its source."""
     if dialect is Dialect.PLAIN:
         yield from _in_plain(text, names)
         return
@@ -118,12 +118,12 @@ def _in_go(action: str, text: str, names: Collection[str]) -> Iterator[TemplateI
 
 
 def _is_within_text(action: str) -> bool:
-    """Whether a quote is open."""
+    """Returns whether a quote is open."""
     return _QUOTE.search(_TEXT.sub("", action)) is not None
 
 
 def _after(dialect: Dialect, groups: str, found: re.Match[str], names: Iterable[str]) -> Iterator[TemplateItem]:
-    """What can be read from what stands before the last dot."""
+    """Yields the fields of the variable before the last dot."""
     path, length = found["path"].removesuffix("."), len(found["word"])
     if path == groups:
         yield from _groups((name for name in names if not name.isdecimal()), found)
@@ -156,7 +156,7 @@ def _go_functions() -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text that may take the place of `span`; `snippet` is the same with places to fill in (LSP 3.17, snippets)."""
+    """A text that may replace `span`; `snippet` is the same with placeholders (LSP 3.17, snippets)."""
 
     label: str
     kind: ItemKind
@@ -168,20 +168,20 @@ class Completion:
 
 _WORDS: Mapping[str, tuple[str, str]] = {
     "TARGET": ("the rewrites and tests of one target", "target ${1:name} {\n    $0\n}"),
-    "REWRITE": ("a key that the source matches becomes what the template makes", 'rewrite `^/$1$` -> "/$2"'),
-    "TEST": ("what must become of a key", 'test "/$1" -> "/$2"'),
-    "JINJA": ("a template of Jinja2", 'jinja "$1"'),
-    "GO": ("a template as Go and s3-proxy know it", 'go "$1"'),
+    "REWRITE": ("replaces a key that the source matches with the result of the template", 'rewrite `^/$1$` -> "/$2"'),
+    "TEST": ("the expected result of a key", 'test "/$1" -> "/$2"'),
+    "JINJA": ("a Jinja2 template", 'jinja "$1"'),
+    "GO": ("a template of Go's text/template, as in s3-proxy", 'go "$1"'),
     "UNCHANGED": ("no rewrite matches", ""),
     "ERROR": ("the result is refused, or the template fails", ""),
     "AS": ("who is signed in", 'as "$1"'),
     "METHOD": ("GET, HEAD, PUT or DELETE", ""),
-    "HOST": ("the host that was asked", 'host "$1"'),
-    "HEADER": ("one header", 'header "$1" "$2"'),
+    "HOST": ("the host of the request", 'host "$1"'),
+    "HEADER": ("a header of the request", 'header "$1" "$2"'),
     "USER_GROUPS": ("the user's groups, separated by commas", 'user-groups "$1"'),
     "EMAIL": ("the user's address", 'email "$1"'),
 }
-# What stands behind the cursor already is not proposed once more.
+# Text after the cursor that is not proposed again.
 _FILLED = re.compile(r"""[ \t]*["`{]""")
 _BEFORE_ARROW = re.compile(r"[ \t]*->")
 _BEFORE_BRACE = re.compile(r"\w*\}")
@@ -192,7 +192,7 @@ _CHECK_NAME = re.compile(r"[^\s,:]*\Z")
 
 
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Completion]:
-    """What may be written at an offset of a file; `targets` are the names that are known."""
+    """Returns the completions at an offset of a file; `targets` are the known names."""
     word = _WORD.search(source.text, 0, offset)
     found = unfinished(source, offset)
     if found.open is None:
@@ -235,7 +235,7 @@ def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Com
 
 
 def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[Completion]:
-    """Within a template; nothing is known of what stands in other strings."""
+    """Yields completions within a template; other strings have none."""
     kinds = [token.type for token in found.begun]
     if found.where is not Where.REWRITE or "ARROW" not in kinds or found.open is None:
         return
@@ -254,7 +254,7 @@ def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[C
 
 
 JINJA: Mapping[str, str] = {
-    "user": "who is signed in; none where nobody is",
+    "user": "the user who is signed in; none without one",
     "user.username": "the name; always one segment of a key",
     "user.kind": "how the user signed in: `BASIC`, `HEADER` or `OIDC`",
     "user.email": "the e-mail address, empty if unknown",
@@ -265,10 +265,10 @@ JINJA: Mapping[str, str] = {
     "user.email_verified": "whether the provider vouches for the address",
     "request": "the request",
     "request.method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "request.host": "the host that was asked",
+    "request.host": "the host of the request",
     "request.path": "the whole path, decoded, mount included",
     "request.scheme": "`http` or `https`",
-    "request.remote_address": "where the request came from",
+    "request.remote_address": "the address that the request came from",
     "request.query": "the query's parameters by name, the first value of each",
     "request.headers": "the headers by name, in any case, the first value of each",
     "target": "the target",
@@ -277,15 +277,15 @@ JINJA: Mapping[str, str] = {
     "target.bucket.name": "the bucket's name",
     "target.bucket.prefix": "the bucket's prefix, which no key has yet",
     "target.bucket.region": "the bucket's region",
-    "target.mount": "where it is mounted",
+    "target.mount": "its mount",
     "target.mount.host": "the host pattern of its mount",
     "target.mount.path": "the paths of its mount",
     "key": "the key before the rewrite, with its leading slash",
-    "groups": "what the groups of the source took, by name and by number",
+    "groups": "the texts of the groups of the source, by name and by number",
 }
 
 GO: Mapping[str, str] = {
-    "User": "who is signed in; nil where nobody is",
+    "User": "the user who is signed in; nil without one",
     "User.GetEmail": "the e-mail address, empty if unknown",
     "User.GetFamilyName": "the family name, empty if unknown",
     "User.GetGivenName": "the given name, empty if unknown",
@@ -305,14 +305,14 @@ GO: Mapping[str, str] = {
     "User.EmailVerified": "whether the OpenID provider vouches for the address",
     "Request": "the request, as Go's `*http.Request`",
     "Request.Method": "`GET`, `HEAD`, `PUT` or `DELETE`",
-    "Request.URL": "the path and the query that were asked for",
+    "Request.URL": "the path and the query",
     "Request.URL.EscapedFragment": "the fragment, percent-encoded; empty",
     "Request.URL.EscapedPath": "the path, percent-encoded",
     "Request.URL.Hostname": "the host of the URL without its port; empty",
     "Request.URL.IsAbs": "whether the URL has a scheme; false",
     "Request.URL.Port": "the port of the URL; empty",
     "Request.URL.Query": "the query's parameters, a list of values for each",
-    "Request.URL.RequestURI": "path and query, as a request line has them",
+    "Request.URL.RequestURI": "the path and the query, as sent",
     "Request.URL.String": "the URL as a text",
     "Request.URL.Scheme": "the URL's scheme; empty",
     "Request.URL.Opaque": "the URL's opaque part; empty",
@@ -320,9 +320,9 @@ GO: Mapping[str, str] = {
     "Request.URL.Host": "the URL's host; empty",
     "Request.URL.Path": "the whole path, decoded, mount included",
     "Request.URL.Fragment": "the URL's fragment; empty",
-    "Request.URL.RawQuery": "the query as it was sent, without `?`",
-    "Request.URL.RawPath": "the path as it was sent, where that differs from the usual form; empty",
-    "Request.URL.RawFragment": "the fragment as it was sent; empty",
+    "Request.URL.RawQuery": "the query as sent, without `?`",
+    "Request.URL.RawPath": "the path as sent, if that differs from the usual form; empty",
+    "Request.URL.RawFragment": "the fragment as sent; empty",
     "Request.URL.ForceQuery": "whether the URL ends in `?` without a query; false",
     "Request.URL.OmitHost": "whether the URL has an empty host; false",
     "Request.FormValue": 'the first value of a query\'s parameter: `.Request.FormValue "name"`',
@@ -333,24 +333,24 @@ GO: Mapping[str, str] = {
     "Request.ProtoMajor": "1",
     "Request.ProtoMinor": "1",
     "Request.Header": 'the headers, a list of values for each: `.Request.Header.Get "X-Team"`',
-    "Request.Host": "the host that was asked",
-    "Request.RemoteAddr": "where the request came from",
-    "Request.RequestURI": "path and query, as a request line has them",
-    "Request.TLS": "what is known of TLS; nil for plain HTTP",
+    "Request.Host": "the host of the request",
+    "Request.RemoteAddr": "the address that the request came from",
+    "Request.RequestURI": "the path and the query, as sent",
+    "Request.TLS": "the state of TLS; nil for plain HTTP",
     "Target": "the target",
     "Target.Name": "its name",
     "Target.Bucket": "its bucket",
     "Target.Bucket.Name": "the bucket's name",
     "Target.Bucket.Prefix": "the bucket's prefix, which no key has yet",
     "Target.Bucket.Region": "the bucket's region",
-    "Target.Bucket.S3Endpoint": "where the bucket is asked for",
-    "Target.Bucket.S3ListMaxKeys": "how many keys a listing asks for at once",
-    "Target.Bucket.DisableSSL": "whether the bucket is asked without TLS",
-    "Target.Mount": "where it is mounted",
+    "Target.Bucket.S3Endpoint": "the endpoint of the bucket",
+    "Target.Bucket.S3ListMaxKeys": "the number of keys per request of a listing",
+    "Target.Bucket.DisableSSL": "whether the bucket is reached without TLS",
+    "Target.Mount": "its mount",
     "Target.Mount.Host": "the host pattern of its mount",
     "Target.Mount.Path": "the paths of its mount",
     "Key": "the key before the rewrite, with its leading slash",
-    "Groups": "what the groups of the source took, by name and by number",
+    "Groups": "the texts of the groups of the source, by name and by number",
 }
 
 BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {Dialect.PLAIN: {}, Dialect.JINJA: JINJA, Dialect.GO: GO}
@@ -358,7 +358,7 @@ BY_DIALECT: Mapping[Dialect, Mapping[str, str]] = {Dialect.PLAIN: {}, Dialect.JI
 
 
 def fields(dialect: Dialect, path: str) -> Iterator[tuple[str, str]]:
-    """What can be read from the variable at a path, or the variables themselves for an empty path, each in words."""
+    """Yields the fields of the variable at a path, or all variables for an empty path, each with its description."""
     for each, words in BY_DIALECT[dialect].items():
         parent, _, name = each.rpartition(".")
         if parent == path:

@@ -1,4 +1,4 @@
-"""What an expression means, in words: an outline of its parts, as Markdown."""
+"""Explains an expression in words: an outline of its parts, in Markdown."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _LONGEST = 200  # characters of one text that are shown
 
 
 def code(text: str) -> str:
-    """A text as code on one line; a long one is cut."""
+    """Returns a text as code on one line; a long one is cut."""
     shown = visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…") or " "
     longest = max((len(ticks) for ticks in _TICKS.findall(shown)), default=0)
     fence = "`" * (longest + 1)
-    # A space within the fence is taken off again (CommonMark, 6.1), and keeps ticks and spaces at the ends apart.
+    # CommonMark (6.1) removes one space inside the fence, which separates it from ticks and spaces.
     padding = " " if shown.strip() and (shown[0] in "` " or shown[-1] in "` ") else ""
     return f"{fence}{padding}{shown}{padding}{fence}"
 
 
 def paragraphs(parts: Iterable[str]) -> str:
-    """Parts below one another, those left out that are empty."""
+    """Joins paragraphs, without empty ones."""
     return "\n\n".join(part for part in parts if part)
 
 
 def prose(text: str) -> str:
-    """Backticked words of a message as they are, and nothing else of it taken for Markdown."""
+    """Returns a message with Markdown escaped, except for words in backticks."""
     return re.sub(r"([\\*_<>\[\]#|~])(?=[^`]*(?:`[^`]*`[^`]*)*$)", r"\\\1", visible(text))
 
 
@@ -40,20 +40,20 @@ _ASSERTIONS: Mapping[syntax.AssertionKind, str] = {
     syntax.AssertionKind.LINE_START: "the beginning of a line",
     syntax.AssertionKind.LINE_END: "the end of a line",
     syntax.AssertionKind.WORD_BOUNDARY: "the edge of a word",
-    syntax.AssertionKind.NO_WORD_BOUNDARY: "no edge of a word",
+    syntax.AssertionKind.NO_WORD_BOUNDARY: "not the edge of a word",
 }
 _PERL = {"d": "a digit", "s": "a space", "w": "a letter, a digit or `_` (ASCII)"}
 _FLAGS = {
     "i": "in any case",
-    "m": "`^` and `$` at every line",
-    "s": "`.` takes line ends too",
+    "m": "`^` and `$` match at every line",
+    "s": "`.` matches line ends too",
     "U": "as little as possible first",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineItem:
-    """A part of an expression, how deep it lies, and what it means; Markdown."""
+    """A part of an expression, its depth, and its meaning in Markdown."""
 
     extent: syntax.Extent
     depth: int
@@ -72,7 +72,7 @@ _Piece = (
 
 
 def outline(node: syntax.Node, depth: int = 0) -> Iterator[OutlineItem]:
-    """The parts of an expression in the order of its text; what fits on one line is one part."""
+    """Yields the parts of an expression in their order; what fits on one line is one part."""
     for piece in _pieces(node):
         if _is_simple(piece):
             yield OutlineItem(piece.extent, depth, _phrase(piece))
@@ -95,7 +95,7 @@ def _branches(alternation: syntax.Alternation, depth: int) -> Iterator[OutlineIt
 
 
 def phrase(node: syntax.Node) -> str:
-    """An expression in one phrase."""
+    """Returns an expression as one phrase."""
     return ", then ".join(map(_phrase, _pieces(node))) or "nothing"
 
 
@@ -115,7 +115,7 @@ def _pieces(node: syntax.Node) -> Sequence[_Piece]:
 
 
 def _is_simple(piece: _Piece) -> bool:
-    """Whether a piece can be said in one phrase."""
+    """Returns whether a piece fits into one phrase."""
     match piece:
         case syntax.Group() | syntax.Repeat():
             inner = _pieces(piece.body)

@@ -1,4 +1,4 @@
-"""What a file says at a place, and the ways through it: hover texts, definitions, the outline, verdicts of tests."""
+"""Hover texts, definitions, the outline of a file, and the results of its tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tornado_proxy.tools.lsp.nodes import (
 from tornado_proxy.tools.lsp.workspace import Analysis
 
 _CHECKS = {check.name: check for check in CHECKS}
-_MOST_PARTS = 60  # of an expression that are shown; nobody reads more
+_MOST_PARTS = 60  # of an expression that are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
 
 
 def _allowed_at(document: Document, offset: int) -> Hover | None:
-    """The manual page of a check that a comment names."""
+    """Returns the manual page of a check that a comment names."""
     allowances = find_allowances([document], frozenset(), ())
     for each in allowances.all:
         if each.span.start <= offset <= each.span.end and each.name in _CHECKS:
@@ -71,12 +71,12 @@ def _allowed_at(document: Document, offset: int) -> Hover | None:
 
 
 def page(check: Check) -> str:
-    """The manual page of a check, with its heading."""
+    """Returns the manual page of a check, with its heading."""
     return f"## {check.name}\n\n{check.category.value}, {check.severity.value}\n\n{check.manual}"
 
 
 def _findings(analysis: Analysis, name: str, offset: int) -> Iterator[str]:
-    """What the manual says of the checks that have found something at a place, without its examples."""
+    """Yields the manual pages, without examples, of the checks with findings at a place."""
     found = (each for each in analysis.diagnostics_of(name) if each.span and _covers(each.span, offset))
     for check_name in dict.fromkeys(each.code for each in found if each.code in _CHECKS):
         manual = _CHECKS[check_name].manual
@@ -118,7 +118,7 @@ def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> H
 
 
 def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
-    """A line for each part, that under the pointer in bold."""
+    """Yields a line for each part of an expression, with the part under the pointer in bold."""
     parts = list(outline(tree))
     under = [part for part in parts if part.extent.start <= at < part.extent.end]
     for part in parts:
@@ -133,9 +133,9 @@ def _reach(tree: Node) -> str:
         case True, True:
             return "Matches the whole key:"
         case True, False:
-            return "Matches where the key begins; anything may follow:"
+            return "Matches the beginning of the key:"
         case False, True:
-            return "Matches where the key ends; anything may stand before:"
+            return "Matches the end of the key:"
         case _:
             return "Matches anywhere in the key:"
 
@@ -163,12 +163,12 @@ def _reference(statement: RewriteStatement, at: int) -> Hover | None:
 
 def _group(statement: RewriteStatement, name: str) -> str:
     if name == "0":
-        return "`0`: all that the source matched"
+        return "`0`: all that the source matches"
     group = group_of(statement, name)
     if group is None:
         return ""
     written = statement.source.value[group.extent.start : group.extent.end]
-    return paragraphs((f"group {group.number} of the source, {code(written)}", f"It takes {phrase(group.body)}"))
+    return paragraphs((f"group {group.number} of the source, {code(written)}", f"It matches {phrase(group.body)}"))
 
 
 def _describe_outcome(outcome: TestOutcome) -> str:
@@ -189,7 +189,7 @@ def _rewrite(analysis: Analysis, node: RewriteNode, rewrite: Rewrite) -> str:
 
 
 def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
-    """The places that define what stands at a place of a file."""
+    """Yields the places that define the node at a place of a file."""
     document = analysis.document(name)
     node = node_at(document, offset) if document else None
     match node:
@@ -222,7 +222,7 @@ def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
 
 
 def _head(statement: RewriteStatement) -> Span:
-    """The name of a rewrite; its source where it has none."""
+    """Returns the place of a rewrite's name, or of its source if it has none."""
     return statement.name.span if statement.name else statement.source.span
 
 
@@ -231,7 +231,7 @@ _UNNAMED = "(no name)"
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A target, or a rewrite below it: `span` is all of it, `name_span` what to go to."""
+    """A target, or a rewrite below it; `name_span` is the place to go to."""
 
     name: str
     detail: str
@@ -241,7 +241,7 @@ class Symbol:
 
 
 def symbols(document: Document) -> Iterator[Symbol]:
-    """The targets of a file, in order."""
+    """Yields the targets of a file."""
     for block in document.blocks:
         yield Symbol(block.name.value or _UNNAMED, "", block.span, block.name.span, tuple(_rewrites(block)))
 
@@ -256,7 +256,7 @@ def _rewrites(block: TargetBlock) -> Iterator[Symbol]:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """A line above a span; `test` is the test that it leads to: the first that fails, else the first."""
+    """A line above a span; it leads to the first failing `test`, or else the first."""
 
     title: str
     span: Span
@@ -264,7 +264,7 @@ class Lens:
 
 
 def lenses(analysis: Analysis, name: str) -> Iterator[Lens]:
-    """The lenses of a file; none while a mistake leaves something out of the rules."""
+    """Yields the lenses of a file; none while the rules have a mistake."""
     document = analysis.document(name)
     if document is None or not analysis.subject.whole:
         return
@@ -289,7 +289,7 @@ def _lens(outcomes: Sequence[TestOutcome], span: Span) -> Lens:
 
 
 def verdict_on(outcomes: Sequence[TestOutcome]) -> str:
-    """The verdict on some tests, in a few words."""
+    """Returns the result of some tests in a few words."""
     if not outcomes:
         return "no tests"
     failed = sum(not each.passed for each in outcomes)

@@ -1,4 +1,4 @@
-"""What stands at an offset of a rule file: a node of the syntax tree, a group, a variable of a template."""
+"""The node of the syntax tree at an offset, and the groups and variables that a template refers to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RewriteNode:
 
 @dataclass(frozen=True, slots=True)
 class SourceNode:
-    """A rewrite's source, before a code point of its value."""
+    """The source of a rewrite, and an index in its value."""
 
     block: TargetBlock
     statement: RewriteStatement
@@ -41,7 +41,7 @@ class SourceNode:
 
 @dataclass(frozen=True, slots=True)
 class TemplateNode:
-    """A rewrite's template, before a code point of its value."""
+    """The template of a rewrite, and an index in its value."""
 
     block: TargetBlock
     statement: RewriteStatement
@@ -62,7 +62,7 @@ SyntaxNode = TargetNode | RewriteNode | SourceNode | TemplateNode | TestNode
 
 
 def node_at(document: Document, offset: int) -> SyntaxNode | None:
-    """What stands at an offset; None between blocks and statements."""
+    """Returns the node at an offset; None between blocks and statements."""
     for block in document.blocks:
         if _covers(block.span, offset):
             return _node_in_block(block, offset)
@@ -93,21 +93,21 @@ def _covers(span: Span, offset: int) -> bool:
 
 
 def _index(literal: Literal, offset: int) -> int:
-    """The index in a string's value of the code point that is written at an offset of the file."""
+    """Returns the index in the value of a string for an offset of the file."""
     return max(0, min(bisect_right(literal.offsets, offset) - 1, len(literal.value)))
 
 
-# Of an expression that is not finished, what is sure to be a group.
+# The certain groups of an unfinished expression.
 _NAMED = re.compile(r"\(\?P?<(\w+)>")
 
 
 def tree_of(statement: RewriteStatement) -> Node | None:
-    """The tree of a rewrite's source; None where it has a mistake, or is too deep."""
+    """Returns the tree of a source; None if it has a mistake, or is too deep."""
     return language(statement.source.value).tree
 
 
 def group_of(statement: RewriteStatement, name: str) -> Group | None:
-    """The group that a template means by a name or a number."""
+    """Returns the group with a name or a number."""
     tree = tree_of(statement)
     for node in walk(tree) if tree else ():
         if isinstance(node, Group) and node.number is not None and name in (node.name, str(node.number)):
@@ -116,7 +116,7 @@ def group_of(statement: RewriteStatement, name: str) -> Group | None:
 
 
 def group_names(source: str) -> Sequence[str]:
-    """What a template may call the groups of a source: their names, or numbers where they have none."""
+    """Returns the names of the groups of a source, or numbers of groups without a name."""
     names = _names(source)
     if names is None:
         return list(dict.fromkeys(_NAMED.findall(source)))
@@ -132,7 +132,7 @@ def _names(source: str) -> Sequence[str] | None:
 
 _ACTION = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.DOTALL)
 
-# A group, a variable with its fields, or a string, which is passed over.
+# A group, a variable with its fields, or a string, which is skipped.
 _NAMES: Mapping[Dialect, re.Pattern[str]] = {
     Dialect.JINJA: re.compile(
         r"""\bgroups(?:\.(?P<group>\w+)|\[\s*(?P<quote>["'])(?P<key>[^"']*)(?P=quote)\s*\])
@@ -151,7 +151,7 @@ _NAMES: Mapping[Dialect, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GroupReference:
-    """A group that a template names, by its name or its number, and where the reference stands in the text."""
+    """A reference to a group by name or number, and its place in the template."""
 
     name: str
     start: int
@@ -160,7 +160,7 @@ class GroupReference:
 
 @dataclass(frozen=True, slots=True)
 class VariableReference:
-    """A variable that a template reads, without what it reads from that, and where it stands in the text."""
+    """A reference to a variable, and its place in the template."""
 
     path: str
     start: int
@@ -171,7 +171,7 @@ Reference = GroupReference | VariableReference
 
 
 def reference_at(dialect: Dialect, text: str, at: int) -> Reference | None:
-    """What is named at a place of a template; of `user.username` the part up to the field at the place."""
+    """Returns the reference at a place of a template; of `user.username` only up to the field at the place."""
     return next((each for each in _references(dialect, text) if each.start <= at <= each.end), None)
 
 

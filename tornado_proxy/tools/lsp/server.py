@@ -1,7 +1,7 @@
-"""The server's state: what the client has open, and what is known of it; pygls speaks the protocol.
+"""The language server itself: its state and its features; pygls speaks the protocol.
 
-Only the event loop changes the workspace, which is a value; only one thread analyses, so that no analysis waits for
-half of an edit. A request is answered from the texts as they are when its turn comes.
+Only the event loop changes the workspace, which is an immutable value, and a single thread analyses it. A request is
+answered from the texts at the moment when its turn comes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 PAUSE = 0.15
-"""Seconds without a key press after which findings are looked for; requests do not wait for them."""
+"""Seconds without a key press before the files are analysed for diagnostics; requests do not wait for that."""
 
 PATIENCE = 5.0
-"""Seconds after which a request is answered with nothing rather than with what is still being worked on."""
+"""Seconds that a request waits for an analysis; then its answer is empty."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class RulesServer(LanguageServer):
         self._published: dict[str, frozenset[str]] = {}  # by the analysed file: the files with published findings
 
     def begin(self, parameters: types.InitializeParams) -> None:
-        """Take note of what the client is able to, and of its folders."""
+        """Stores the capabilities of the client, and its folders."""
         capabilities = parameters.capabilities
         document, workspace = capabilities.text_document, capabilities.workspace
         completion = document.completion.completion_item if document and document.completion else None
@@ -82,25 +82,25 @@ class RulesServer(LanguageServer):
         self.set_folders([], folders or ([parameters.root_uri] if parameters.root_uri else []))
 
     def set_folders(self, removed: Iterable[str], added: Iterable[str]) -> None:
-        """Change the client's folders."""
+        """Changes the folders of the client."""
         gone = {Path(self.name_of(uri)) for uri in removed}
         kept = [each for each in self._files.folders if each not in gone]
         self._files = replace(self._files, folders=(*kept, *(Path(self.name_of(uri)) for uri in added)))
 
     def name_of(self, uri: str) -> str:
-        """What a file is called here."""
+        """Returns the name of a file in the workspace."""
         path = to_fs_path(uri) if uri.startswith("file:") else None
         return resolved(path) if path else uri
 
     def show(self, uri: str, text: str, version: int) -> None:
-        """A file is open, or has changed."""
+        """Handles a file that was opened or changed."""
         name = self.name_of(uri)
         self.translation.open[name] = (uri, version)
         self._files = self._files.with_text(name, text)
         self.look_soon(name)
 
     def close(self, uri: str) -> None:
-        """A file is closed: what is on disk counts again."""
+        """Handles a file that was closed: its content on disk counts again."""
         name = self.name_of(uri)
         self._files = self._files.without(name)
         if Path(name).is_file():
@@ -110,24 +110,24 @@ class RulesServer(LanguageServer):
         self.translation.open.pop(name, None)
 
     def look_at_all(self) -> None:
-        """Something has changed on disk."""
+        """Analyses all open files again after a change on disk."""
         for name in self._files.texts:
             self.look_soon(name)
 
     def source(self, uri: str) -> SourceFile | None:
-        """The text of an open file; None of one that is too large to be answered for at once."""
+        """Returns the text of an open file; None if it is too large to answer for at once."""
         name = self.name_of(uri)
         text = self._files.texts.get(name, "")
         return SourceFile(name, text) if len(text) <= LARGEST else None
 
     def known_targets(self) -> list[str]:
-        """The names of all targets that the last analyses and the configuration know."""
+        """Returns the names of all targets in the last analyses and the configuration."""
         configured = [each.name for each in self._settings.targets] if self._settings else []
         found = [each.name for analysis in list(self._analyses.values()) for each in analysis.subject.targets]
         return sorted({*configured, *found})
 
     async def analysis(self, uri: str) -> Analysis | None:
-        """The analysis of the files that are read together with one, as they are now; None where it takes too long."""
+        """Returns the analysis of a file and those that belong to it, as they are now; None if it takes too long."""
         analysed = asyncio.wrap_future(self._analysed(self.name_of(uri)))
         try:
             async with asyncio.timeout(PATIENCE):
@@ -136,7 +136,7 @@ class RulesServer(LanguageServer):
             return None
 
     def look_soon(self, name: str) -> None:
-        """Look for findings when no key has been pressed for a while."""
+        """Analyses a file after a pause without changes, and publishes the diagnostics."""
         self._stop_waiting(name)
         loop = asyncio.get_running_loop()
         self._timers[name] = loop.call_later(PAUSE, self._look, loop, name)
@@ -154,7 +154,7 @@ class RulesServer(LanguageServer):
         return self._analyst.submit(self._analyse, name)
 
     def _analyse(self, name: str) -> Analysis:
-        """Runs on the thread: it reads the workspace as it is now, so that nothing is done twice."""
+        """Analyses the workspace as it is now; runs in the analysis thread."""
         workspace = self._files
         together = workspace.together_with(name) or name
         sources = workspace.sources(name)
@@ -190,7 +190,7 @@ class RulesServer(LanguageServer):
         self._refresh_lenses()
 
     def _forget(self, name: str) -> None:
-        """A file that was never saved is closed."""
+        """Withdraws the diagnostics of a file that was never saved."""
         self._stop_waiting(name)
         self._tell(name, [])
 
@@ -204,7 +204,7 @@ class RulesServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def shutdown(self) -> None:
-        """Stop; an analysis that has begun is not waited for."""
+        """Stops without waiting for an analysis that has begun."""
         self._analyst.shutdown(wait=False, cancel_futures=True)
         super().shutdown()  # type: ignore[no-untyped-call] # pygls says no type
 
@@ -215,7 +215,7 @@ _WATCHED = ("**/*.rules", "**/tornado-proxy.toml", "**/pyproject.toml")
 
 
 def rules_server(version: str, places: Sequence[Path] = (), settings: Settings | None = None) -> RulesServer:
-    """A server that answers; `places` are read together, and `settings` are those of a configuration."""
+    """Returns a server with all its features."""
     server = RulesServer(version, places, settings)
     _follow_files(server)
     _answer_at_places(server)
@@ -298,7 +298,7 @@ def _answer_at_places(server: RulesServer) -> None:
 async def _asked(
     server: RulesServer, parameters: types.HoverParams | types.DefinitionParams
 ) -> tuple[Analysis | None, str, int]:
-    """What is known of a file, its name, and the offset that a request points to."""
+    """Returns the analysis of a file, its name, and the offset that a request points to."""
     uri = parameters.text_document.uri
     analysis, name = await server.analysis(uri), server.name_of(uri)
     document = analysis.document(name) if analysis else None
@@ -319,7 +319,7 @@ def _actions(server: RulesServer, analysis: Analysis, name: str, place: types.Ra
 
 
 def _is_kind(action: types.CodeAction, wanted: types.CodeActionKind | str) -> bool:
-    """Whether an action is of a kind, or of one below it: kinds are hierarchies, as in `source.fixAll`."""
+    """Returns whether an action has a kind, or one below it, as `source.fixAll` is below `source`."""
     kind, asked = (
         each.value if isinstance(each, types.CodeActionKind) else each or "" for each in (action.kind, wanted)
     )

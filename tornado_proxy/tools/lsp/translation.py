@@ -1,4 +1,4 @@
-"""The features' answers as the protocol's types, with places as the client counts them.
+"""Converts results of features to the types of the protocol, with positions in the units of the client.
 
 A client counts lines from 0 and, within a line, the code units of an encoding (LSP 3.17, Position). Lines are the
 protocol's, not the language's: a CR alone ends one too.
@@ -25,14 +25,14 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Encoding(Enum):
-    """What a client counts in a line; UTF-16 unless client and server agree on another."""
+    """The unit of positions within a line: UTF-16 unless client and server agree on another."""
 
     UTF8 = "utf-8"
     UTF16 = "utf-16"
     UTF32 = "utf-32"
 
     def units(self, text: str) -> int:
-        """The code units of a text; half of a surrogate pair counts as a character of its own."""
+        """Returns the number of code units of a text; half of a surrogate pair counts as one character."""
         if text.isascii() or self is Encoding.UTF32:
             return len(text)
         if self is Encoding.UTF8:
@@ -41,7 +41,7 @@ class Encoding(Enum):
 
 
 class ClientPosition(NamedTuple):
-    """A line, and the code units before the place in it; both from 0."""
+    """A line, and the number of code units before the position in it; both from 0."""
 
     line: int
     character: int
@@ -49,7 +49,7 @@ class ClientPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A text as clients count it; wherever they point, there is an offset."""
+    """The lines of a text as clients count them; every position has an offset."""
 
     text: str = field(repr=False)
     encoding: Encoding = Encoding.UTF16
@@ -62,12 +62,12 @@ class Lines:
         object.__setattr__(self, "_bounds", tuple(zip(starts, stops, strict=True)))
 
     def position(self, offset: int) -> ClientPosition:
-        """The place of a code-point offset."""
+        """Returns the position of a code-point offset."""
         line = bisect_right(self._bounds, offset, key=lambda bounds: bounds[0]) - 1
         return ClientPosition(line, self.encoding.units(self.text[self._bounds[line][0] : offset]))
 
     def offset(self, position: ClientPosition) -> int:
-        """The code-point offset of a place; beyond the end of a line it is that end (LSP 3.17, Position)."""
+        """Returns the code-point offset of a position; beyond the end of a line, that end (LSP 3.17, Position)."""
         if position.line >= len(self._bounds):
             return len(self.text)
         start, stop = self._bounds[max(position.line, 0)]
@@ -84,14 +84,14 @@ class Lines:
 
 NAME = "tornado-proxy"
 SHOW_TEST = "tornado-proxy.showTest"
-"""The command of a lens: show the test at a place."""
+"""The command of a lens, which shows a test."""
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFO: types.DiagnosticSeverity.Information,
 }
-# What an editor may show faded: it could be taken out without a change.
+# An editor may show these faded: removing the code changes nothing.
 _UNNECESSARY = frozenset({"duplicate-rewrite", "unmatchable-source", "unreachable-rewrite", "unused-allowance"})
 _KINDS: Mapping[ItemKind, types.CompletionItemKind] = {
     ItemKind.KEYWORD: types.CompletionItemKind.Keyword,
@@ -105,13 +105,13 @@ _KINDS: Mapping[ItemKind, types.CompletionItemKind] = {
 
 
 def uri_of(name: str) -> str:
-    """The URI of a file by its name; what has no path is named by its URI."""
+    """Returns the URI of a file; a file without a path has its URI as its name."""
     return Path(name).as_uri() if Path(name).is_absolute() else name
 
 
 @dataclass(slots=True)
 class Translation:
-    """Answers for one client: how it counts, what it knows, and what it calls the files that it has open."""
+    """Converts for one client: its units, its capabilities, and its URIs of open files."""
 
     encoding: Encoding = Encoding.UTF16
     markdown: bool = True
@@ -120,29 +120,29 @@ class Translation:
     open: dict[str, tuple[str, int]] = field(default_factory=dict)  # by name: URI and version
 
     def offset(self, source: SourceFile, position: types.Position) -> int:
-        """The offset in a file of a place that the client points to."""
+        """Returns the offset of a position."""
         return Lines(source.text, self.encoding).offset(ClientPosition(position.line, position.character))
 
     def range(self, span: Span, lines: Lines | None = None) -> types.Range:
-        """A span as the client counts; `lines` where the file is known already."""
+        """Returns the range of a span; `lines` are those of its file, if known."""
         counted = lines or Lines(span.source.text, self.encoding)
         start, end = counted.position(span.start), counted.position(span.end)
         return types.Range(types.Position(*start), types.Position(*end))
 
     def location(self, span: Span) -> types.Location:
-        """A span with its file."""
+        """Returns the location of a span."""
         return types.Location(self.uri(span.source.name), self.range(span))
 
     def uri(self, name: str) -> str:
-        """What the client calls a file."""
+        """Returns the client's URI of a file."""
         return self.open[name][0] if name in self.open else uri_of(name)
 
     def version(self, name: str) -> int | None:
-        """The version of a file that the client has open."""
+        """Returns the version of a file; None if the client has not opened it."""
         return self.open[name][1] if name in self.open else None
 
     def diagnostics(self, source: SourceFile, found: Iterable[Diagnostic]) -> list[types.Diagnostic]:
-        """The diagnostics of one file."""
+        """Converts the diagnostics of one file."""
         lines = Lines(source.text, self.encoding)
         return [self._diagnostic(each, each.span, lines) for each in found if each.span]
 
@@ -163,7 +163,7 @@ class Translation:
         )
 
     def hover(self, hover: Hover) -> types.Hover:
-        """What is shown at the pointer."""
+        """Converts a hover text."""
         return types.Hover(self._markup(hover.text), self.range(hover.span))
 
     def _markup(self, text: str) -> types.MarkupContent:
@@ -171,7 +171,7 @@ class Translation:
         return types.MarkupContent(kind, text)
 
     def completion(self, proposal: Completion, order: int) -> types.CompletionItem:
-        """What may be written; in the order given, not the alphabet's."""
+        """Converts a completion; `order` is its rank."""
         snippet = proposal.snippet if self.snippets else ""
         return types.CompletionItem(
             label=proposal.label,
@@ -184,14 +184,14 @@ class Translation:
         )
 
     def edits(self, edits: Sequence[Edit]) -> list[types.TextEdit]:
-        """Edits of one file."""
+        """Converts edits of one file."""
         if not edits:
             return []
         lines = Lines(edits[0].span.source.text, self.encoding)
         return [types.TextEdit(self.range(edit.span, lines), edit.text) for edit in edits]
 
     def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
-        """Edits of one file or several."""
+        """Converts edits of several files."""
         by_name: dict[str, list[Edit]] = {}
         for edit in edits:
             by_name.setdefault(edit.span.source.name, []).append(edit)
@@ -207,7 +207,7 @@ class Translation:
         )
 
     def action(self, action: Action) -> types.CodeAction:
-        """Something to do about a finding."""
+        """Converts an action."""
         span = action.finding.span
         found = self.diagnostics(span.source, [action.finding]) if span else []
         return types.CodeAction(
@@ -219,12 +219,12 @@ class Translation:
         )
 
     def lens(self, lens: Lens) -> types.CodeLens:
-        """A line above a target or rewrite, which leads to a test, or else to what has none."""
+        """Converts a lens, whose command shows a test, or the place itself if it has none."""
         place = self.location(lens.test or lens.span)
         return types.CodeLens(self.range(lens.span), types.Command(lens.title, SHOW_TEST, arguments=[place]))
 
     def symbol(self, symbol: Symbol, kind: types.SymbolKind = types.SymbolKind.Module) -> types.DocumentSymbol:
-        """A target with its rewrites."""
+        """Converts a symbol with its children."""
         return types.DocumentSymbol(
             name=symbol.name,
             kind=kind,

@@ -1,4 +1,4 @@
-"""Which rule files are read together, with what editors have open, and what the engine makes of them."""
+"""The rule files that belong together, their analysis, and the edits that it offers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from tornado_proxy.rules.loading import LoadedRules, Read, read_rule_files, rule
 from tornado_proxy.rules.model import Rewrite, TestOutcome
 
 LARGEST = 4 * 1024 * 1024
-"""The most bytes that are read together: some 30,000 rewrites, which take ten seconds when they are first read."""
+"""The limit of bytes that are read together: about 30,000 rewrites, which take ten seconds at first."""
 
 MOST_FILES = 2_000
-"""The most files that are read together."""
+"""The limit of files that are read together."""
 
 MOST_FOLDERS = 10_000
-"""The most directories that are looked through for them."""
+"""The limit of directories that are searched for rule files."""
 
 
 class _TooMuch(Exception):
-    """More is there than an editor can wait for; the text says what."""
+    """There is more than an editor can wait for; the text says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,11 @@ class RuleFileSet:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folders that a client has open, the places that belong together, and the texts of open files by their names.
+    """The folders of a client, the places that belong together, and the texts of open files by their names.
 
-    A file's name is its path with all links resolved; what has no path has the name that the client gives it. Without
-    `places`, the files below one directory belong together: the highest one, within the client's folder, that holds a
-    rule file and is reached from the file through directories that each lie in the next. Outside of its folders
-    nothing but the file itself is looked at.
+    The name of a file is its path with all links resolved, or its URI if it has no path. Without `places`, the files
+    below one directory belong together: the highest ancestor of the file, within the folder of the client, that
+    contains a rule file. A file outside of the folders stands alone.
     """
 
     folders: tuple[Path, ...] = ()
@@ -61,15 +60,15 @@ class Workspace:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def with_text(self, name: str, text: str) -> Workspace:
-        """The same with a file open, or changed."""
+        """Returns a workspace in which a file is open with a text."""
         return replace(self, texts={**self.texts, name: text})
 
     def without(self, name: str) -> Workspace:
-        """The same with a file closed."""
+        """Returns a workspace in which a file is not open."""
         return replace(self, texts={each: text for each, text in self.texts.items() if each != name})
 
     def together_with(self, name: str) -> tuple[Path, ...]:
-        """The places that a file is read together with; none where it stands alone."""
+        """Returns the places that a file belongs to; none if it stands alone."""
         path = Path(name)
         if not path.is_absolute():
             return ()
@@ -79,9 +78,9 @@ class Workspace:
         return (_highest(path.parent, self.folders),) if within and path.suffix == ".rules" else ()
 
     def sources(self, name: str) -> RuleFileSet:
-        """The files that are read together with one, itself among them, as editors show them or as they are on disk.
+        """Returns the files that belong together with one, itself included, as open in editors or else as on disk.
 
-        Where there is more than can be read while somebody waits, it is the file alone, with a mistake that says so.
+        Beyond the limits it returns the file alone, with a diagnostic that says so.
         """
         try:
             return self._read(dict.fromkeys(self._names(self.together_with(name))), name)
@@ -90,15 +89,15 @@ class Workspace:
         try:
             alone = self._read([name], name)
         except _TooMuch:
-            message = f"the file has more than {LARGEST >> 20} MB: it is not looked at"
+            message = f"the file is larger than {LARGEST >> 20} MB and is not analysed"
             return RuleFileSet((), (_too_much(SourceFile(name, ""), message),))
-        message = f"the rule files that are read together {more}: only this one is looked at"
+        message = f"the rule files that belong together {more}: only this one is analysed"
         return RuleFileSet(alone.files, (*alone.mistakes, *(_too_much(each, message) for each in alone.files)))
 
     def _read(self, names: Collection[str], name: str) -> RuleFileSet:
         names = names if name in names else [name]
         if sum(map(self._size, names)) > LARGEST:
-            raise _TooMuch(f"have more than {LARGEST >> 20} MB")
+            raise _TooMuch(f"are larger than {LARGEST >> 20} MB")
         files: list[SourceFile] = []
         mistakes: list[Diagnostic] = []
         for each in names:
@@ -118,7 +117,7 @@ class Workspace:
         return 0
 
     def _names(self, places: Iterable[Path]) -> Iterator[str]:
-        """The files of the places in the order in which the daemon reads them, those too that are not saved yet."""
+        """Yields the files of the places in the order in which the service reads them, with those not saved yet."""
         for place in places:
             found = {path: os.path.realpath(path) for path in _rule_files(place)}
             unsaved = (Path(name) for name in self.texts if name not in found.values())
@@ -128,12 +127,12 @@ class Workspace:
 
 
 def resolved(path: str) -> str:
-    """The name of the file at a path."""
+    """Returns the name of the file at a path."""
     return os.path.realpath(path)
 
 
 def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
-    # One that is named itself may be a pipe, which would be waited for.
+    # A pipe would block.
     read = read_rule_files([Path(name)]) if Path(name).is_file() else Read(())
     if not read.files:
         return None, read.diagnostics
@@ -150,12 +149,14 @@ def _rule_files(place: Path) -> Sequence[Path]:
         if len(found) > MOST_FILES:
             raise _TooMuch(f"are more than {MOST_FILES:,}")
         if count == MOST_FOLDERS:
-            raise _TooMuch(f"lie among more than {MOST_FOLDERS:,} directories")
+            raise _TooMuch(f"are in more than {MOST_FOLDERS:,} directories")
     return found
 
 
 def _too_much(source: SourceFile, message: str) -> Diagnostic:
-    return Diagnostic("too-large", message, Span(source, 0, 0), "`tornado-proxy lint` looks at files of any size")
+    return Diagnostic(
+        "too-large", message, Span(source, 0, 0), "run `tornado-proxy lint`, which reads files of any size"
+    )
 
 
 def _highest(folder: Path, folders: Collection[Path]) -> Path:
@@ -176,7 +177,7 @@ def _holds_rules(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the checks go by: which of them run, and the configuration if there is one."""
+    """The checks that run, and the configuration if there is one."""
 
     selection: Selection = field(default_factory=Selection)
     settings: Settings | None = None
@@ -184,7 +185,7 @@ class CheckOptions:
 
 @dataclass(frozen=True)  # no slots: what few requests need is made when first asked for
 class Analysis:
-    """Everything that is known of some files at one moment."""
+    """The result of parser, compiler and checks for some files."""
 
     sources: RuleFileSet
     options: CheckOptions = field(repr=False)
@@ -193,24 +194,24 @@ class Analysis:
     diagnostics: tuple[Diagnostic, ...]
 
     def document(self, name: str) -> Document | None:
-        """The tree of a file."""
+        """Returns the tree of a file."""
         found = self.parsed.get(name)
         return found.document if found else None
 
     def diagnostics_of(self, name: str) -> Iterator[Diagnostic]:
-        """The diagnostics of a file."""
+        """Returns the diagnostics of a file."""
         return (each for each in self.diagnostics if each.span and each.span.source.name == name)
 
     def target(self, block: TargetBlock) -> TargetRules | None:
-        """The rules of a block's target, those of its other blocks too."""
+        """Returns the rules of a block's target, including those of its other blocks."""
         return next((each for each in self.subject.targets if each.name == block.name.value), None)
 
     def rewrite(self, statement: RewriteStatement) -> Rewrite | None:
-        """What a statement was compiled to; None where it has a mistake."""
+        """Returns the rewrite of a statement; None if it has a mistake."""
         return self._rewrites.get(_place(statement))
 
     def outcome(self, statement: TestStatement) -> TestOutcome | None:
-        """The outcome of a test; None where it has a mistake, or rewrites are missing because they have one."""
+        """Returns the outcome of a test; None if the test or any rewrite has a mistake."""
         return self._outcomes.get(_place(statement))
 
     @cached_property
@@ -231,7 +232,7 @@ def _place(statement: RewriteStatement | TestStatement) -> tuple[str, int]:
 
 
 def analyse(sources: RuleFileSet, options: CheckOptions, before: Analysis | None = None) -> Analysis:
-    """The analysis of some files; what has not changed since the one `before` is not read again."""
+    """Analyses files; trees of unchanged files are taken from the analysis `before`."""
     if before is not None and (before.sources, before.options) == (sources, options):
         return before
     parsed = {source.name: _parsed(source, before) for source in sources.files}
@@ -249,12 +250,12 @@ def _parsed(source: SourceFile, before: Analysis | None) -> Parsed:
 
 
 _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
-_LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one way out of several)"}
+_LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one of several ways)"}
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do: `preferred` is what an editor may do at a key press; `finding` is what it is about."""
+    """Edits that an editor offers for a finding; a `preferred` action may be bound to a key."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -263,7 +264,7 @@ class Action:
 
 
 def actions(analysis: Analysis, name: str, start: int, end: int) -> Iterator[Action]:
-    """What can be done about the findings that touch a stretch of a file; the safest first of each finding."""
+    """Yields the actions for findings that touch a range of a file, the safest first of each finding."""
     document = analysis.document(name)
     for finding in analysis.diagnostics_of(name):
         if finding.span is None or finding.span.end < start or finding.span.start > end:
@@ -277,13 +278,13 @@ def actions(analysis: Analysis, name: str, start: int, end: int) -> Iterator[Act
 
 
 def safe_fixes(analysis: Analysis, name: str) -> Sequence[Fix]:
-    """The fixes of a file that change no key, as many at once as do not touch one another."""
+    """Returns the safe fixes of a file that do not touch one another."""
     fixes = applicable(analysis.diagnostics_of(name), {Safety.SAFE})
     return apart(fix for fix in fixes if all(edit.span.source.name == name for edit in fix.edits))
 
 
 def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
-    """The edit that allows a check for the statement or block at a place; None where no comment can stand."""
+    """Returns the edit that allows a check at a place; None if there is no room for a comment."""
     node = _node_at(document, place.start)
     if node is None:
         return None
@@ -302,13 +303,13 @@ def _node_at(document: Document, offset: int) -> Statement | TargetBlock | None:
 
 
 def _last_allowance(document: Document, node: Statement | TargetBlock) -> Allowance | None:
-    """The last name of a comment that allows something for a node already."""
+    """Returns the last allowance of a node, if it has one."""
     found = [each for each in find_allowances([document], frozenset(), ()).all if each.covers == node.span]
     return found[-1] if found else None
 
 
 def _comment(document: Document, node: Statement | TargetBlock, comment: str) -> Edit | None:
-    """A comment on a line of its own above a node, or else behind it."""
+    """Returns the edit that puts a comment above a node, or behind it if it shares its line."""
     text = document.source.text
     start = node.span.start
     indent = text[text.rfind("\n", 0, start) + 1 : start]
@@ -325,11 +326,11 @@ def _line_end(text: str, offset: int) -> int:
 
 
 _MOST_LINES = 2000
-"""Of a longer file all is replaced at once: comparing its lines would take longer than anybody waits."""
+"""A longer file is replaced as a whole: comparing its lines would take too long."""
 
 
 def layout_edits(parsed: Parsed) -> Sequence[Edit]:
-    """The edits that lay out a file; none where it has a syntax error, since it then has no layout."""
+    """Returns the edits that format a file; none if it has a syntax error."""
     source = parsed.document.source
     if parsed.diagnostics:
         return ()
