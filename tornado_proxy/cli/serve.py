@@ -65,7 +65,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A set of files that the service may start from."""
+    """A snapshot that the service may start from."""
 
     loaded: CompiledSnapshot
     is_last_good: bool = False

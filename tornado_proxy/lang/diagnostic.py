@@ -150,7 +150,7 @@ class Diagnostic:
 
 
 def errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Returns the diagnostics that keep a set of files from being used."""
+    """Returns the diagnostics that keep files from being used."""
     return tuple(each for each in diagnostics if each.severity is Severity.ERROR)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 from lark import Token
 
@@ -47,26 +46,19 @@ def _without_carriage_returns(inner: str, span: Span) -> Literal:
 
 
 def _unescaped(inner: str, span: Span) -> Literal:
+    """The value of a string with escapes; an invalid one stays as it is."""
     value: list[str] = []
     offsets: list[int] = []
-    for text, places in _pieces(inner):
-        value.append(text)
-        offsets.extend(span.start + 1 + place for place in places)
-    return Literal("".join(value), span, offsets=(*offsets, span.end - 1))
-
-
-def _pieces(inner: str) -> Iterator[tuple[str, Sequence[int]]]:
-    """The parts of a string, escapes replaced, with the offset of each character."""
     end = 0
     for escape in _ESCAPE.finditer(inner):
-        yield inner[end : escape.start()], range(end, escape.start())
         meaning = _meaning(escape.group())
-        if meaning is None:
-            yield escape.group(), range(escape.start(), escape.end())
-        else:
-            yield meaning, (escape.start(),)
-        end = escape.end()
-    yield inner[end:], range(end, len(inner))
+        if meaning is not None:
+            value += (inner[end : escape.start()], meaning)
+            offsets += range(end, escape.start() + 1)
+            end = escape.end()
+    value.append(inner[end:])
+    offsets += range(end, len(inner) + 1)
+    return Literal("".join(value), span, offsets=tuple([span.start + 1 + offset for offset in offsets]))
 
 
 def _meaning(escape: str) -> str | None:
@@ -82,38 +74,21 @@ def _meaning(escape: str) -> str | None:
 
 def _bad_escape(inner: str, span: Span, dialect: Dialect | None) -> Diagnostic | None:
     """The diagnostic of the first bad escape; its help is for the whole string."""
-    for escape in _ESCAPE.finditer(inner):
-        if _meaning(escape.group()) is None:
-            place = span.part(1 + escape.start(), 1 + escape.end())
-            advice = _group(escape.group(), dialect) or _advice(escape.group(), inner)
-            return Diagnostic("bad-escape", _objection(escape.group()), place, help=advice)
-    return None
-
-
-def _objection(escape: str) -> str:
-    if escape == "\\u":
-        return "`\\u` needs four hexadecimal digits"
-    if len(escape) > 2:
-        return f"`{escape}` is half of a surrogate pair"
-    return f"invalid escape `{escape}`"
-
-
-def _group(escape: str, dialect: Dialect | None) -> str | None:
-    """How a dialect writes the group that other languages write with a backslash."""
-    return _GROUPS[dialect].format(escape[1]) if dialect and escape[1:] in _DIGITS else None
-
-
-def _advice(escape: str, inner: str) -> str:
-    if escape.startswith("\\u"):
-        return "write the character itself, or `\\uXXXX`; above U+FFFF it takes a pair, as in `\\uD83D\\uDE00`"
-    if "`" in inner:
-        return f'write `\\{escape}`; a string knows `\\\\`, `\\"`, `\\n`, `\\t` and `\\uXXXX`'
-    return f"write the string between backticks, where a backslash stands for itself: `{_intended(inner)}`"
-
-
-def _intended(inner: str) -> str:
-    """The text for between backticks: a quote mark needs no escape there, and the rest stays."""
-    return inner.replace('\\"', '"')
+    found = next((escape for escape in _ESCAPE.finditer(inner) if _meaning(escape.group()) is None), None)
+    if found is None:
+        return None
+    escape, message = found.group(), f"invalid escape `{found.group()}`"
+    if dialect and escape[1:] in _DIGITS:
+        advice = _GROUPS[dialect].format(escape[1])
+    elif escape.startswith("\\u"):
+        message = f"`{escape}` {'needs four hexadecimal digits' if len(escape) == 2 else 'is half of a surrogate pair'}"
+        advice = "write the character itself, or `\\uXXXX`; above U+FFFF it takes a pair, as in `\\uD83D\\uDE00`"
+    elif "`" in inner:
+        advice = f'write `\\{escape}`; a string knows `\\\\`, `\\"`, `\\n`, `\\t` and `\\uXXXX`'
+    else:
+        intended = inner.replace('\\"', '"')
+        advice = f"write the string between backticks, where a backslash stands for itself: `{intended}`"
+    return Diagnostic("bad-escape", message, span.part(1 + found.start(), 1 + found.end()), advice)
 
 
 _NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.]|-(?!>))*")
