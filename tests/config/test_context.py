@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.config.context import Finding
 from tornado_proxy.config.document import compose
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import unresolved
@@ -65,11 +64,11 @@ def test_section_left_out_stands_nowhere(context):
 def test_finding_becomes_a_diagnostic_with_both_places(context):
     """An error or a warning has the span of its node, and a note that of the second."""
     first, second = (context.name_key("targets", each) for each in ("b", "a"))
-    finding = Finding("a-code", "a fact", second, "a cure", ("the other", first))
+    finding = ("a-code", "a fact", second, "a cure", ("the other", first))
     note = Note("the other", Span(SHOWN, first.start, first.end))
     span = Span(SHOWN, second.start, second.end)
-    assert context.error(finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,))
-    assert context.warning(finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,), Severity.WARNING)
+    assert context.error(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,))
+    assert context.warning(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,), Severity.WARNING)
 
 
 def test_settled_asks_for_every_option(context):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tornado_proxy.config.context import Finding, ValidationContext
+from tornado_proxy.config.context import ValidationContext
 from tornado_proxy.config.document import Node
 from tornado_proxy.config.model import Provider, Resource
 from tornado_proxy.config.providers import (
@@ -46,20 +46,20 @@ def _decisions(context: ValidationContext) -> Iterator[Diagnostic]:
             message = f"`whiteList` and `{asks[0]}` contradict each other"
             note = (f"`{asks[0]}` is given here", context.key(resource, asks[0]))
             yield context.error(
-                Finding("contradiction", message, context.key(resource, "whiteList"), "leave one of them out", note)
+                "contradiction", message, context.key(resource, "whiteList"), "leave one of them out", note
             )
         elif not resource.white_list and not resource.provider:
-            yield context.error(_undecided(context, resource))
+            yield _undecided(context, resource)
 
 
-def _undecided(context: ValidationContext, resource: Resource) -> Finding:
+def _undecided(context: ValidationContext, resource: Resource) -> Diagnostic:
     for kind in _KINDS:
         if context.given(resource, kind):
             advice = f"name one of `authProviders.{kind}`"
-            return Finding("missing-option", f"`{kind}` needs a `provider`", context.key(resource, kind), advice)
+            return context.error("missing-option", f"`{kind}` needs a `provider`", context.key(resource, kind), advice)
     message = "the resource has neither `provider` nor `whiteList`"
     advice = "add `provider` and `basic.credentials`, or `whiteList: true`"
-    return Finding("undecided-resource", message, context.key(resource, "path"), advice)
+    return context.error("undecided-resource", message, context.key(resource, "path"), advice)
 
 
 def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -70,7 +70,7 @@ def _providers(context: ValidationContext) -> Iterator[Diagnostic]:
         if resource.provider and resource.provider not in names:
             node = context.value(resource, "provider")
             advice = _instead_of(resource.provider, names)
-            yield context.error(Finding("unknown-provider", f"unknown provider `{context.text(node)}`", node, advice))
+            yield context.error("unknown-provider", f"unknown provider `{context.text(node)}`", node, advice)
 
 
 def _instead_of(name: str, names: list[str]) -> str:
@@ -89,7 +89,7 @@ def _kinds(context: ValidationContext) -> Iterator[Diagnostic]:
             if option != kind and context.given(resource, option):
                 key = context.key(resource, option)
                 message = f"`{option}` does not fit the provider `{context.text(context.value(resource, 'provider'))}`"
-                yield context.error(Finding("contradiction", message, key, f"it is one of `authProviders.{kind}`"))
+                yield context.error("contradiction", message, key, f"it is one of `authProviders.{kind}`")
 
 
 def _credentials(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -99,7 +99,7 @@ def _credentials(context: ValidationContext) -> Iterator[Diagnostic]:
         if asks and not resource.users and context.settled(resource, "basic", "basic.credentials"):
             node = context.key(resource, "provider")
             message = "the resource has a `provider` but no users"
-            yield context.error(Finding("missing-credentials", message, node, "add `basic.credentials`"))
+            yield context.error("missing-credentials", message, node, "add `basic.credentials`")
 
 
 def _duplicate_users(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -110,7 +110,7 @@ def _duplicate_users(context: ValidationContext) -> Iterator[Diagnostic]:
             if user.user in first:
                 message = f"the user `{context.text(node)}` is listed twice, and only the first password counts"
                 note = ("first listed here", first[user.user])
-                yield context.error(Finding("duplicate-user", message, node, None, note))
+                yield context.error("duplicate-user", message, node, None, note)
             first.setdefault(user.user, node)
 
 
@@ -122,7 +122,7 @@ def _unused_providers(context: ValidationContext) -> Iterator[Diagnostic]:
         if provider.name not in used:
             key = context.name_key(f"authProviders.{_kind(provider)}", provider.name)
             message = f"no resource uses the provider `{context.text(key)}`"
-            yield context.warning(Finding("unused-provider", message, key))
+            yield context.warning("unused-provider", message, key)
 
 
 def _access_rules(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -132,12 +132,12 @@ def _access_rules(context: ValidationContext) -> Iterator[Diagnostic]:
             if len(named) != 1 and context.settled(rule, "group", "email"):
                 message = "a rule names either a `group` or an `email`"
                 advice = "make two rules of it" if named else "such as `{group: editors}`"
-                yield context.error(Finding("access-rule", message, context.key(rule, "group"), advice))
+                yield context.error("access-rule", message, context.key(rule, "group"), advice)
             elif rule.regexp:
                 try:
                     compile_pattern(rule.group or rule.email or "")
                 except PatternError as error:
-                    yield context.error(Finding("bad-pattern", str(error), context.value(rule, named[0]), error.help))
+                    yield context.error("bad-pattern", str(error), context.value(rule, named[0]), error.help)
 
 
 def _sign_in_pages(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -148,7 +148,7 @@ def _sign_in_pages(context: ValidationContext) -> Iterator[Diagnostic]:
         for path in (provider.login_path, provider.callback_path, provider.logout_path):
             if path.rstrip("/") in first:
                 message = f"`{path}` is more than one page: one of `{first[path.rstrip('/')]}` already"
-                yield context.error(Finding("overlapping-pages", message, key, "give each page a path of its own"))
+                yield context.error("overlapping-pages", message, key, "give each page a path of its own")
             first.setdefault(path.rstrip("/"), provider.name)
 
 
@@ -162,11 +162,11 @@ def _session_keys(context: ValidationContext) -> Iterator[Diagnostic]:
         if option is None:
             key = context.name_key("authProviders.oidc", provider.name)
             message = f"sessions of `{context.text(key)}` have no key"
-            yield context.error(Finding("missing-option", message, key, advice))
+            yield context.error("missing-option", message, key, advice)
         # Where secrets are not looked up, they are empty.
         elif 0 < len(provider.session_secret()) < SHORTEST_KEY:
             message = f"`{option}` has fewer than {SHORTEST_KEY} characters, too few for the key of sessions"
-            yield context.error(Finding("bad-value", message, context.key(provider, option), advice))
+            yield context.error("bad-value", message, context.key(provider, option), advice)
 
 
 def _provider_names(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -175,7 +175,7 @@ def _provider_names(context: ValidationContext) -> Iterator[Diagnostic]:
         if provider.name in seen:
             key = context.name_key(f"authProviders.{_kind(provider)}", provider.name)
             message = f"there is more than one provider `{context.text(key)}`"
-            yield context.error(Finding("duplicate-provider", message, key, "give each a name of its own"))
+            yield context.error("duplicate-provider", message, key, "give each a name of its own")
         seen.add(provider.name)
 
 
@@ -186,11 +186,11 @@ def _trusted_proxies(context: ValidationContext) -> Iterator[Diagnostic]:
     if providers and not server.trusted_proxies:
         key = context.name_key("authProviders.header", providers[0].name)
         message = "nobody can sign in by headers: no proxy is trusted"
-        yield context.warning(Finding("untrusted-headers", message, key, "add `server.trustedProxies`"))
+        yield context.warning("untrusted-headers", message, key, "add `server.trustedProxies`")
     if any(network.endswith("/0") for network in server.trusted_proxies):
         key = context.key(server, "trustedProxies")
         message = "everyone is trusted as a proxy, so everyone can claim to be anybody"
-        yield context.warning(Finding("trusted-everyone", message, key, "name the addresses of your proxies"))
+        yield context.warning("trusted-everyone", message, key, "name the addresses of your proxies")
 
 
 def _unasked_certificates(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -201,7 +201,7 @@ def _unasked_certificates(context: ValidationContext) -> Iterator[Diagnostic]:
         key = context.name_key("authProviders.clientCertificate", providers[0].name)
         message = "nobody can sign in by certificates: no client is asked for one"
         advice = "add `clientAuth: request` and `clientCAs` to `server.ssl`"
-        yield context.warning(Finding("unasked-certificates", message, key, advice))
+        yield context.warning("unasked-certificates", message, key, advice)
 
 
 def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -214,12 +214,12 @@ def _globs(context: ValidationContext) -> Iterator[Diagnostic]:
         if found:
             message = f"`{found.group()}` is not a wildcard in a glob"
             advice = "`*` matches any part of one segment, `**` any number of segments"
-            yield context.warning(Finding("glob-syntax", message, node, advice))
+            yield context.warning("glob-syntax", message, node, advice)
         mounts = target.mount.paths
         if context.settled(target, "mount") and not any(_may_cover(resource.path, mount) for mount in mounts):
             message = f"the glob covers nothing of target `{context.text(context.name_key('targets', target.name))}`"
             advice = f"a glob covers the whole request path, the mount included: {enumeration(mounts)}"
-            yield context.warning(Finding("outside-mount", message, node, advice))
+            yield context.warning("outside-mount", message, node, advice)
 
 
 def _may_cover(glob: str, mount: str) -> bool:
@@ -241,7 +241,7 @@ def _unreachable(context: ValidationContext) -> Iterator[Diagnostic]:
                 message = f"`{context.text(node)}` is never used: an earlier resource matches first"
                 note = ("this one matches its requests", context.value(covering[0], "path"))
                 advice = "move the special resource above the general one"
-                yield context.warning(Finding("unreachable-resource", message, node, advice, note))
+                yield context.warning("unreachable-resource", message, node, advice, note)
             earlier.append(resource)
 
 
@@ -259,7 +259,7 @@ def _open_writes(context: ValidationContext) -> Iterator[Diagnostic]:
             name = context.text(context.name_key("targets", target.name))
             message = f"everyone may {enumeration(writes)} in target `{name}`"
             advice = "restrict access with `resources`, or allow everyone there with `whiteList: true`"
-            yield context.warning(Finding("open-writes", message, context.key(target.actions, writes[0]), advice))
+            yield context.warning("open-writes", message, context.key(target.actions, writes[0]), advice)
 
 
 def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -271,10 +271,10 @@ def _isolation(context: ValidationContext) -> Iterator[Diagnostic]:
         if not target.resources:
             message = "`userIsolation` needs users, and nobody has to sign in"
             advice = "add `resources` with a `provider`"
-            yield context.error(Finding("isolation-without-users", message, key, advice))
+            yield context.error("isolation-without-users", message, key, advice)
         for resource in (each for each in target.resources if each.white_list):
             message = "`userIsolation` refuses everyone here: nobody signs in"
-            yield context.warning(Finding("isolation-without-users", message, context.key(resource, "whiteList")))
+            yield context.warning("isolation-without-users", message, context.key(resource, "whiteList"))
 
 
 def _uncovered_methods(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -285,7 +285,7 @@ def _uncovered_methods(context: ValidationContext) -> Iterator[Diagnostic]:
             if known and method not in covered and method != "HEAD":
                 message = f"`{method}` is enabled, but no resource covers it, so nobody may use it"
                 advice = f"add `{method}` to the `methods` of a resource"
-                yield context.warning(Finding("uncovered-method", message, context.key(target, "resources"), advice))
+                yield context.warning("uncovered-method", message, context.key(target, "resources"), advice)
 
 
 CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tornado_proxy.config import access_checks
-from tornado_proxy.config.context import Finding, ValidationContext
+from tornado_proxy.config.context import ValidationContext
 from tornado_proxy.config.document import Node, ScalarNode
 from tornado_proxy.config.model import Target
 from tornado_proxy.config.tls import CIPHER_SUITES, Certificate, Ssl
@@ -58,12 +58,10 @@ def _overlap(
     one_name, other_name = (context.text(context.name_key("targets", each.name)) for each in (one, other))
     if one is other:
         message = f"`{one_name}` is mounted twice at {where}"
-        return context.warning(Finding("duplicate-mount", message, other_node, None, ("first given here", one_node)))
+        return context.warning("duplicate-mount", message, other_node, None, ("first given here", one_node))
     message = f"targets `{one_name}` and `{other_name}` are both mounted at {where}"
     note = (f"`{one_name}` is mounted here", one_node)
-    return context.error(
-        Finding("overlapping-mounts", message, other_node, "give one of them another path or host", note)
-    )
+    return context.error("overlapping-mounts", message, other_node, "give one of them another path or host", note)
 
 
 def _percent_escapes(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -75,7 +73,7 @@ def _percent_escapes(context: ValidationContext) -> Iterator[Diagnostic]:
                 if found := _PERCENT_ESCAPE.search(context.text(node)):
                     message = f"`{found.group()}` is not decoded: paths are compared after decoding"
                     advice = "write the character that is meant"
-                    yield context.warning(Finding("percent-escape", message, node, advice))
+                    yield context.warning("percent-escape", message, node, advice)
 
 
 def _same_listener(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -87,7 +85,7 @@ def _same_listener(context: ValidationContext) -> Iterator[Diagnostic]:
         message = f"`server` and `internalServer` both listen on port {server.port}"
         note = ("the other one", context.value(other, "port")) if context.given(other, "port") else None
         node = context.value(written, "port")
-        yield context.error(Finding("same-listener", message, node, "give one of them another port", note))
+        yield context.error("same-listener", message, node, "give one of them another port", note)
 
 
 def _duplicate_places(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -98,7 +96,7 @@ def _duplicate_places(context: ValidationContext) -> Iterator[Diagnostic]:
     for path, node in zip(settings.rules, context.items(settings, "rules"), strict=True):
         if path in first:
             message = f"the rules in `{context.text(node)}` are listed twice"
-            yield context.error(Finding("duplicate-place", message, node, None, ("first listed here", first[path])))
+            yield context.error("duplicate-place", message, node, None, ("first listed here", first[path]))
         first.setdefault(path, node)
 
 
@@ -108,17 +106,17 @@ def _bucket_names(context: ValidationContext) -> Iterator[Diagnostic]:
         if objection and bucket.s3_endpoint is None and context.settled(bucket, "name", "s3Endpoint"):
             node = context.value(bucket, "name")
             message = f"`{context.text(node)}` is not a valid bucket name on AWS"
-            yield context.warning(Finding("bucket-name", message, node, objection))
+            yield context.warning("bucket-name", message, node, objection)
 
 
 def _without_effect(context: ValidationContext) -> Iterator[Diagnostic]:
     for bucket in (each.bucket for each in context.settings.targets):
         if bucket.anonymous and bucket.credentials is not None:
             message = "`credentials` have no effect: `anonymous` sends requests without them"
-            yield context.warning(Finding("no-effect", message, context.key(bucket, "credentials")))
+            yield context.warning("no-effect", message, context.key(bucket, "credentials"))
         if bucket.disable_ssl and (bucket.s3_endpoint or "").startswith("https:"):
             message = "`disableSSL` has no effect: the scheme of `s3Endpoint` is `https`"
-            yield context.warning(Finding("no-effect", message, context.key(bucket, "disableSSL")))
+            yield context.warning("no-effect", message, context.key(bucket, "disableSSL"))
 
 
 def _upload_sizes(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -128,7 +126,7 @@ def _upload_sizes(context: ValidationContext) -> Iterator[Diagnostic]:
         if put.max_size and put.max_size > most and context.settled(bucket, "partSize"):
             message = f"`maxSize` is larger than {MOST_PARTS} parts of `partSize`, the most that S3 accepts"
             advice = f"raise `bucket.partSize` to at least {-(-put.max_size // MOST_PARTS)} bytes"
-            yield context.warning(Finding("too-many-parts", message, context.value(put, "config.maxSize"), advice))
+            yield context.warning("too-many-parts", message, context.value(put, "config.maxSize"), advice)
 
 
 def _direct_uploads(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -138,7 +136,7 @@ def _direct_uploads(context: ValidationContext) -> Iterator[Diagnostic]:
         if put.direct_uploads and not put.allow_override and context.settled(put, "config.allowOverride"):
             message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
             advice = "add `allowOverride: true`, or leave `directUploads` out"
-            yield context.error(Finding("contradiction", message, context.key(put, "config.directUploads"), advice))
+            yield context.error("contradiction", message, context.key(put, "config.directUploads"), advice)
 
 
 def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -153,7 +151,7 @@ def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
         parts = urlsplit(url)
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
             message = f"`{option}` is `http`, so `secretHeaders` can be read on the way"
-            yield context.warning(Finding("open-secret", message, context.value(section, option), "use `https`"))
+            yield context.warning("open-secret", message, context.value(section, option), "use `https`")
 
 
 def _disabled_actions(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -161,16 +159,14 @@ def _disabled_actions(context: ValidationContext) -> Iterator[Diagnostic]:
         given = context.given(actions.put, "config") and not context.given(actions.put, "enabled")
         if given and context.settled(actions.put, "enabled"):
             node = context.key(actions, "PUT")
-            yield context.warning(
-                Finding("no-effect", "`PUT` is configured but not enabled", node, "add `enabled: true`")
-            )
+            yield context.warning("no-effect", "`PUT` is configured but not enabled", node, "add `enabled: true`")
 
 
 def _no_targets(context: ValidationContext) -> Iterator[Diagnostic]:
     """A service without targets answers on the admin listener only."""
     if not context.settings.targets and context.settled(context.settings, "targets"):
         key = context.key(context.settings, "targets")
-        yield context.warning(Finding("no-targets", "there are no targets, so every request is answered with 404", key))
+        yield context.warning("no-targets", "there are no targets, so every request is answered with 404", key)
 
 
 def _sections(context: ValidationContext) -> Iterator[Ssl]:
@@ -185,7 +181,7 @@ def _no_certificates(context: ValidationContext) -> Iterator[Diagnostic]:
         if ssl.enabled and settled and not ssl.certificates and not ssl.self_signed_hostnames:
             message = "TLS has no certificate"
             advice = "add `certificates`, or `selfSignedHostnames` to try it out"
-            yield context.error(Finding("no-certificate", message, context.key(ssl, "enabled"), advice))
+            yield context.error("no-certificate", message, context.key(ssl, "enabled"), advice)
 
 
 def _versions(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -195,11 +191,11 @@ def _versions(context: ValidationContext) -> Iterator[Diagnostic]:
         if ssl.min_version > ssl.max_version:
             option = "minTLSVersion" if context.given(ssl, "minTLSVersion") else "maxTLSVersion"
             message = f"`minTLSVersion` {ssl.min_version} is above `maxTLSVersion` {ssl.max_version}"
-            yield context.error(Finding("bad-value", message, context.key(ssl, option)))
+            yield context.error("bad-value", message, context.key(ssl, option))
         elif ssl.min_version < "TLSv1.2":
             message = f"{ssl.min_version} is broken, and no browser speaks it any more"
             node = context.key(ssl, "minTLSVersion")
-            yield context.warning(Finding("old-tls", message, node, "leave it out, for TLS 1.2 and 1.3 (RFC 8996)"))
+            yield context.warning("old-tls", message, node, "leave it out, for TLS 1.2 and 1.3 (RFC 8996)")
 
 
 def _cipher_suites(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -210,7 +206,7 @@ def _cipher_suites(context: ValidationContext) -> Iterator[Diagnostic]:
         if not any(each in CIPHER_SUITES for each in named):
             message = "`cipherSuites` has none of TLS 1.2, so the usual ones are offered there"
             advice = "add `minTLSVersion: TLSv1.3`, or name suites that begin with `TLS_ECDHE_`"
-            yield context.warning(Finding("no-effect", message, context.key(ssl, "cipherSuites"), advice))
+            yield context.warning("no-effect", message, context.key(ssl, "cipherSuites"), advice)
 
 
 def _parts(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -226,9 +222,9 @@ def _parts(context: ValidationContext) -> Iterator[Diagnostic]:
 def _part(context: ValidationContext, certificate: Certificate, name: str, given: list[str]) -> Diagnostic:
     if given:
         message = f"`{name}` and `{name}Url` are both given"
-        return context.error(Finding("bad-value", message, context.key(certificate, name), "leave one of them out"))
+        return context.error("bad-value", message, context.key(certificate, name), "leave one of them out")
     message = f"a certificate lacks `{name}` or `{name}Url`"
-    return context.error(Finding("missing-option", message, context.key(certificate, name), Certificate.shape))
+    return context.error("missing-option", message, context.key(certificate, name), Certificate.shape)
 
 
 def _endpoints(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -241,9 +237,7 @@ def _endpoints(context: ValidationContext) -> Iterator[Diagnostic]:
     for config in configs:
         if config.aws_endpoint and not config.aws_region and context.settled(config, "awsEndpoint", "awsRegion"):
             message = "`awsEndpoint` is given without `awsRegion`"
-            yield context.error(
-                Finding("missing-option", message, context.key(config, "awsEndpoint"), "add its region")
-            )
+            yield context.error("missing-option", message, context.key(config, "awsEndpoint"), "add its region")
 
 
 def _client_authorities(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -254,11 +248,11 @@ def _client_authorities(context: ValidationContext) -> Iterator[Diagnostic]:
         if ssl.client_auth != "none" and not ssl.client_cas:
             message = "nobody's certificate can be verified: `clientCAs` is missing"
             advice = "such as `clientCAs: clients.pem`"
-            yield context.error(Finding("missing-option", message, context.key(ssl, "clientAuth"), advice))
+            yield context.error("missing-option", message, context.key(ssl, "clientAuth"), advice)
         elif ssl.client_cas and ssl.client_auth == "none":
             message = "`clientCAs` has no effect: no client is asked for a certificate"
             advice = "add `clientAuth: request` or `clientAuth: require`"
-            yield context.warning(Finding("no-effect", message, context.key(ssl, "clientCAs"), advice))
+            yield context.warning("no-effect", message, context.key(ssl, "clientCAs"), advice)
 
 
 def _proxy_protocol(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -266,7 +260,7 @@ def _proxy_protocol(context: ValidationContext) -> Iterator[Diagnostic]:
     if server.proxy_protocol and not server.trusted_proxies and context.settled(server, "trustedProxies"):
         message = "`proxyProtocol` has no effect: no proxy is trusted"
         node = context.key(server, "proxyProtocol")
-        yield context.warning(Finding("no-effect", message, node, "add `server.trustedProxies`"))
+        yield context.warning("no-effect", message, node, "add `server.trustedProxies`")
 
 
 def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
@@ -276,7 +270,7 @@ def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
     if cors.allow_credentials and (cors.allow_all or not cors.allow_origins or "*" in cors.allow_origins):
         message = "`allowCredentials` has no effect: no browser accepts it together with every origin"
         node = context.key(cors, "allowCredentials")
-        yield context.warning(Finding("no-effect", message, node, "name the origins in `allowOrigins`"))
+        yield context.warning("no-effect", message, node, "name the origins in `allowOrigins`")
 
 
 _CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any
 
@@ -13,17 +13,6 @@ from tornado_proxy.config.redaction import bare, span_of
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
 
 _NOWHERE = MappingNode(0, 0, ())
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A mistake at a node; `note` explains a second one."""
-
-    code: str
-    message: str
-    node: Node
-    help: str | None = None
-    note: tuple[str, Node] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +80,18 @@ class ValidationContext:
         """The text of a node as it may be shown."""
         return bare(node, self.shown)
 
-    def error(self, finding: Finding) -> Diagnostic:
-        """A finding that makes the configuration unusable."""
-        return self._diagnostic(finding, Severity.ERROR)
+    def error(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """A mistake at a node that makes the configuration unusable; `note` explains a second node."""
+        notes = (Note(note[0], self._span(note[1])),) if note else ()
+        return Diagnostic(code, message, self._span(node), help, notes)
 
-    def warning(self, finding: Finding) -> Diagnostic:
-        """A finding that does not."""
-        return self._diagnostic(finding, Severity.WARNING)
-
-    def _diagnostic(self, finding: Finding, severity: Severity) -> Diagnostic:
-        notes = (Note(finding.note[0], self._span(finding.note[1])),) if finding.note else ()
-        return Diagnostic(finding.code, finding.message, self._span(finding.node), finding.help, notes, severity)
+    def warning(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """A mistake that does not."""
+        return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
 
     def _span(self, node: Node) -> Span:
         return span_of(node, self.shown)
