@@ -19,7 +19,7 @@ UNITS = sorted((ROOT / "systemd").iterdir())
 
 def _metrics() -> dict[str, tuple[str, ...]]:
     """The metrics that are exposed, with their labels."""
-    families = [*ServiceMetrics("1", "abc", 0.0).collect(), *RequestMetrics().describe()]
+    families = [*ServiceMetrics("1", "abc", 0.0).collect(), *RequestMetrics().collect()]
     suffix = {"counter": "_total"}
     return {each.name + suffix.get(each.type, ""): tuple(each._labelnames) for each in families}
 
