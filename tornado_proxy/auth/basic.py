@@ -56,7 +56,7 @@ class BasicAuthenticator:
             return SignIn(User(offered.user))
         # The name only of one who is listed: else it may be a password that was typed into the wrong field.
         return self._refuse(
-            f"the password of `{offered.user}` is wrong" if listed else "nobody of the name that was sent is listed"
+            f"the password of `{offered.user}` is wrong" if listed else "the name that was sent is not listed"
         )
 
     def _beside(self, own: Password | None) -> Iterable[HashedPassword]:

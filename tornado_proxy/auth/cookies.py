@@ -81,7 +81,7 @@ class CookieJar:
         return [self._line(name, "", 0) for name in self._names() if name in previous]
 
     def read(self, sent: Mapping[str, str]) -> str:
-        """Returns the text in the cookies of a request; empty if there is none."""
+        """Returns the text in the cookies of a request; empty without them."""
         chunks = []
         for name in self._names():
             if name not in sent:

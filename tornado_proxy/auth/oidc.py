@@ -89,7 +89,7 @@ class OidcAuthenticator:
             return Challenge(403, "a page of another origin made the request")
         session = self._session(text, request) if text else None
         if session is None:
-            # A cookie of s3-proxy holds the ID token itself: whoever signed in there stays signed in.
+            # A cookie of s3-proxy holds the ID token itself: users who signed in there stay signed in.
             return await self._authenticate_token(text) if text.count(".") == 2 else self._challenge(request)
         if session.expires > self._clock():
             return SignIn(session.user)
@@ -272,6 +272,6 @@ def _target(request: Request) -> str:
 
 
 def _bearer(request: Request) -> str | None:
-    """The token of an Authorization header (RFC 6750 2.1); None if there is none."""
+    """The token of an Authorization header (RFC 6750 2.1), or None."""
     scheme, _, token = header(request, "authorization").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None

@@ -63,7 +63,7 @@ def read_password(text: str) -> Password:
     for prefix, (is_readable, verify) in _SCHEMES.items():
         if text.startswith(prefix):
             if not is_readable(text):
-                raise UnreadableHash(f"it begins as a hash does, with `{prefix}`, but is none")
+                raise UnreadableHash(f"it begins like a hash, with `{prefix}`, but is not a valid one")
             return HashedPassword(text, verify)
     return PlainPassword(sha256(text.encode()).digest())
 

@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.templates.template import User
 
-# Never `none`, and never HMAC: with those, whoever knows the public key could sign (RFC 8725 3.1).
+# Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
 _ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"}
 )

@@ -159,7 +159,7 @@ class Reply:
         self._headers = headers
 
     async def send(self, answer: Answer) -> None:
-        """Write a whole answer; raises `ClientDisconnected`, and what the body of a streamed one raises."""
+        """Writes a whole answer; raises `ClientDisconnected`, and what the body of a streamed one raises."""
         if isinstance(answer, Whole):
             await self._write(answer, answer.body)
         else:
@@ -175,7 +175,7 @@ class Reply:
         self._connection.finish()
 
     def cut(self) -> None:
-        """Close the connection: the only way to say that what was sent is not the whole."""
+        """Closes the connection: the client sees that the answer is not complete."""
         self._connection.close()
 
     def broken_by(self) -> ClientDisconnected:

@@ -137,7 +137,7 @@ class _DirectoryWalk:
     async def _source(
         self, path: RequestPath, prefix: str, entry: Entry
     ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
-        """The object that a GET of a path would find, and what is known of it; None where there is none."""
+        """The object that a GET of a path would find, with its entry or info; None without one."""
         context = self._context
         first = plan_beside(context.match, context.request, path, context.user)[0]
         if not isinstance(first, Serve | Sign):
@@ -151,12 +151,12 @@ class _DirectoryWalk:
     def _add(self, name: str, found: tuple[ObjectKey, Entry | ObjectInfo] | None) -> None:
         if found is None or found[1].size is None:
             return
-        key, said = found
-        self._size += said.size or 0
+        key, info = found
+        self._size += info.size or 0
         if self._size > self._limits.max_size:
             raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
-        member = ArchiveMember(_safe(name), said.size or 0, said.last_modified or EARLIEST)
-        self._found.append(_Source(member, key, said.etag))
+        member = ArchiveMember(_safe(name), info.size or 0, info.last_modified or EARLIEST)
+        self._found.append(_Source(member, key, info.etag))
 
 
 class OpenedArchive:

@@ -52,7 +52,7 @@ class ArchiveFormat(Protocol):
         ...
 
     def close(self) -> None:
-        """Write no more, even in the middle."""
+        """Writes no more, even in the middle."""
         ...
 
 
@@ -129,14 +129,14 @@ class ZipArchive:
         return self._sink.taken()
 
     def close(self) -> None:
-        """End what was begun, where nobody reads it."""
+        """Ends what was begun, without a reader."""
         if self._member is not None:
             self._member.close()
         self._zip.close()
 
 
 class _Sink:
-    """A stream that hands over what was written, and cannot be told where it is."""
+    """A stream that hands over what was written, without a position."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

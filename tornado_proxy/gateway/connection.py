@@ -105,7 +105,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
 
     def close(self) -> None:
-        """Closes at once."""
+        """Closes the connection at once."""
         if self._transport is not None:
             self._transport.abort()
         self._keep_alive = False
@@ -114,7 +114,7 @@ class Connection(asyncio.BufferedProtocol):
     # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request."""
+        """Waits for a request."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are not instances of it
         if certificate := shown_certificate(transport):
             self.peer = replace(self.peer, certificate=certificate)
@@ -125,7 +125,7 @@ class Connection(asyncio.BufferedProtocol):
         return _READ_BUFFER
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take what was read."""
+        """Takes what was read."""
         if self._lingering:
             self._deadline = min(self._loop.time() + _LINGER_IDLE, self._linger_until)
             return
@@ -133,7 +133,7 @@ class Connection(asyncio.BufferedProtocol):
         self._advance()
 
     def eof_received(self) -> bool:
-        """Keep a connection open whose client waits for an answer; close any other."""
+        """Keeps a connection open whose client waits for an answer; closes any other."""
         if self._transport is None or not self._transport.can_write_eof():
             return False  # the end of TLS is the end of both directions
         if self._request is None or self._parser is not None or self._half_closed:
@@ -284,7 +284,7 @@ class Connection(asyncio.BufferedProtocol):
     # Answers.
 
     async def write_head(self, status: int, headers: Sequence[tuple[str, str]], chunk: bytes) -> None:
-        """Write the head of an answer and the first piece of its body, which has a Content-Length or is in chunks."""
+        """Writes the head of an answer and the first piece of its body, which has a Content-Length or is in chunks."""
         has_body, named = not self.is_head and status not in (204, 304), dict(headers)
         self._remaining = (_NEVER if "Transfer-Encoding" in named else int(named["Content-Length"])) if has_body else 0
         incomplete = self._parser is not None and not self._parser.complete
@@ -302,7 +302,7 @@ class Connection(asyncio.BufferedProtocol):
         await self.write(chunk if has_body else b"", head.encode("latin-1") + b"\r\n\r\n")
 
     async def write(self, chunk: bytes, head: bytes = b"") -> None:
-        """Write a piece of an answer's body, behind the head if it is the first; done when the next may follow."""
+        """Writes a piece of an answer's body, behind the head if it is the first; done when the next may follow."""
         if len(chunk) > self._remaining:
             raise ValueError("the body is longer than its Content-Length")
         self._remaining -= len(chunk)
@@ -316,7 +316,7 @@ class Connection(asyncio.BufferedProtocol):
             await self._writable
 
     def finish(self) -> None:
-        """End an answer; raises ValueError where its body is shorter than was announced."""
+        """Ends an answer; raises ValueError where its body is shorter than was announced."""
         if self._request is None:
             return
         if 0 < self._remaining < _NEVER:
@@ -357,7 +357,7 @@ class Connection(asyncio.BufferedProtocol):
     # Time and flow.
 
     def _set_deadline(self, seconds: float) -> None:
-        """Have `_expire` called after a time; the timer is moved only where it would be late."""
+        """Has `_expire` called after a time; the timer is moved only where it would be late."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             if self._timer is not None:

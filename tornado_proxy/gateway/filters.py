@@ -194,7 +194,7 @@ class CompressedObject:
         return _compressed(self._opened.chunks(), self._coder)
 
     async def close(self) -> None:
-        """Close the object."""
+        """Closes the object."""
         self._on_close()
         await self._opened.close()
 

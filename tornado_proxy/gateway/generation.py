@@ -36,11 +36,11 @@ class Shared:
         return f"<Shared {self.store!r}, {self._holders} holders>"
 
     def hold(self) -> None:
-        """Count one more holder."""
+        """Counts one more holder."""
         self._holders += 1
 
     async def let_go(self) -> None:
-        """Count one less, and close the store if that was the last."""
+        """Counts one less, and closes the store if that was the last."""
         self._holders -= 1
         if self._holders == 0:
             await self.store.close()
@@ -92,7 +92,7 @@ class Generation:
         return f"<Generation {self.number}, {self._requests} requests>"
 
     def __enter__(self) -> Self:
-        """Keep the generation alive for a request, from its start to its end."""
+        """Keeps the generation alive for a request, from its start to its end."""
         self._requests += 1
         self._idle.clear()
         return self
@@ -103,7 +103,7 @@ class Generation:
             self._idle.set()
 
     async def retire(self) -> None:
-        """Wait for the last request to leave, then let go of what the generation held.
+        """Waits for the last request to leave, then lets go of what the generation held.
 
         Call it once, when no new request can find the generation any more.
         """

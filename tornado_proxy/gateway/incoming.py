@@ -76,7 +76,7 @@ class RequestParser:
         self._llhttp = httptools.HttpRequestParser(self)
 
     def read_head(self, head: bytes, limit: int) -> RequestHead:
-        """Read the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
+        """Reads the request line and the headers, with the empty line; raises `HeadTooLarge`, `MalformedMessage`."""
         line = _LINE.match(head)
         if line is None:
             raise MalformedMessage("malformed request line")
@@ -97,7 +97,7 @@ class RequestParser:
         return RequestHead(self.method, target.decode("latin-1"), self.version, headers, tuple(self._fields), has_body)
 
     def read_body(self, received: bytearray) -> bytes:
-        """Take what belongs to the body from the front of what was received; raises `MalformedMessage`."""
+        """Takes what belongs to the body from the front of what was received; raises `MalformedMessage`."""
         if self._remaining is not None:
             with memoryview(received) as view:
                 piece = bytes(view[: self._remaining])
@@ -142,11 +142,11 @@ class RequestParser:
     # What llhttp calls.
 
     def on_message_begin(self) -> None:
-        """Notice another request behind this one."""
+        """Notices another request behind this one."""
         self.surplus = self.complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header; trailers are dropped, as RFC 9110 6.5.1 allows."""
+        """Keeps a header; trailers are dropped, as RFC 9110 6.5.1 allows."""
         if self._in_body or self.complete:
             return
         text = value.decode("latin-1").strip(" \t")
@@ -157,11 +157,11 @@ class RequestParser:
             raise HeadTooLarge(f"more than {_MOST_HEADERS} headers")
 
     def on_body(self, piece: bytes) -> None:
-        """Keep a piece of a chunk."""
+        """Keeps a piece of a chunk."""
         self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
-        """Note the end."""
+        """Notes the end."""
         self.complete = True
 
 
@@ -192,7 +192,7 @@ def _keeps_alive(connection: str, *, is_old: bool) -> bool:
 class Body:
     """An asynchronous iterator over the chunks of a body, which holds one chunk at most; the slower side sets the pace.
 
-    It is not read before someone asks for it (`is_wanted`), so that a refusal can come first; what nobody will take
+    It is not read before it is asked for (`is_wanted`), so that a refusal can come first; what nobody will take
     is discarded. The body of a request that announces none has ended from the start.
     """
 
@@ -210,11 +210,11 @@ class Body:
         return f"<Body {self.received} bytes, {'ended' if self.ended else 'open'}>"
 
     async def until_wanted(self) -> None:
-        """Wait until someone asks for it, or it is discarded."""
+        """Waits until it is asked for or discarded."""
         await self._until(lambda: self.is_wanted)
 
     def deliver(self, chunk: bytes) -> Awaitable[None] | None:
-        """Hand over a chunk; what is returned, if anything, is done when there was room for it."""
+        """Hands over a chunk; what is returned, if anything, is done when there was room for it."""
         self.received += len(chunk)
         if self._chunk is not None:
             return self._deliver_later(chunk)
@@ -222,18 +222,18 @@ class Body:
         return None
 
     def end(self) -> None:
-        """Say that the body is complete."""
+        """Marks the body as complete."""
         self.ended = True
         self._wake()
 
     def break_off(self, error: RequestError) -> None:
-        """Say that no more will come: the reader gets the error, unless the body was complete."""
+        """Marks the body as broken off: the reader gets the error, unless the body was complete."""
         if not self.ended:
             self._error = error
             self.end()
 
     def discard(self) -> None:
-        """Drop what has come and what comes: nobody will read it."""
+        """Drops what has come and what comes, as nobody will read it."""
         self._discarding = self.is_wanted = True
         self._chunk = None
         self._wake()
@@ -278,7 +278,7 @@ class Body:
                 self._waiters.remove(waiter)
 
     def _wake(self) -> None:
-        """Have each side look at what has changed."""
+        """Wakes both sides, to look at what has changed."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
@@ -306,7 +306,7 @@ class Incoming:
         self.task: asyncio.Task[None] | None = None
 
     def break_off(self, mistake: RequestError) -> None:
-        """Say that no more of it will come, or that its client has left and nobody waits for the answer."""
+        """Ends a request of which no more will come, or whose client has left."""
         self.body.break_off(mistake)
         # A PUT is ended by its body, so that it clears away what it began; any other request is cancelled.
         if isinstance(mistake, ClientDisconnected) and self.head.method != "PUT" and self.task is not None:

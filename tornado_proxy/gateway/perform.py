@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -63,7 +62,7 @@ class RequestContext(NamedTuple):
 
     @property
     def query(self) -> Mapping[str, str]:
-        """The query, of which the first of several values of one name counts."""
+        """The query; of several values of one name the first counts."""
         return dict(reversed(self.request.query))
 
     @property
@@ -72,7 +71,7 @@ class RequestContext(NamedTuple):
         return self.request.path[len(self.match.mount) :]
 
     async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
-        """What a page of the target's own writes, None where there is none; raises `PageFailed`."""
+        """The rendering of a custom page, or None without one; raises `PageFailed`."""
         return await self.renderer.render(kind, self.match.site.target.name, self.store, data)
 
 
@@ -84,10 +83,12 @@ async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt
     for attempt in plan:
         if isinstance(attempt, Refuse):
             return refusal_of(attempt), attempt
-        with suppress(ObjectMissing):
+        try:
             outcome = await _PERFORMERS[type(attempt)](attempt, context)
-            if outcome is not None:
-                return outcome, attempt
+        except ObjectMissing:
+            continue
+        if outcome is not None:
+            return outcome, attempt
     raise ObjectMissing("no attempt of the plan found anything")
 
 

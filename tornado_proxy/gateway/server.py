@@ -82,7 +82,7 @@ class HttpServer:
         return tuple(each.getsockname()[1] for each in self._listening if each.family in internet)
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Accept connections on sockets that listen already and do not block."""
+        """Accepts connections on sockets that listen already and do not block."""
         for each in sockets:
             self._listening.append(each)
             self._resume(each)
@@ -252,7 +252,7 @@ class Gateway:
         return len(self._running)
 
     def begin(self, connection: Connection, head: RequestHead, mistake: RequestError | None) -> Incoming:
-        """Begin to answer a request."""
+        """Begins to answer a request."""
         body = Body(self._current().parts.settings.limits.body_timeout, announced=head.has_body)
         if head.has_body and head.method not in _TAKING_BODIES:
             body.discard()

@@ -140,7 +140,7 @@ class _Scanner:
         self._parser = self._make_parser(separator)
 
     def feed(self, chunk: bytes) -> None:
-        """Parse one more chunk; raises `MalformedForm`."""
+        """Parses one more chunk; raises `MalformedForm`."""
         try:
             self._parser.write(chunk)
         except FormParserError as error:

@@ -18,7 +18,7 @@ from tornado_proxy.storage.errors import NotModified, PreconditionFailed
 T = TypeVar("T")
 
 CacheResult = Literal["hit", "miss", "revalidated"]
-"""Whether a cache knew an object: that it did, that it did not, or that it did once S3 had said it is unchanged."""
+"""Whether a cache had the object, had it not, or had it and S3 confirmed that it is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ObjectInfo:
     checksums: tuple[Checksum, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
     cache: CacheResult | None = field(default=None, compare=False)  # None where no cache was asked
-    age: int = field(default=0, compare=False)  # seconds since S3 said it
+    age: int = field(default=0, compare=False)  # seconds since S3 answered
 
 
 def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
@@ -171,11 +171,11 @@ class Store(Protocol):
         ...
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
+        """Stores the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
         ...
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Remove an object for which the conditions hold; a missing one is not an error, as in S3."""
+        """Removes an object for which the conditions hold; a missing one is not an error, as in S3."""
         ...
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
@@ -292,7 +292,7 @@ class ForwardingStore:
         """Called after each write of an object, also after one that failed: it may have happened."""
 
 
-# In front of every name, so that no token is empty and a text that is none is rarely taken for one.
+# In front of every name, so that no token is empty, and few other texts are taken for one.
 _MARK = b"/"
 
 # The last character that a key may hold: a directory's name with this appended is after all that lies in it.

@@ -71,10 +71,10 @@ def object_info(headers: Headers, size: int) -> ObjectInfo:
 
 def content_length(headers: Headers) -> int:
     """Returns the Content-Length; raises ValueError if it is missing."""
-    told = headers.get(b"content-length")
-    if told is None:
-        raise ValueError("the answer does not tell its length")
-    return int(told)
+    length = headers.get(b"content-length")
+    if length is None:
+        raise ValueError("the answer has no `Content-Length`")
+    return int(length)
 
 
 def content_range(status: int, headers: Headers, asked: ByteRange | None) -> ContentRange | None:
@@ -82,14 +82,14 @@ def content_range(status: int, headers: Headers, asked: ByteRange | None) -> Con
 
     The length of the body has to be that of the part, or its end could not be told from a break.
     """
-    told = headers.get(b"content-range")
-    if told is None and status != 206:
+    header = headers.get(b"content-range")
+    if header is None and status != 206:
         return None
-    if told is None or status != 206 or asked is None:
-        raise ValueError(f"an answer {status} has{' no' if told is None else ' a'} Content-Range")
-    part = ContentRange.from_header(told.decode("latin-1"))
+    if header is None or status != 206 or asked is None:
+        raise ValueError(f"an answer {status} has{' no' if header is None else ' a'} Content-Range")
+    part = ContentRange.from_header(header.decode("latin-1"))
     if part.size is None or part != asked.resolve(part.size) or part.length != content_length(headers):
-        raise ValueError(f"the part `{told.decode('latin-1')}` is not the one that was asked for")
+        raise ValueError(f"the part `{header.decode('latin-1')}` is not the one that was asked for")
     return part
 
 
@@ -144,9 +144,9 @@ def read_error(document: bytes) -> ErrorDocument:
         return ErrorDocument()
     if _name(root) != "Error":
         return ErrorDocument()
-    told = {_name(child): child.text or "" for child in root}
+    fields = {_name(child): child.text or "" for child in root}
     return ErrorDocument(
-        told.get("Code", ""), told.get("Message", ""), told.get("Region", ""), told.get("RequestId", "")
+        fields.get("Code", ""), fields.get("Message", ""), fields.get("Region", ""), fields.get("RequestId", "")
     )
 
 

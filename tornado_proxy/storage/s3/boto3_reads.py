@@ -50,7 +50,7 @@ class S3Object:
         self._connection = call.connection if call else None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than S3 said."""
+        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than announced."""
         while self._left > 0:
             chunk, self._first = self._first or await self._next_chunk(), b""
             if not chunk:
@@ -110,7 +110,7 @@ class Boto3Reads:
         self._executor = executor
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
-        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
@@ -122,7 +122,7 @@ class Boto3Reads:
         return await self._run(f"GetObject of `{key}`", fetch, S3Object.drop)
 
     async def head(self, key: str) -> ObjectInfo:
-        """Send a HeadObject."""
+        """Sends a HeadObject."""
 
         def look() -> ObjectInfo:
             answer = ask(self._client.head_object, Bucket=self._bucket.name, Key=key)
@@ -133,7 +133,7 @@ class Boto3Reads:
         return await self._run(f"HeadObject of `{key}`", look)
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the other two where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
         wanted: Parameters = {
             "Bucket": self._bucket.name,
             "Prefix": prefix,
@@ -176,19 +176,19 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
 
 def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
     """The part that a GetObject answers with, if it is a part; raises `UpstreamError` where S3 contradicts itself."""
-    told = answer.get("ContentRange")
-    if told is None:
+    header = answer.get("ContentRange")
+    if header is None:
         if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
             raise UpstreamError("S3 answers 206 without a Content-Range")
         return None
     try:
-        part = ContentRange.from_header(told)
+        part = ContentRange.from_header(header)
     except ValueError as error:
-        raise UpstreamError(f"S3 answers with an invalid Content-Range `{told}`") from error
+        raise UpstreamError(f"S3 answers with an invalid Content-Range `{header}`") from error
     if part.first is None:
-        raise UpstreamError(f"S3 answers with the Content-Range `{told}`, which names no bytes")
+        raise UpstreamError(f"S3 answers with the Content-Range `{header}`, which names no bytes")
     if answer.get("ContentLength") not in (None, part.length):
-        raise UpstreamError(f"S3 answers with {answer['ContentLength']} bytes for the Content-Range `{told}`")
+        raise UpstreamError(f"S3 answers with {answer['ContentLength']} bytes for the Content-Range `{header}`")
     return part
 
 

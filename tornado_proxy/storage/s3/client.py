@@ -271,7 +271,7 @@ class InterruptibleConnection:
     sock: socket.socket | None
 
     def connect(self) -> None:
-        """Connect within the time-out of the connection, and wait for later bytes within that of silence."""
+        """Connects within the time-out of the connection, and waits for later bytes within that of silence."""
         self._begin()
         super().connect()  # type: ignore[misc]
         self._socket = self.sock
@@ -283,7 +283,7 @@ class InterruptibleConnection:
         self._begin()
 
     def request(self, method: str, url: str, body: Any = None, *arguments: Any, **keywords: Any) -> None:
-        """Send a request; once it is sent, S3 may act on it."""
+        """Sends a request; once it is sent, S3 may act on it."""
         call = self._begin()
         if call is not None:
             call.is_sent = not body
@@ -294,7 +294,7 @@ class InterruptibleConnection:
             call.is_sent = True
 
     def send(self, data: Any) -> None:
-        """Send bytes piece by piece, so that each has the whole time-out."""
+        """Sends bytes piece by piece, so that each has the whole time-out."""
         if not isinstance(data, bytes | bytearray | memoryview):
             super().send(data)  # type: ignore[misc]
             return
@@ -312,13 +312,13 @@ class InterruptibleConnection:
         return response
 
     def abandon(self) -> None:
-        """Close the connection and its answer, which nobody reads to the end."""
+        """Closes the connection and its answer, which nobody reads to the end."""
         if (response := self._response()) is not None:
             response.close()
         self.close()
 
     def cut(self) -> None:
-        """Shut the connection down under the thread that uses it."""
+        """Shuts the connection down under the thread that uses it."""
         # Without one of its own, it is still connecting, and `connect` looks afterwards.
         sock = self.sock or self._socket
         if sock is not None:

@@ -77,7 +77,7 @@ class S3Response:
         self._wanted = 0
 
     async def begin(self) -> None:
-        """Wait for the first bytes of the body, the end or a failure; raises `StorageError` for the last."""
+        """Waits for the first bytes of the body, the end or a failure; raises `StorageError` for the last."""
         try:
             await self._wait(FIRST_BYTES)
         except BaseException:
@@ -116,14 +116,14 @@ class S3Response:
         return b"".join(chunks)
 
     def drop(self) -> None:
-        """Close the connection if more is to come: what nobody reads is not waited for."""
+        """Closes the connection if more is to come: what nobody reads is not waited for."""
         if self._connection is not None:
             self._connection.abort()
 
     # What follows is the connection's.
 
     def add(self, chunk: bytes) -> bool:
-        """Take a chunk; returns whether no more should come before it is read."""
+        """Takes a chunk; returns whether no more should come before it is read."""
         self._chunks.append(chunk)
         self._buffered += len(chunk)
         return self._buffered >= _HIGH_WATER
@@ -175,7 +175,7 @@ class S3Connection(asyncio.BufferedProtocol):
         return f"<S3Connection {'idle' if self._answer is None else 'busy'}>"
 
     def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
-        """Send a request, whose answer has no body if it is that of a HEAD."""
+        """Sends a request, whose answer has no body if it is that of a HEAD."""
         answer = self._answer = S3Response(self, is_head_only=is_head_only)
         self._head_size = 0
         self._body_size = 0
@@ -188,14 +188,14 @@ class S3Connection(asyncio.BufferedProtocol):
         return answer
 
     def resume(self) -> None:
-        """Read on, after a body was read as slowly as its client takes it."""
+        """Reads on, after a body was read as slowly as its client takes it."""
         if self._is_paused:
             self._is_paused = False
             self.deadline = self._loop.time() + self._read_timeout
             self._transport.resume_reading()
 
     def fail(self, error: StorageError) -> None:
-        """End the answer that is awaited with an error, and the connection with it."""
+        """Ends the answer that is awaited with an error, and the connection with it."""
         answer, self._answer = self._answer, None
         self.abort()
         if answer is not None:
@@ -203,7 +203,7 @@ class S3Connection(asyncio.BufferedProtocol):
             answer.end(error)
 
     def abort(self) -> None:
-        """Close at once."""
+        """Closes at once."""
         if self._owner is not None:
             self._owner.lose(self)
             self._owner = None
@@ -214,7 +214,7 @@ class S3Connection(asyncio.BufferedProtocol):
     # asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Keeps the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's
@@ -222,7 +222,7 @@ class S3Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Feed the parser, or pass on what follows a head that told how much it will be."""
+        """Feeds the parser, or passes on the bytes of a body of known length."""
         data = self._buffer[:nbytes]
         answer = self._answer
         if answer is None:
@@ -243,11 +243,11 @@ class S3Connection(asyncio.BufferedProtocol):
         answer.wake()
 
     def eof_received(self) -> None:
-        """End the answer: S3 sends no more."""
+        """Ends the answer: S3 sends no more."""
         self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the answer, whole only where nothing but the connection's end could tell its length."""
+        """Ends the answer, whole only where the connection's end is the end of the body."""
         answer = self._answer
         if answer is None:
             self.abort()
@@ -262,7 +262,7 @@ class S3Connection(asyncio.BufferedProtocol):
     # The parser's side
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header of the head; those after a chunked body are nothing that S3 promises."""
+        """Keeps a header of the head; those after a chunked body are nothing that S3 promises."""
         answer = self._answer
         if answer is None or answer.status:
             return
@@ -274,7 +274,7 @@ class S3Connection(asyncio.BufferedProtocol):
         headers[name] = b", ".join((headers[name], value)) if name in headers else value
 
     def on_headers_complete(self) -> None:
-        """Take the status; an interim answer (RFC 9110 15.2) is followed by another."""
+        """Takes the status; an interim answer (RFC 9110 15.2) is followed by another."""
         answer = self._answer
         status: int = self._parser.get_status_code()
         if answer is None or answer.status:
@@ -287,7 +287,7 @@ class S3Connection(asyncio.BufferedProtocol):
         self._is_reusable = self._parser.should_keep_alive()
 
     def on_body(self, chunk: bytes) -> None:
-        """Take a piece of the body."""
+        """Takes a piece of the body."""
         answer = self._answer
         if answer is None or answer.is_head_only:
             self._is_reusable = False
@@ -296,11 +296,11 @@ class S3Connection(asyncio.BufferedProtocol):
             self._add(answer, chunk)
 
     def on_message_complete(self) -> None:
-        """End the body, unless this was an interim answer."""
+        """Ends the body, unless this was an interim answer."""
         self._is_complete = self._answer is not None and self._answer.status > 0
 
     def _parse(self, answer: S3Response, data: memoryview) -> None:
-        """Feed the parser."""
+        """Feeds the parser."""
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
@@ -332,14 +332,14 @@ class S3Connection(asyncio.BufferedProtocol):
             self._is_complete = True
 
     def _add(self, answer: S3Response, chunk: bytes) -> None:
-        """Hand a piece of the body over, and stop reading while more is waiting than a slow client takes."""
+        """Hands a piece of the body over, and stops reading while more is waiting than a slow client takes."""
         if answer.add(chunk) and not self._is_paused:
             self._is_paused = True
             self.deadline = inf
             self._transport.pause_reading()
 
     def _finish(self, answer: S3Response) -> None:
-        """End the answer; the connection is for another one, if S3 keeps it open."""
+        """Ends the answer; the connection is for another one, if S3 keeps it open."""
         self._answer = None
         self._is_used = True
         self.deadline = inf

@@ -54,7 +54,7 @@ class BlockingCall(Generic[T]):
         self.outcome.add_done_callback(self._settled)
 
     def make(self) -> None:
-        """Make the call, in a thread; what nobody waits for any more is undone."""
+        """Makes the call, in a thread; what nobody waits for any more is undone."""
         if self.outcome.done():
             return
         _thread.call = self
@@ -72,7 +72,7 @@ class BlockingCall(Generic[T]):
                 self._undo(result)
 
     def use(self, connection: InterruptibleConnection) -> None:
-        """Note the connection that the call waits for from now on; raises `CallAbandoned` where nobody waits."""
+        """Notes the connection that the call waits for from now on; raises `CallAbandoned` where nobody waits."""
         with _lock:
             connection.call, self.connection = self, connection
         if self.outcome.done():
@@ -105,7 +105,7 @@ class BlockingCall(Generic[T]):
             timer.cancel()
 
     def _finish(self, settle: Callable[[], None]) -> bool:
-        """Settle the outcome, if anybody waits for it; the connection is not the call's any more."""
+        """Settles the outcome unless it is settled, and gives up the connection."""
         with _lock:
             connection, self.connection = self.connection, None
             if connection is not None and connection.call is self:
@@ -117,19 +117,19 @@ class BlockingCall(Generic[T]):
         return True
 
     def cut(self) -> None:
-        """Shut down the connection of a call that nobody waits for, unless another call uses it by now."""
+        """Shuts down the connection of a call that nobody waits for, unless another call uses it by now."""
         with _lock:
             if self.connection is not None and self.connection.call is self:
                 self.connection.cut()
 
     def close_connection(self) -> None:
-        """Close the connection, in the call's thread, unless another call uses it by now."""
+        """Closes the connection, in the call's thread, unless another call uses it by now."""
         with _lock:
             if self.connection is not None and self.connection.call is self:
                 self.connection.abandon()
 
     def _settled(self, outcome: Future[T]) -> None:
-        """Cut off a call that was given up; an upload that S3 has whole is left to end, since it may have happened."""
+        """Cuts off a call that was given up; an upload that S3 has whole is left to end, since it may have happened."""
         if not (outcome.cancelled() and self.is_upload and self.is_sent):
             self.cut()
 
@@ -155,7 +155,7 @@ class Executor:
     def submit(
         self, function: Callable[[], T], undo: Callable[[T], object] | None = None, *, is_upload: bool = False
     ) -> BlockingCall[T]:
-        """Have a call made that goes on with something begun (a body, an upload in parts), and do not wait for it."""
+        """Has a call made that goes on with something begun (a body, an upload in parts), without waiting for it."""
         call = BlockingCall(function, undo, math.inf)
         call.is_upload = is_upload
         with _lock:
@@ -190,7 +190,7 @@ class Executor:
         return await call.result(max(within, self.timeout))
 
     def close(self) -> None:
-        """Make no new call; what was begun may go on."""
+        """Makes no new call; what was begun may go on."""
         self._is_closed = True
 
     def _ended(self, call: BlockingCall[T]) -> None:

@@ -98,7 +98,7 @@ def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageErro
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raises the libraries' exceptions as `StorageError`; what was being done is said in front of what went wrong."""
+    """Raises the libraries' exceptions as `StorageError`; their messages begin with what was being done."""
     try:
         yield
     except StorageError:
@@ -115,10 +115,10 @@ def _translation(error: Exception, doing: str) -> StorageError | None:
     from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
 
     if isinstance(error, ClientError):
-        said = error.response.get("Error", {})
+        detail = error.response.get("Error", {})
         metadata = error.response.get("ResponseMetadata", {})
         status, request_id = metadata.get("HTTPStatusCode", 0), metadata.get("RequestId")
-        return from_answer(doing, status, said.get("Code", ""), f"{said.get('Message')} (request {request_id})")
+        return from_answer(doing, status, detail.get("Code", ""), f"{detail.get('Message')} (request {request_id})")
     kind = next((ours for theirs, ours in _by_exception() if isinstance(error, theirs)), None)
     if kind is None:
         return None

@@ -29,7 +29,7 @@ from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
 
-# 1,000 keys of 1,024 bytes, percent-encoded, and what is said of each.
+# 1,000 keys of 1,024 bytes, percent-encoded, and the attributes of each.
 _LARGEST_LISTING = 8 * 1024**2
 _LARGEST_ERROR = 64 * 1024
 
@@ -84,7 +84,7 @@ class LoopObject:
             yield chunk
 
     async def close(self) -> None:
-        """Drop the connection if the body has not come whole; otherwise it has been given back already."""
+        """Drops the connection if the body has not come whole; otherwise it has been given back already."""
         self._answer.drop()
 
 
@@ -105,7 +105,7 @@ class LoopReads:
         self._skew = 0.0
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
-        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
         headers = [_CHECKSUMS]
         if part is not None:
             headers.append(("range", part.to_header()))
@@ -123,7 +123,7 @@ class LoopReads:
             raise
 
     async def head(self, key: str) -> ObjectInfo:
-        """Send a HeadObject."""
+        """Sends a HeadObject."""
         request = _ReadRequest("HeadObject", "HEAD", key, headers=(_CHECKSUMS,))
         answer = await self._send(request)
         if answer.status != 200:
@@ -134,7 +134,7 @@ class LoopReads:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
         wanted = {"list-type": "2", "encoding-type": "url", "prefix": prefix, "delimiter": "/", "max-keys": str(limit)}
         if after:
             wanted["start-after"] = after
@@ -150,7 +150,7 @@ class LoopReads:
             raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
 
     async def close(self) -> None:
-        """Let go of the connections; an object that is still open may be read to its end."""
+        """Lets go of the connections; an object that is still open may be read to its end."""
         self._pool.close()
 
     def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
@@ -163,7 +163,7 @@ class LoopReads:
         return LoopObject(info, part, answer)
 
     async def _send(self, request: _ReadRequest) -> S3Response:
-        """Send a request until it is answered with success, or for the last time; raises `StorageError`."""
+        """Sends a request until it is answered with success, or for the last time; raises `StorageError`."""
         mended: set[str] = set()
         attempts = 1
         while True:
@@ -226,7 +226,7 @@ class LoopReads:
         return len(mended) > before
 
     async def _go_to(self, region: str, asked: Endpoint) -> None:
-        """Ask the bucket in another region from now on."""
+        """Asks the bucket in another region from now on."""
         endpoint = await asyncio.to_thread(_endpoint_in, region, self._bucket)
         if endpoint is not None and self._endpoint is asked:
             self._pool.close()

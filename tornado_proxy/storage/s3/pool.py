@@ -53,7 +53,7 @@ class Pool:
         return f"<Pool of {self._address[0]}:{self._address[1]}, {len(self._busy)} busy, {len(self._idle)} idle>"
 
     async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
-        """Send a request without a body, and wait for the beginning of its answer.
+        """Sends a request without a body, and waits for the beginning of its answer.
 
         Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is not HTTP. A
         connection that S3 had closed meanwhile is replaced unseen, by a new one.
@@ -71,7 +71,7 @@ class Pool:
         return answer
 
     def close(self) -> None:
-        """Close what is idle, and everything else when its answer has been received."""
+        """Closes what is idle, and everything else when its answer has been received."""
         self._is_closed = True
         self._close_idle()
         while self._waiting:
@@ -102,7 +102,7 @@ class Pool:
     # Acquiring
 
     async def _acquire(self) -> S3Connection:
-        """A connection that nobody else has."""
+        """A connection, for this request alone."""
         if self._is_closed:
             raise Unreachable("the connections to S3 are closed")
         if self._idle:
@@ -118,7 +118,7 @@ class Pool:
         return await self._connect()
 
     async def _wait(self) -> S3Connection | None:
-        """Wait for a connection that another gives back, or for a place to open one (None, counted already)."""
+        """Waits for a connection that another gives back, or for a place to open one (None, counted already)."""
         if len(self._waiting) >= self._limits.waiting:
             raise Busy(f"{len(self._waiting)} requests wait for a connection to S3 already")
         loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ class Pool:
             raise
 
     async def _connect(self) -> S3Connection:
-        """Open a connection, for which a place is counted."""
+        """Opens a connection, for which a place is counted."""
         loop = asyncio.get_running_loop()
         host, port = self._address
         made = None
@@ -171,7 +171,7 @@ class Pool:
         return made
 
     def _free_place(self) -> None:
-        """Let the next who waits open a connection."""
+        """Lets the next who waits open a connection."""
         waiter = self._next_waiter()
         if waiter is not None:
             self._connecting += 1
@@ -190,7 +190,7 @@ class Pool:
         self._sweep = loop.call_later(min(self._limits.read_timeout / _SWEEPS, 1.0), self._sweep_now, loop)
 
     def _sweep_now(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End everything that has lasted too long."""
+        """Ends everything that has lasted too long."""
         now = loop.time()
         silence = self._limits.read_timeout
         for connection in [each for each in self._busy if each.deadline <= now]:

@@ -81,19 +81,19 @@ class ReadCalls(Protocol):
     """
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
-        """Send a GetObject, with `Range` and `If-Match` where they are given, and open its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
         ...
 
     async def head(self, key: str) -> ObjectInfo:
-        """Send a HeadObject."""
+        """Sends a HeadObject."""
         ...
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Send a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the other two where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
         ...
 
     async def close(self) -> None:
-        """Let go of what the calls hold; an object that is still open may be read to its end."""
+        """Lets go of what the calls hold; an object that is still open may be read to its end."""
         ...
 
 
@@ -157,11 +157,11 @@ class Reader:
         return found if found.entries or not after else await self.list(prefix, None, limit)
 
     async def close(self) -> None:
-        """Let go of what the calls hold; an object that is still open may be read to its end."""
+        """Lets go of what the calls hold; an object that is still open may be read to its end."""
         await self._calls.close()
 
     async def _check_bucket(self) -> None:
-        """Raise `BucketMissing` if it is the bucket that is missing, which the 404 of a HEAD cannot say.
+        """Raises `BucketMissing` if the bucket is missing too, which the 404 of a HEAD does not show.
 
         A listing says it; one a minute is enough.
         """
@@ -176,7 +176,7 @@ class Reader:
         self._bucket_seen = time.monotonic()
 
     async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
-        """Open an object; raises `UpstreamError` where S3 sends another part than was asked for."""
+        """Opens an object; raises `UpstreamError` where S3 sends another part than was asked for."""
         found = await self._within(self._calls.get(key, part, if_match))
         sent = found.content_range
         if sent is not None and (part is None or part.resolve(found.info.size) != sent):
@@ -185,7 +185,7 @@ class Reader:
         return found
 
     async def _open_after_a_look(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
-        """Decide on what a HEAD says, and open that very representation; once more if it has changed in between."""
+        """Decides by a HEAD, and opens that very representation; once more if it has changed in between."""
         for _ in range(_MOST_LOOKS):
             info = await self.head(key, conditions)
             part = part if part and conditions.range_holds(info.etag, info.last_modified) else None

@@ -162,7 +162,7 @@ class KeyPairs:
         return await asyncio.shield(self._begin_to_ask())
 
     def distrust(self) -> None:
-        """Ask again before the next request: S3 says that the pair has expired."""
+        """Asks again before the next request: S3 says that the pair has expired."""
         self._good_until = -inf
 
     def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
@@ -184,7 +184,7 @@ class KeyPairs:
 
 
 def _log_failure(asking: asyncio.Task[KeyPair]) -> None:
-    """Log what went wrong where nobody awaits it: the pair of before is still used."""
+    """Logs a failure that nobody awaits: the pair of before is still used."""
     error = None if asking.cancelled() else asking.exception()
     if isinstance(error, StorageError):
         _LOG.warning("credentials could not be renewed: %s", error)

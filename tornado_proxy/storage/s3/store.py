@@ -102,7 +102,7 @@ _PROPERTIES: Mapping[str, str] = MappingProxyType(
 
 
 def parameters_of(write: Write) -> Parameters:
-    """What S3 is told of an object, whether it comes whole or in parts."""
+    """The parameters that describe an object, whether it comes whole or in parts."""
     given = {"ContentType": write.content_type}
     given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
     return {parameter: value for parameter, value in given.items() if value}
@@ -151,27 +151,27 @@ class S3Store(Reader):
         return f"<S3Store of {self._bucket.name}>"
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Store the chunks as an object: all of them, or nothing if the iterator raises, which is raised again.
+        """Stores the chunks as an object: all of them, or nothing if the iterator raises, which is raised again.
 
         Up to one part is sent at once, more as an upload in parts of which three are in memory at most.
         """
         precondition = at_once(write) or after_a_look(write, await self._look(key))
-        said = parameters_of(write)
+        described = parameters_of(write)
         async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
             first = await anext(parts)
             with closing(first.body):
                 client = await self._boto3()
                 if not first.is_last:
                     target = {"Bucket": self._bucket.name, "Key": key}
-                    upload = await Upload.begin(client, self._executor, target, said)
+                    upload = await Upload.begin(client, self._executor, target, described)
                     return await _put_in_parts(upload, first, parts, precondition)
-                whole: Parameters = {**said, **precondition.parameters, "Body": first.body}
+                whole: Parameters = {**described, **precondition.parameters, "Body": first.body}
                 put = partial(client.put_object, **whole)
                 with precondition.decided():
                     return _stored(await self._call("PutObject", key, put, is_upload=True))
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Remove an object; conditions are checked by a HEAD before, as S3's DELETE does not take them everywhere."""
+        """Removes an object; conditions are checked by a HEAD before, as S3's DELETE does not take them everywhere."""
         if conditions != UNCONDITIONAL:
             found = await self._look(key)
             etag, date = (found.etag, found.last_modified) if found else (None, None)
@@ -315,7 +315,7 @@ class S3Store(Reader):
 
 
 async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
-    """Send the parts, and make them an object; if anything fails, no part stays behind."""
+    """Sends the parts, and makes them an object; if anything fails, no part stays behind."""
     try:
         await upload.send(first)
         async for part in parts:

@@ -50,7 +50,7 @@ class UploadMemory:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, wanted: int) -> int:
-        """Take a number of bytes, or all there are where that is less, once they are free; returns what was taken."""
+        """Takes a number of bytes, or all there are where that is less, once they are free; returns what was taken."""
         wanted = min(wanted, self._size)
         if not self._waiting and wanted <= self.free:
             self.free -= wanted
@@ -69,7 +69,7 @@ class UploadMemory:
         return wanted
 
     def give_back(self, count: int) -> None:
-        """Give bytes back to those that wait."""
+        """Gives bytes back to those that wait."""
         self.free += count
         while self._waiting and self._waiting[0][0] <= self.free:
             wanted, turn = self._waiting.popleft()
@@ -97,7 +97,7 @@ class PartBody:
         return self._length
 
     async def append(self, data: memoryview, capacity: int) -> None:
-        """Append bytes, after waiting for memory for a whole part where they are more than a few."""
+        """Appends bytes, after waiting for memory for a whole part where they are more than a few."""
         end = self._length + len(data)
         if isinstance(self._bytes, bytearray):
             if end <= min(_FREE, capacity):
@@ -112,7 +112,7 @@ class PartBody:
         self._length = end
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most `size` bytes, and no more than a block."""
+        """Reads at most `size` bytes, and no more than a block."""
         most = self._length - self._position
         count = min(most, _READ) if size < 0 else min(size, most, _READ)
         data = self._bytes[self._position : self._position + count]
@@ -120,7 +120,7 @@ class PartBody:
         return bytes(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
+        """Goes to a place."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
         self._position = base + offset
         return self._position
@@ -130,7 +130,7 @@ class PartBody:
         return self._position
 
     def close(self) -> None:
-        """Give the memory back; a thread that still reads gets an error. Closing again does nothing."""
+        """Gives the memory back; a thread that still reads gets an error. Closing again does nothing."""
         taken, self._taken = self._taken, 0
         if isinstance(self._bytes, mmap):
             self._bytes.close()
@@ -207,14 +207,14 @@ class Upload:
         self._completing: BlockingCall[CompleteMultipartUploadOutputTypeDef] | None = None
 
     @classmethod
-    async def begin(cls, client: S3Client, executor: Executor, target: Parameters, said: Parameters) -> Upload:
-        """Begin an upload to a target (`Bucket` and `Key`), whose object will have what is said of it."""
+    async def begin(cls, client: S3Client, executor: Executor, target: Parameters, described: Parameters) -> Upload:
+        """Begins an upload to a target (`Bucket` and `Key`), whose object is described by other parameters."""
 
         def undo(answer: Parameters) -> None:
             if "UploadId" in answer:
                 _abort(client, {**target, "UploadId": answer["UploadId"]}, (), 0)
 
-        create = partial(ask, client.create_multipart_upload, **target, **said)
+        create = partial(ask, client.create_multipart_upload, **target, **described)
         with translated(f"beginning an upload of `{target['Key']}`"):
             answer = await executor.run(create, undo, is_upload=True)
         if "UploadId" not in answer:
@@ -227,7 +227,7 @@ class Upload:
         return str(self._names["UploadId"])
 
     async def send(self, part: Part) -> None:
-        """Send a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
+        """Sends a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
         try:
             while len(self._pending) >= _PARTS_ON_THEIR_WAY:
                 await self._arrived()
@@ -241,7 +241,7 @@ class Upload:
         call.ended.add_done_callback(lambda _: _close(part, loop))
 
     async def complete(self, precondition: Parameters) -> Parameters:
-        """Make the parts an object, if the precondition holds, and return S3's answer."""
+        """Makes the parts an object, if the precondition holds, and returns S3's answer."""
         while self._pending:
             await self._arrived()
         named: Parameters = {**self._names, **precondition, "MultipartUpload": {"Parts": self._sent}}
@@ -252,7 +252,7 @@ class Upload:
             return await self._completing.result(max(COMPLETION, self._executor.timeout))
 
     async def abort(self) -> None:
-        """Take the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
+        """Takes the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
         calls: list[BlockingCall[Any]] = [
             *(call for _, call in self._pending),
             *([self._completing] if self._completing else []),
@@ -265,29 +265,29 @@ class Upload:
         await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
     async def _arrived(self) -> None:
-        """Wait for the oldest part on its way."""
+        """Waits for the oldest part on its way."""
         _, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
-        """Send a part, in a thread."""
-        said: Parameters = {"PartNumber": part.number, "Body": part.body}
-        answer = ask(self._client.upload_part, **self._names, **said)
+        """Sends a part, in a thread."""
+        sent: Parameters = {"PartNumber": part.number, "Body": part.body}
+        answer = ask(self._client.upload_part, **self._names, **sent)
         if "ETag" not in answer:
             raise UpstreamError(f"S3 takes part {part.number} without an ETag")
         return {"ETag": answer["ETag"], "PartNumber": part.number}
 
 
 def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the body of a part on its loop, from any thread."""
+    """Closes the body of a part on its loop, from any thread."""
     with suppress(RuntimeError):  # the loop has ended, and nobody waits for memory any more
         loop.call_soon_threadsafe(part.body.close)
 
 
 def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:
-    """Abort an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
+    """Aborts an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
     wait([call.ended for call in calls], timeout)
     for call in calls:
         call.cut()
