@@ -27,7 +27,7 @@ from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.storage.cache import CacheCounts, CachingStore
 from tornado_proxy.storage.errors import StorageError
-from tornado_proxy.storage.s3.store import S3Store
+from tornado_proxy.storage.s3.store import S3Store, prepare_boto3
 from tornado_proxy.storage.s3.upload import UploadMemory
 from tornado_proxy.storage.store import (
     ForwardingStore,
@@ -62,6 +62,13 @@ class GenerationBuilder:
     def create(cls, settings: Settings, emit: Callable[[Event], None]) -> GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
         return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
+
+    def prepare(self, settings: Settings) -> None:
+        """Imports and compiles what a request may need later, when there may be no descriptor for files."""
+        self.pages.prepare()
+        actions = [target.actions for target in settings.targets]
+        if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):
+            prepare_boto3()
 
     def build(self, loaded: CompiledSnapshot, before: Parts | None = None) -> Parts:
         """Builds the parts of a generation; raises `Unbuildable`."""

@@ -132,6 +132,14 @@ def fields_of(write: Write) -> dict[str, str]:
     return {field: value for field, value in given.items() if value}
 
 
+def prepare_boto3() -> None:
+    """Imports what writes and presigned URLs need, with what boto3 knows of S3; otherwise the first of them does."""
+    from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - see there
+
+    with suppress(StorageError):  # the environment may make no client; whoever needs one is told
+        make_client(Bucket("any"), 1).close()
+
+
 class S3Store(Reader):
     """A bucket of S3: the operations of `Reader`, and those that write.
 
