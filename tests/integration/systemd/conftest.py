@@ -105,7 +105,7 @@ class Site:
     def get(self, path: str, user: str | None = None) -> tuple[int, str]:
         """One request."""
         headers = {"Authorization": "Basic " + b64encode(user.encode()).decode()} if user else {}
-        with closing(http.client.HTTPConnection(*self.address, timeout=20)) as connection:
+        with closing(http.client.HTTPConnection(*self.address, timeout=90)) as connection:
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.read().decode()

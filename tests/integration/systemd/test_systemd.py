@@ -172,7 +172,7 @@ def test_the_first_request_starts_the_service(site):
     _listen_by_systemd(site)
     assert site.machine.show(UNIT, "ActiveState") == "inactive"
     assert site.get("/a") == (200, "first/a.txt")
-    assert site.machine.show(UNIT, "ActiveState") == "active"
+    site.machine.wait(UNIT, "ActiveState", "active")  # the answer may be faster than the message to systemd
 
 
 @pytest.mark.parametrize("options", ["", "--workers 2"])
