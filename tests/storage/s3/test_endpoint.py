@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pwd
 import ssl
 import subprocess
 import sys
@@ -85,6 +86,17 @@ def test_files_of_aws_are_boto3s_to_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".aws").mkdir()
     assert plain_endpoint(Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR), {}) is None
+
+
+def test_a_user_may_have_no_home(monkeypatch):
+    """As the one that systemd makes for a service (`DynamicUser=`), of which no database of users knows anything."""
+
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert plain_endpoint(Bucket("bucket", s3_endpoint="http://minio:9000", credentials=PAIR), {})
 
 
 def test_a_plain_bucket_is_read_without_boto3():
