@@ -109,11 +109,11 @@ function ask(title, text, ...buttons) {
 
 const PREVIEWED = ["image", "video", "audio", "text", "code"];
 const TEXT_SHOWN = 65536;
-// Kinds of text that a browser cannot show as text.
-const NO_TEXT = /\.(docx?|epub|od[pst]|pdf|pptx?|rtf|xlsx?)$/i;
+// Kinds of texts and pictures that a browser does not show, or not as text.
+const NOT_SHOWN = /\.(docx?|epub|heic|od[pst]|pdf|pptx?|rtf|tiff?|xlsx?)$/i;
 
 const kindOf = row => PREVIEWED.find(kind => linkOf(row)?.classList.contains(kind));
-const hasPreview = row => Boolean(kindOf(row)) && !NO_TEXT.test(nameOf(row));
+const hasPreview = row => Boolean(kindOf(row)) && !NOT_SHOWN.test(nameOf(row));
 
 async function viewOf(row) {
     const source = addressOf(row);
