@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from tornado_proxy.templates.golang.values import ExecutionError
+
 DAY = 86_400
 _ERA_DAYS = 146_097  # 400 years, after which the calendar repeats itself
 _EPOCH_DAYS = 719_162  # from 0001-01-01 to 1970-01-01
@@ -181,12 +183,8 @@ _LONGEST_FRACTION = 9
 _FRACTION = "(?:[.,][0-9]+)?"
 
 
-class TimeError(ValueError):
-    """A text that does not match its layout."""
-
-
 def parse_moment(layout: str, text: str) -> Moment:
-    """The moment that a text names; raises `TimeError`."""
+    """The moment that a text names; raises `ExecutionError`."""
     reader = _MomentReader(text)
     parts = list(elements(layout))
     for index, (before, element) in enumerate(parts):
@@ -236,8 +234,8 @@ class _MomentReader:
         self._offset: int | None = None
         self._zone = ""
 
-    def _fail(self) -> TimeError:
-        return TimeError(f"`{self._text}` does not match its layout")
+    def _fail(self) -> ExecutionError:
+        return ExecutionError(f"`{self._text}` does not match its layout")
 
     def skip(self, literal: str) -> None:
         """Take what stands for itself; a run of spaces matches any, and none at the end."""

@@ -110,7 +110,6 @@ class Number:
 
     text: str
     integer: int | None = None
-    unsigned: int | None = None
     floating: float | None = None
     complex: complex | None = None
 
@@ -124,7 +123,7 @@ class Number:
 
 def character(text: str, code: int) -> Number:
     """The constant of a character literal."""
-    return Number(text, code, code, float(code))
+    return Number(text, code, float(code))
 
 
 def number(text: str) -> Number:
@@ -135,29 +134,22 @@ def number(text: str) -> Number:
         value = _parse_based(text)
     except NumberError:
         return _floating(text)
-    if not MIN_INT <= value <= MAX_UINT:
+    # A uint64 is a constant too, which no parameter here takes; strconv.ParseUint knows no sign.
+    if not MIN_INT <= value <= (MAX_INT if text[0] in "+-" else MAX_UINT):
         raise NumberError(f"`{text}` overflows an integer")
-    integer = value if value <= MAX_INT else None
-    # strconv.ParseUint knows no sign; zero is unsigned whatever its sign.
-    unsigned = value if value >= 0 and (value == 0 or text[0] not in "+-") else None
-    if integer is None and unsigned is None:
-        raise NumberError(f"`{text}` overflows an integer")
-    return Number(text, integer, unsigned, float(value))
+    return Number(text, value if value <= MAX_INT else None, float(value))
 
 
 def _floating(text: str) -> Number:
     value = parse_float(text)
     if not any(char in text for char in ".eEpP"):
         raise NumberError(f"`{text}` overflows an integer")
-    return Number(text, *_integers(value), value)
+    return Number(text, _whole(value), value)
 
 
-def _integers(value: float) -> tuple[int | None, int | None]:
-    """The value as int64 and as uint64, where converting there and back leaves it equal."""
-    whole = math.isfinite(value) and value == math.floor(value)
-    signed = int(value) if whole and -(2.0**63) <= value < 2.0**63 else None
-    unsigned = int(value) if whole and 0 <= value < 2.0**64 else None
-    return signed, unsigned
+def _whole(value: float) -> int | None:
+    """The value as an int64, where converting there and back leaves it equal."""
+    return int(value) if value.is_integer() and -(2.0**63) <= value < 2.0**63 else None
 
 
 def _imaginary(text: str) -> Number:
@@ -167,7 +159,7 @@ def _imaginary(text: str) -> Number:
         value = complex(0, parse_float(text[:-1]))
     if value.imag:
         return Number(text, complex=value)
-    return Number(text, *_integers(value.real), value.real, value)
+    return Number(text, _whole(value.real), value.real, value)
 
 
 _EXPONENT_BIAS = 1023

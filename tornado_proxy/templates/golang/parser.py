@@ -5,29 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.actions import DEEPEST, Inside, Plain, parse_action, scan
 from tornado_proxy.templates.golang.calling import Vocabulary
-from tornado_proxy.templates.golang.nodes import (
-    ActionNode,
-    Body,
-    BoolLiteral,
-    Branch,
-    Call,
-    Chain,
-    Dot,
-    Identifier,
-    Jump,
-    NilLiteral,
-    Node,
-    NumberLiteral,
-    Operand,
-    Output,
-    Pipeline,
-    Range,
-    StringLiteral,
-    TextNode,
-    Variable,
-)
 from tornado_proxy.templates.golang.text import go_string, trim_space
 from tornado_proxy.templates.template import TemplateMistake, together
 
@@ -35,19 +15,19 @@ ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""
 MOST_TEMPLATES = 100
 _CLOSERS = ("end", "else", "else if", "else with")
-_CONSTANT = (BoolLiteral, Dot, NilLiteral, NumberLiteral, StringLiteral)
+_CONSTANT = (nodes.BoolLiteral, nodes.Dot, nodes.NilLiteral, nodes.NumberLiteral, nodes.StringLiteral)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedTemplate:
     """A template's own body, the bodies of the templates that it defines, and the names in them that are unknown."""
 
-    body: Body
-    templates: Mapping[bytes, Body]
+    body: nodes.Body
+    templates: Mapping[bytes, nodes.Body]
     mistakes: tuple[TemplateMistake, ...] = ()
 
     @property
-    def callable(self) -> Mapping[bytes, Body]:
+    def callable(self) -> Mapping[bytes, nodes.Body]:
         """The bodies of all templates that can be called by name, the outermost among them."""
         return {**self.templates, ROOT: self.body}
 
@@ -80,7 +60,7 @@ class _Scope:
 class _Found:
     """An action and its place."""
 
-    action: ActionNode
+    action: nodes.ActionNode
     inside: Inside
 
     @property
@@ -99,17 +79,17 @@ class _TemplateParser:
         self._pieces = pieces
         self._vocabulary = vocabulary
         self._depth = 0
-        self.templates: dict[bytes, Body] = {}
+        self.templates: dict[bytes, nodes.Body] = {}
         self.root_definition = 0, 0
         self.mistakes: list[TemplateMistake] = []
 
-    def top(self) -> Body:
+    def top(self) -> nodes.Body:
         """The whole template; only here may templates be defined."""
         scope = _Scope()
-        nodes: list[Node] = []
+        made: list[nodes.Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
-                nodes.append(TextNode(go_string(piece.text)))
+                made.append(nodes.TextNode(go_string(piece.text)))
                 continue
             found = _Found(parse_action(piece), piece)
             if found.action.keyword == "define":
@@ -117,15 +97,15 @@ class _TemplateParser:
             elif found.action.keyword in _CLOSERS:
                 raise TemplateMistake(f"there is nothing to `{found.action.keyword}`", found.start, found.end)
             else:
-                nodes.append(self._node(found, scope))
-        return tuple(nodes)
+                made.append(self._node(found, scope))
+        return tuple(made)
 
     def _definition(self, opening: _Found) -> None:
         body, closer = self._body(opening, _Scope())
         _must_end(closer, opening)
         self._add(opening, body)
 
-    def _add(self, opening: _Found, body: Body) -> None:
+    def _add(self, opening: _Found, body: nodes.Body) -> None:
         """Give a template its name; of two, one must be empty, and the other counts."""
         name = opening.action.name or b""
         if name == ROOT:
@@ -139,19 +119,19 @@ class _TemplateParser:
             start = opening.inside.start + opening.action.name_start
             raise TemplateMistake(f"the template `{name.decode()}` is defined twice", start, opening.end)
 
-    def _body(self, opening: _Found, scope: _Scope) -> tuple[Body, _Found]:
+    def _body(self, opening: _Found, scope: _Scope) -> tuple[nodes.Body, _Found]:
         """The nodes up to an `end` or an `else`, and that closing action."""
         self._nest(opening)
-        nodes: list[Node] = []
+        made: list[nodes.Node] = []
         for piece in self._pieces:
             if isinstance(piece, Plain):
-                nodes.append(TextNode(go_string(piece.text)))
+                made.append(nodes.TextNode(go_string(piece.text)))
                 continue
             found = _Found(parse_action(piece), piece)
             if found.action.keyword in _CLOSERS:
                 self._depth -= 1
-                return tuple(nodes), found
-            nodes.append(self._node(found, scope))
+                return tuple(made), found
+            made.append(self._node(found, scope))
         keyword = opening.action.keyword
         raise TemplateMistake(f"the `{keyword}` is not closed", opening.start, opening.end, "close it with `{{end}}`")
 
@@ -161,7 +141,7 @@ class _TemplateParser:
         if self._depth > DEEPEST:
             raise TemplateMistake(f"actions nest deeper than {DEEPEST} levels", opening.start, opening.end)
 
-    def _node(self, found: _Found, scope: _Scope) -> Node:
+    def _node(self, found: _Found, scope: _Scope) -> nodes.Node:
         match found.action.keyword:
             case "":
                 return self._output(found, scope)
@@ -179,15 +159,15 @@ class _TemplateParser:
                 return node
         raise TemplateMistake("a template is defined at the outermost level only", found.start, found.end)
 
-    def _output(self, found: _Found, scope: _Scope) -> Output:
-        return Output(found.inside.start, self._checked(found, scope))
+    def _output(self, found: _Found, scope: _Scope) -> nodes.Output:
+        return nodes.Output(found.inside.start, self._checked(found, scope))
 
-    def _branch(self, found: _Found, scope: _Scope) -> Branch:
+    def _branch(self, found: _Found, scope: _Scope) -> nodes.Branch:
         keyword = found.action.keyword.removeprefix("else ")
         mark = len(scope.variables)
         pipeline = self._checked(found, scope)
         body, closer = self._body(found, scope)
-        otherwise: Body = ()
+        otherwise: nodes.Body = ()
         if closer.action.keyword == f"else {keyword}":
             self._nest(closer)
             otherwise = (self._branch(closer, scope),)
@@ -198,27 +178,27 @@ class _TemplateParser:
         else:
             _must_end(closer, found)
         del scope.variables[mark:]
-        return Branch(found.inside.start, pipeline, keyword == "with", body, otherwise)
+        return nodes.Branch(found.inside.start, pipeline, keyword == "with", body, otherwise)
 
-    def _range(self, found: _Found, scope: _Scope) -> Range:
+    def _range(self, found: _Found, scope: _Scope) -> nodes.Range:
         mark = len(scope.variables)
         pipeline = self._checked(found, scope)
         scope.ranges += 1
         body, closer = self._body(found, scope)
         scope.ranges -= 1
-        otherwise: Body = ()
+        otherwise: nodes.Body = ()
         if closer.action.keyword == "else":
             otherwise, closer = self._body(found, scope)
         _must_end(closer, found)
         del scope.variables[mark:]
-        return Range(found.inside.start, pipeline, body, otherwise)
+        return nodes.Range(found.inside.start, pipeline, body, otherwise)
 
-    def _call(self, found: _Found, scope: _Scope) -> Call:
+    def _call(self, found: _Found, scope: _Scope) -> nodes.Call:
         action = found.action
         pipeline = None if action.pipeline is None else self._checked(found, scope)
-        return Call(found.inside.start, action.name or b"", pipeline, action.start, action.end)
+        return nodes.Call(found.inside.start, action.name or b"", pipeline, action.start, action.end)
 
-    def _checked(self, found: _Found, scope: _Scope) -> Pipeline:
+    def _checked(self, found: _Found, scope: _Scope) -> nodes.Pipeline:
         """The action's pipeline, its functions and variables known."""
         pipeline = found.action.pipeline
         assert pipeline is not None
@@ -227,7 +207,7 @@ class _TemplateParser:
         self.mistakes += self._mistakes(pipeline, found.inside.start, scope)
         return pipeline
 
-    def _mistakes(self, pipeline: Pipeline, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
+    def _mistakes(self, pipeline: nodes.Pipeline, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
         """The names in a pipeline that stand for nothing, and constants where only a function can stand."""
         scope.variables.extend(pipeline.variables)
         for number, command in enumerate(pipeline.commands):
@@ -237,16 +217,16 @@ class _TemplateParser:
             for operand in command.operands:
                 yield from self._mistakes_of_operand(operand, base, scope)
 
-    def _mistakes_of_operand(self, operand: Operand, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
+    def _mistakes_of_operand(self, operand: nodes.Operand, base: int, scope: _Scope) -> Iterator[TemplateMistake]:
         match operand:
-            case Identifier():
+            case nodes.Identifier():
                 yield from self._vocabulary.mistakes(operand.name, operand.start + base)
-            case Variable() if operand.name not in scope.variables:
+            case nodes.Variable() if operand.name not in scope.variables:
                 end = operand.start + len(operand.name)
                 yield TemplateMistake(f"unknown variable `{operand.name}`", operand.start + base, end + base)
-            case Chain():
+            case nodes.Chain():
                 yield from self._mistakes_of_operand(operand.operand, base, scope)
-            case Pipeline():
+            case nodes.Pipeline():
                 if len(operand.variables) > 1:
                     message = "two variables are declared by a `range` only"
                     yield TemplateMistake(message, operand.start + base, operand.end + base)
@@ -255,11 +235,11 @@ class _TemplateParser:
                 pass
 
 
-def _jump(found: _Found, scope: _Scope) -> Jump:
+def _jump(found: _Found, scope: _Scope) -> nodes.Jump:
     keyword = found.action.keyword
     if not scope.ranges:
         raise TemplateMistake(f"there is no `range` to {keyword}", found.start, found.end)
-    return Jump(found.inside.start, keyword == "break")
+    return nodes.Jump(found.inside.start, keyword == "break")
 
 
 def _must_end(closer: _Found, opening: _Found) -> None:
@@ -269,5 +249,5 @@ def _must_end(closer: _Found, opening: _Found) -> None:
         raise TemplateMistake(message, closer.start, closer.end, "close it with `{{end}}` first")
 
 
-def _is_empty(body: Body) -> bool:
-    return all(isinstance(node, TextNode) and not trim_space(node.value) for node in body)
+def _is_empty(body: nodes.Body) -> bool:
+    return all(isinstance(node, nodes.TextNode) and not trim_space(node.value) for node in body)

@@ -6,23 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.formatting import printed
-from tornado_proxy.templates.golang.nodes import (
-    Body,
-    Branch,
-    Call,
-    Chain,
-    ExpressionNode,
-    FieldChain,
-    Node,
-    Operand,
-    Output,
-    Pipeline,
-    Range,
-    TextNode,
-    Variable,
-)
 from tornado_proxy.templates.golang.operands import Evaluate, Execute, Leaving, Operands, Run
 from tornado_proxy.templates.golang.parser import ROOT, ParsedTemplate, parse
 from tornado_proxy.templates.golang.values import INVALID, ExecutionError, Map, Slice, Value, is_true, type_name
@@ -32,11 +18,11 @@ from tornado_proxy.templates.template import LimitError, RenderBudget, TemplateM
 class Statements:
     """Compiles the bodies of one template and of those defined in it."""
 
-    def __init__(self, operands: Operands, templates: Mapping[bytes, Body]) -> None:
+    def __init__(self, operands: Operands, templates: Mapping[bytes, nodes.Body]) -> None:
         self._operands = operands
         self._templates = templates
 
-    def template(self, body: Body) -> Execute:
+    def template(self, body: nodes.Body) -> Execute:
         """What runs the body of a template, and accounts for that."""
         execute_body, cost = self.body(body), 1 + weight(body)
 
@@ -46,14 +32,14 @@ class Statements:
 
         return execute
 
-    def body(self, body: Body) -> Execute:
+    def body(self, body: nodes.Body) -> Execute:
         """What runs each node in order, until one leaves a `range`."""
-        nodes = [self._node(node) for node in body]
-        if len(nodes) == 1:
-            return nodes[0]
+        made = [self._node(node) for node in body]
+        if len(made) == 1:
+            return made[0]
 
         def execute(run: Run, dot: Value) -> Leaving | None:
-            for node in nodes:
+            for node in made:
                 leaving = node(run, dot)
                 if leaving is not None:
                     return leaving
@@ -61,26 +47,26 @@ class Statements:
 
         return execute
 
-    def _node(self, node: Node) -> Execute:
+    def _node(self, node: nodes.Node) -> Execute:
         match node:
-            case TextNode():
+            case nodes.TextNode():
                 return _text(node.value)
-            case Output():
+            case nodes.Output():
                 return self._output(node)
-            case Branch():
+            case nodes.Branch():
                 return self._branch(node)
-            case Range():
+            case nodes.Range():
                 return self._range(node)
-            case Call():
+            case nodes.Call():
                 return self._call(node)
             case _:
                 leaving = Leaving.BREAK if node.leaves else Leaving.CONTINUE
                 return lambda _run, _dot: leaving
 
-    def _pipeline(self, node: Output | Branch | Range) -> Evaluate:
+    def _pipeline(self, node: nodes.Output | nodes.Branch | nodes.Range) -> Evaluate:
         return self._operands.pipeline(node.pipeline, node.base)
 
-    def _output(self, node: Output) -> Execute:
+    def _output(self, node: nodes.Output) -> Execute:
         evaluate, silent = self._pipeline(node), bool(node.pipeline.variables)
 
         def execute(run: Run, dot: Value) -> None:
@@ -90,7 +76,7 @@ class Statements:
 
         return execute
 
-    def _branch(self, node: Branch) -> Execute:
+    def _branch(self, node: nodes.Branch) -> Execute:
         evaluate, sets_dot = self._pipeline(node), node.sets_dot
         body, otherwise = self.body(node.body), self.body(node.otherwise)
 
@@ -103,7 +89,7 @@ class Statements:
 
         return execute
 
-    def _range(self, node: Range) -> Execute:
+    def _range(self, node: nodes.Range) -> Execute:
         evaluate = self._pipeline(node)
         body, otherwise = self.body(node.body), self.body(node.otherwise)
         names, assigns = node.pipeline.variables, node.pipeline.assigns
@@ -142,12 +128,12 @@ class Statements:
 
         return execute
 
-    def _call(self, node: Call) -> Execute:
+    def _call(self, node: nodes.Call) -> Execute:
         pipeline = node.pipeline
         evaluate = _no_value if pipeline is None else self._operands.pipeline(pipeline, node.base)
         name = node.name
         if name not in self._templates:
-            place = ExpressionNode(node.start, node.end)
+            place = nodes.ExpressionNode(node.start, node.end)
             message = f"unknown template `{name.decode('utf-8', 'replace')}`"
             return _always(self._operands.failing(message, place, node.base))
 
@@ -157,29 +143,29 @@ class Statements:
         return execute
 
 
-def weight(body: Body) -> int:
+def weight(body: nodes.Body) -> int:
     """How many steps it takes to run a body once, loops and calls in it counted as none: they count themselves."""
     return sum(map(_node_weight, body))
 
 
-def _node_weight(node: Node) -> int:
+def _node_weight(node: nodes.Node) -> int:
     match node:
-        case Branch() | Range():
+        case nodes.Branch() | nodes.Range():
             return 1 + _operand_weight(node.pipeline) + weight(node.body) + weight(node.otherwise)
-        case Output() | Call(pipeline=Pipeline()):
+        case nodes.Output() | nodes.Call(pipeline=nodes.Pipeline()):
             return 1 + _operand_weight(node.pipeline)
     return 1
 
 
-def _operand_weight(operand: Operand | None) -> int:
+def _operand_weight(operand: nodes.Operand | None) -> int:
     match operand:
-        case Pipeline():
+        case nodes.Pipeline():
             return sum(_operand_weight(each) for command in operand.commands for each in command.operands)
-        case Chain():
+        case nodes.Chain():
             return len(operand.fields) + _operand_weight(operand.operand)
-        case FieldChain():
+        case nodes.FieldChain():
             return len(operand.names)
-        case Variable():
+        case nodes.Variable():
             return 1 + len(operand.fields)
     return 1
 

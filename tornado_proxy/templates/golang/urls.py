@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote_from_bytes, quote_plus, unquote_to_bytes
 
 from tornado_proxy.templates.golang.calling import STRING, budgeted, function
-from tornado_proxy.templates.golang.values import STRING_SLICE, Map, Slice, Type, string_slice
+from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, Map, Slice, Type, string_slice
 from tornado_proxy.templates.template import RenderBudget
 
 _UNRESERVED = (string.ascii_letters + string.digits + "-_.~").encode()
@@ -30,8 +30,11 @@ _USERINFO = re.compile(rb"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _PORT = re.compile(rb"(?::[0-9]*)?")
 
 
-class UrlError(ValueError):
+class UrlError(ExecutionError):
     """A text that is not a URL."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"invalid URL: {message}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@ from go_programs import failure, written
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.templates.golang.sprig.dates import DurationError, format_duration, parse_duration
+from tornado_proxy.templates.golang.sprig.dates import format_duration, parse_duration
+from tornado_proxy.templates.golang.values import ExecutionError
 
 DAY = '(toDate "2006-01-02" "2020-02-29")'
 
@@ -150,7 +151,7 @@ def test_durations_are_read(text, nanoseconds):
 )
 def test_what_is_no_duration_is_refused(text):
     """Or too long a one."""
-    with pytest.raises(DurationError):
+    with pytest.raises(ExecutionError):
         parse_duration(text)
 
 

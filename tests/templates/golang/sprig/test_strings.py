@@ -179,7 +179,7 @@ def test_dictionaries_become_urls(parts, url):
     [
         ('urlParse "/%zz"', "invalid URL: invalid URL escape"),
         ('urlJoin (dict "host" 5)', "`host` of a URL is a string, not a `int`"),
-        ('urlJoin (dict "userinfo" "a%zz")', "`userinfo` of a URL cannot be read"),
+        ('urlJoin (dict "userinfo" "a%zz")', "invalid URL: invalid URL escape"),
     ],
 )
 def test_what_cannot_be_a_url_fails(call, message):

@@ -25,7 +25,6 @@ from tornado_proxy.templates.golang.moments import (
     WEEKDAYS,
     ZERO,
     Moment,
-    TimeError,
     format_moment,
     parse_moment,
 )
@@ -75,12 +74,8 @@ _PART = re.compile(r"(?P<whole>[0-9]*)(?:(?P<point>\.)(?P<fraction>[0-9]*))?(?P<
 _MOST_NANOSECONDS = 1 << 63
 
 
-class DurationError(ValueError):
-    """A text that is not a duration."""
-
-
 def parse_duration(text: str) -> int:
-    """The nanoseconds of a text; raises `DurationError`."""
+    """The nanoseconds of a text; raises `ExecutionError`."""
     unsigned = text[1:] if text[:1] in ("-", "+") else text
     if unsigned == "0":
         return 0
@@ -88,15 +83,15 @@ def parse_duration(text: str) -> int:
     while position < len(unsigned) or not unsigned:
         part = _PART.match(unsigned, position)
         if part is None or not (part["whole"] or part["fraction"]) or part["unit"] not in _UNITS:
-            raise DurationError(f"invalid duration `{text}`")
+            raise ExecutionError(f"invalid duration `{text}`")
         total += _nanoseconds(part)
         if total > _MOST_NANOSECONDS:
-            raise DurationError(f"`{text}` is too long a duration")
+            raise ExecutionError(f"`{text}` is too long a duration")
         position = part.end()
     if text.startswith("-"):
         return -total
     if total > MAX_INT:
-        raise DurationError(f"`{text}` is too long a duration")
+        raise ExecutionError(f"`{text}` is too long a duration")
     return total
 
 
@@ -249,10 +244,7 @@ def _date(budget: RenderBudget, layout: bytes, value: Value) -> bytes:
 
 def _must_to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
     budget.spend(_COST + (len(layout) + len(text) >> 1))
-    try:
-        return _as_time(parse_moment(runes(layout), runes(text)))
-    except TimeError as error:
-        raise ExecutionError(str(error)) from None
+    return _as_time(parse_moment(runes(layout), runes(text)))
 
 
 def _to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
@@ -263,10 +255,7 @@ def _to_date(budget: RenderBudget, layout: bytes, text: bytes) -> Struct:
 
 
 def _must_date_modify(text: bytes, time: Struct) -> Struct:
-    try:
-        return _as_time(time.source.plus(parse_duration(runes(text))))
-    except DurationError as error:
-        raise ExecutionError(str(error)) from None
+    return _as_time(time.source.plus(parse_duration(runes(text))))
 
 
 def _date_modify(text: bytes, time: Struct) -> Struct:
@@ -305,7 +294,7 @@ def _duration_round(value: Value) -> bytes:
     if type(value) is bytes:
         try:
             nanoseconds = parse_duration(runes(value))
-        except DurationError:
+        except ExecutionError:
             nanoseconds = 0
     for unit, size in _ROUNDED:
         if abs(nanoseconds) > size:

@@ -245,10 +245,7 @@ _PATHS = {
 
 
 def _url_parse(text: bytes) -> Map:
-    try:
-        url = urls.parse(text)
-    except urls.UrlError as error:
-        raise ExecutionError(f"invalid URL: {error}") from None
+    url = urls.parse(text)
     return Map(
         {
             b"scheme": url.scheme,
@@ -268,7 +265,7 @@ def _url_join(parts: Map) -> bytes:
     url = urls.Url(
         scheme=_part(parts, b"scheme"),
         opaque=_part(parts, b"opaque"),
-        user=_user(info) if info else None,
+        user=urls.parse(b"proto://" + info + b"@host").user if info else None,
         host=_part(parts, b"host"),
         path=_part(parts, b"path"),
         raw_query=_part(parts, b"query"),
@@ -282,13 +279,6 @@ def _part(parts: Map, key: bytes) -> bytes:
     if type(part) is not bytes:
         raise ExecutionError(f"`{key.decode()}` of a URL is a string, not a `{type_name(part)}`")
     return part
-
-
-def _user(info: bytes) -> urls.Userinfo | None:
-    try:
-        return urls.parse(b"proto://" + info + b"@host").user
-    except urls.UrlError as error:
-        raise ExecutionError(f"`userinfo` of a URL cannot be read: {error}") from None
 
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
