@@ -151,13 +151,13 @@ def test_addresses_and_what_is_hidden_cannot_be_written(value, verb):
 
 def test_print_parts_what_are_no_strings():
     """A space stands between two of which neither is one."""
-    assert sprint([1, 2, b"a", 3, 4, b"b", b"c", None, None], budget()) == b"1 2a3 4bc<nil> <nil>"
-    assert sprint([], budget()) == b""
+    assert sprint(budget(), 1, 2, b"a", 3, 4, b"b", b"c", None, None) == b"1 2a3 4bc<nil> <nil>"
+    assert sprint(budget()) == b""
 
 
 def test_println_parts_all():
     """And ends the line."""
-    assert sprintln([b"a", b"b", 1], budget()) == b"a b 1\n"
+    assert sprintln(budget(), b"a", b"b", 1) == b"a b 1\n"
 
 
 def test_functions_of_the_interface_kind_show_nil():

@@ -28,7 +28,7 @@ from tornado_proxy.templates.golang.values import Int64
 )
 def test_verbs_take_the_arguments_in_turn(format, values, text):
     """With flags, widths and precisions, which may be arguments, and with numbers of arguments."""
-    assert sprintf(format, values, budget()).decode() == text
+    assert sprintf(budget(), format, *values).decode() == text
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_verbs_take_the_arguments_in_turn(format, values, text):
 )
 def test_what_is_wrong_with_a_format_shows_in_the_text(format, values, text):
     """Nothing fails, as in Go."""
-    assert sprintf(format, values, budget()).decode() == text
+    assert sprintf(budget(), format, *values).decode() == text
 
 
 def test_flags_do_not_reach_the_next_verb():

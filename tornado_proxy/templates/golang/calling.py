@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tornado_proxy.templates.golang.actions import KEYWORDS
 from tornado_proxy.templates.golang.nodes import BoolLiteral, Literal, NilLiteral, NumberLiteral, StringLiteral
@@ -67,6 +68,11 @@ def function(call: Callable[..., Value], *parameters: Parameter, rest: Parameter
     return Function(call, parameters, rest)
 
 
+def reading(read: Callable[[Any], Value]) -> Function:
+    """A method without arguments that reads the Python object behind its receiver."""
+    return Function(lambda receiver: read(receiver.source))
+
+
 def budgeted(call: Callable[..., Value], *parameters: Parameter, rest: Parameter | None = None) -> Function:
     """A function whose implementation accounts for the work it does."""
     return Function(call, parameters, rest, budgeted=True)
@@ -107,39 +113,36 @@ def ideal(literal: Literal) -> Value:
     return number.integer
 
 
-def exactly(cls: type, name: str, literal: Callable[[Literal], Value]) -> Parameter:
-    """A parameter that takes values of one Python type, and converts literals by a function."""
+def exactly(cls: type, name: str, literal: Callable[[Literal], Value | None]) -> Parameter:
+    """A parameter that takes values of one Python type, and literals that a function finds a value of."""
 
     def convert(value: Value) -> Value:
         if type(value) is cls:
             return value
         raise wrong_type(value, name)
 
-    return Parameter(name, convert, literal)
+    return Parameter(name, convert, _literal_of(name, literal))
 
 
-def _string_literal(literal: Literal) -> bytes:
-    if isinstance(literal, StringLiteral):
-        return literal.value
-    raise wrong_literal(literal, "string")
+def _literal_of(name: str, read: Callable[[Literal], Value | None]) -> Callable[[Literal], Value]:
+    def convert(literal: Literal) -> Value:
+        value = read(literal)
+        if value is None:
+            raise wrong_literal(literal, name)
+        return value
+
+    return convert
 
 
-def _bool_literal(literal: Literal) -> bool:
-    if isinstance(literal, BoolLiteral):
-        return literal.value
-    raise wrong_literal(literal, "bool")
+def struct_of(name: str) -> Parameter:
+    """A parameter that takes the structs of one type, which no literal is."""
 
+    def convert(value: Value) -> Struct:
+        if isinstance(value, Struct) and value.type.name == name:
+            return value
+        raise wrong_type(value, name)
 
-def _int_literal(literal: Literal) -> int:
-    if isinstance(literal, NumberLiteral) and literal.number.integer is not None:
-        return literal.number.integer
-    raise wrong_literal(literal, "int")
-
-
-def _float_literal(literal: Literal) -> float:
-    if isinstance(literal, NumberLiteral) and literal.number.floating is not None:
-        return literal.number.floating
-    raise wrong_literal(literal, "float64")
+    return Parameter(name, convert, _literal_of(name, lambda _literal: None))
 
 
 def _convert_any(value: Value) -> Value:
@@ -165,19 +168,19 @@ def _convert_map(value: Value) -> Map:
     raise wrong_type(value, ANY_MAP.name)
 
 
-def _map_literal(literal: Literal) -> Map:
-    if isinstance(literal, NilLiteral):
-        return Map((), nil=True)
-    raise wrong_literal(literal, ANY_MAP.name)
-
-
-STRING = exactly(bytes, "string", _string_literal)
-INT = exactly(int, "int", _int_literal)
-FLOAT = exactly(float, "float64", _float_literal)
-BOOL = exactly(bool, "bool", _bool_literal)
+STRING = exactly(bytes, "string", lambda literal: literal.value if isinstance(literal, StringLiteral) else None)
+BOOL = exactly(bool, "bool", lambda literal: literal.value if isinstance(literal, BoolLiteral) else None)
+INT = exactly(int, "int", lambda literal: literal.number.integer if isinstance(literal, NumberLiteral) else None)
+FLOAT = exactly(
+    float, "float64", lambda literal: literal.number.floating if isinstance(literal, NumberLiteral) else None
+)
 ANY = Parameter("interface {}", _convert_any, _any_literal)
 REFLECTED = Parameter("reflect.Value", lambda value: value, _reflected_literal)
-MAP = Parameter(ANY_MAP.name, _convert_map, _map_literal)
+MAP = Parameter(
+    ANY_MAP.name,
+    _convert_map,
+    _literal_of(ANY_MAP.name, lambda literal: Map((), nil=True) if isinstance(literal, NilLiteral) else None),
+)
 
 
 def read(receiver: Value, name: bytes, budget: RenderBudget) -> Value:

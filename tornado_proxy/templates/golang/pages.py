@@ -32,11 +32,10 @@ from tornado_proxy.templates.golang.calling import (
     budgeted,
     function,
     special,
-    wrong_literal,
+    struct_of,
     wrong_type,
 )
 from tornado_proxy.templates.golang.moments import Moment
-from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.operands import Evaluate, Run
 from tornado_proxy.templates.golang.parser import ROOT
 from tornado_proxy.templates.golang.program import Program
@@ -212,18 +211,8 @@ def _convert_size(value: Value) -> int:
     raise wrong_type(value, "int64")
 
 
-def _convert_request(value: Value) -> Struct:
-    if isinstance(value, Struct) and value.type is REQUEST:
-        return value
-    raise wrong_type(value, REQUEST.name)
-
-
-def _no_request(literal: Literal) -> Value:
-    raise wrong_literal(literal, REQUEST.name)
-
-
 _SIZE = Parameter("int64", _convert_size, INT.literal)
-_REQUEST = Parameter(REQUEST.name, _convert_request, _no_request)
+_REQUEST = struct_of(REQUEST.name)
 
 
 def _scheme(request: Struct) -> bytes:

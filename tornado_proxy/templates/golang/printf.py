@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tornado_proxy.templates.golang.formatting import Printer
@@ -17,7 +17,7 @@ _FLAGS = {"#": "sharp", "0": "zero", "+": "plus", "-": "minus", " ": "space"}
 _DIGITS = re.compile("[0-9]*")
 
 
-def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = False) -> bytes:
+def sprint(budget: RenderBudget, *values: Value, follow: bool = False) -> bytes:
     """fmt.Sprint: a space stands between two operands if neither is a string."""
     printer = Printer(budget)
     after_string = True
@@ -30,7 +30,7 @@ def sprint(values: Sequence[Value], budget: RenderBudget, *, follow: bool = Fals
     return b"".join(printer.buffer)
 
 
-def sprintln(values: Iterable[Value], budget: RenderBudget) -> bytes:
+def sprintln(budget: RenderBudget, *values: Value) -> bytes:
     """fmt.Sprintln: a space stands between any two, a line feed at the end."""
     printer = Printer(budget)
     for number, value in enumerate(values):
@@ -41,7 +41,7 @@ def sprintln(values: Iterable[Value], budget: RenderBudget) -> bytes:
     return b"".join(printer.buffer)
 
 
-def sprintf(format: bytes, values: Sequence[Value], budget: RenderBudget) -> bytes:
+def sprintf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
     """The format with each verb replaced by its argument."""
     printer = Printer(budget)
     _Formatting(format.decode("utf-8", "surrogateescape"), values, printer).run()

@@ -253,21 +253,9 @@ def call(item: Value, *_arguments: Value) -> Value:
     raise ExecutionError(f"a `{type_name(item)}` is not a function")
 
 
-def _print(budget: RenderBudget, *values: Value) -> bytes:
-    return sprint(values, budget)
-
-
-def _println(budget: RenderBudget, *values: Value) -> bytes:
-    return sprintln(values, budget)
-
-
-def _printf(budget: RenderBudget, format: bytes, *values: Value) -> bytes:
-    return sprintf(format, values, budget)
-
-
 def _text(values: tuple[Value, ...], budget: RenderBudget) -> bytes:
     """The arguments as an action would write them."""
-    text = sprint([b"<no value>" if value is None else value for value in values], budget, follow=True)
+    text = sprint(budget, *(b"<no value>" if value is None else value for value in values), follow=True)
     budget.spend(len(text) >> 2)  # each character may be escaped by itself
     return text
 
@@ -315,9 +303,9 @@ STANDARD: Mapping[str, Function] = MappingProxyType(
         "ne": function(ne, REFLECTED, REFLECTED),
         "not": function(lambda value: not is_true(value), REFLECTED),
         "or": special(partial(_until, truth=True), REFLECTED, rest=REFLECTED),
-        "print": budgeted(_print, rest=ANY),
-        "printf": budgeted(_printf, STRING, rest=ANY),
-        "println": budgeted(_println, rest=ANY),
+        "print": budgeted(sprint, rest=ANY),
+        "printf": budgeted(sprintf, STRING, rest=ANY),
+        "println": budgeted(sprintln, rest=ANY),
         "slice": function(slice_, REFLECTED, rest=REFLECTED),
         "urlquery": budgeted(lambda budget, *values: query_escape(_text(values, budget)), rest=ANY),
     }

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
-from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function
+from tornado_proxy.templates.golang.calling import INT, STRING, Function, budgeted, function, reading
 from tornado_proxy.templates.golang.text import go_string
 from tornado_proxy.templates.golang.urls import CHANGES, VALUES, Url, collected, header
 from tornado_proxy.templates.golang.values import (
@@ -151,10 +151,6 @@ URL = StructType(
 _TLS = StructType("*tls.ConnectionState", "ptr", opaque=True)
 
 
-def _of_request(read: Callable[[RequestFacts], Value]) -> Function:
-    return function(lambda receiver: read(receiver.source))
-
-
 def _first(request: RequestFacts, name: bytes) -> bytes:
     return next(iter(request.header.get(name, ())), b"")
 
@@ -178,8 +174,8 @@ REQUEST = StructType(
     methods={
         b"FormValue": function(_form_value, STRING),
         b"ProtoAtLeast": function(lambda _receiver, major, minor: (major, minor) <= (1, 1), INT, INT),
-        b"Referer": _of_request(lambda request: _first(request, b"Referer")),
-        b"UserAgent": _of_request(lambda request: _first(request, b"User-Agent")),
+        b"Referer": reading(lambda request: _first(request, b"Referer")),
+        b"UserAgent": reading(lambda request: _first(request, b"User-Agent")),
     },
     getters={
         b"Method": lambda request: request.method,
@@ -277,11 +273,7 @@ _USER_ATTRIBUTES: Mapping[bytes, Callable[[User], Value]] = {
 }
 
 
-def _of_user(read: Callable[[User], Value]) -> Function:
-    return function(lambda receiver: read(receiver.source))
-
-
-_USER_METHODS = {name: _of_user(read) for name, read in _USER_ATTRIBUTES.items()}
+_USER_METHODS = {name: reading(read) for name, read in _USER_ATTRIBUTES.items()}
 
 
 def _user_type(name: str, fields: Mapping[bytes, bytes]) -> StructType:

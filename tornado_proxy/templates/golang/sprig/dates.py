@@ -14,11 +14,10 @@ from tornado_proxy.templates.golang.calling import (
     INT,
     STRING,
     Function,
-    Parameter,
     budgeted,
     function,
-    wrong_literal,
-    wrong_type,
+    reading,
+    struct_of,
 )
 from tornado_proxy.templates.golang.moments import (
     MONTHS,
@@ -28,7 +27,6 @@ from tornado_proxy.templates.golang.moments import (
     format_moment,
     parse_moment,
 )
-from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.numbers import MAX_INT, MIN_INT, NumberError, parse_int, wrap_int
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import ExecutionError, Int64, Struct, StructType, Type, Value, named_integer
@@ -142,21 +140,7 @@ def _as_time(moment: Moment) -> Struct:
     return Struct(TIME, moment)
 
 
-def _convert_time(value: Value) -> Struct:
-    if isinstance(value, Struct) and value.type is TIME:
-        return value
-    raise wrong_type(value, "time.Time")
-
-
-def _no_time_literal(literal: Literal) -> Value:
-    raise wrong_literal(literal, "time.Time")
-
-
-_TIME = Parameter("time.Time", _convert_time, _no_time_literal)
-
-
-def _reading(read: Callable[[Moment], Value]) -> Function:
-    return function(lambda receiver: read(receiver.source))
+_TIME = struct_of("time.Time")
 
 
 def _comparing(holds: Callable[[int, int], Value]) -> Function:
@@ -183,23 +167,23 @@ TIME = StructType(
         b"After": _comparing(lambda one, other: one > other),
         b"Before": _comparing(lambda one, other: one < other),
         b"Compare": _comparing(lambda one, other: (one > other) - (one < other)),
-        b"Day": _reading(lambda moment: moment.date[2]),
+        b"Day": reading(lambda moment: moment.date[2]),
         b"Equal": _comparing(lambda one, other: one == other),
         b"Format": budgeted(lambda budget, receiver, layout: _formatted(budget, receiver.source, layout), STRING),
-        b"Hour": _reading(lambda moment: moment.clock[0]),
-        b"IsZero": _reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
-        b"Minute": _reading(lambda moment: moment.clock[1]),
-        b"Month": _reading(lambda moment: Month(moment.date[1])),
-        b"Nanosecond": _reading(lambda moment: moment.nanosecond),
-        b"Second": _reading(lambda moment: moment.clock[2]),
+        b"Hour": reading(lambda moment: moment.clock[0]),
+        b"IsZero": reading(lambda moment: moment.nanoseconds == ZERO.nanoseconds),
+        b"Minute": reading(lambda moment: moment.clock[1]),
+        b"Month": reading(lambda moment: Month(moment.date[1])),
+        b"Nanosecond": reading(lambda moment: moment.nanosecond),
+        b"Second": reading(lambda moment: moment.clock[2]),
         b"String": budgeted(lambda budget, receiver: _formatted(budget, receiver.source, _STRING_LAYOUT.encode())),
         b"Sub": _comparing(lambda one, other: GoDuration(max(MIN_INT, min(one - other, MAX_INT)))),
-        b"UTC": _reading(lambda moment: _as_time(moment.in_utc())),
-        b"Unix": _reading(lambda moment: Int64(moment.seconds)),
-        b"UnixMilli": _reading(lambda moment: Int64(wrap_int(moment.nanoseconds // 10**6))),
-        b"Weekday": _reading(lambda moment: Weekday(moment.weekday)),
-        b"Year": _reading(lambda moment: moment.date[0]),
-        b"YearDay": _reading(lambda moment: moment.year_day),
+        b"UTC": reading(lambda moment: _as_time(moment.in_utc())),
+        b"Unix": reading(lambda moment: Int64(moment.seconds)),
+        b"UnixMilli": reading(lambda moment: Int64(wrap_int(moment.nanoseconds // 10**6))),
+        b"Weekday": reading(lambda moment: Weekday(moment.weekday)),
+        b"Year": reading(lambda moment: moment.date[0]),
+        b"YearDay": reading(lambda moment: moment.year_day),
     },
 )
 

@@ -12,16 +12,14 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no annotations
 from tornado_proxy.templates.golang.calling import (
     STRING,
     Function,
-    Parameter,
     budgeted,
     function,
-    wrong_literal,
-    wrong_type,
+    reading,
+    struct_of,
 )
-from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.numbers import MAX_UINT
 from tornado_proxy.templates.golang.text import runes
-from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64, Value
+from tornado_proxy.templates.golang.values import ExecutionError, Struct, StructType, Uint64
 from tornado_proxy.templates.template import RenderBudget
 
 SUFFIXES = rb"(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?"
@@ -98,16 +96,6 @@ def _part_key(part: bytes) -> tuple[int, int, bytes]:
     return (2, 0, part) if part else (0, 0, b"")
 
 
-def _version_of(value: Value) -> Struct:
-    if isinstance(value, Struct) and value.type is VERSION:
-        return value
-    raise wrong_type(value, VERSION.name)
-
-
-def _no_literal(literal: Literal) -> Value:
-    raise wrong_literal(literal, VERSION.name)
-
-
 def _charged(budget: RenderBudget, text: bytes) -> Version:
     budget.spend(_VERSION_COST + (len(text) >> 2))
     return parse_version(text)
@@ -136,12 +124,8 @@ def _set_suffix(field: str, mark: bytes) -> Callable[[RenderBudget, Struct, byte
     return change
 
 
-def _reading(read: Callable[[Version], Value]) -> Function:
-    return function(lambda receiver: read(receiver.source))
-
-
 def _comparing(holds: Callable[[int], Any]) -> Function:
-    other = Parameter("*semver.Version", _version_of, _no_literal)
+    other = struct_of("*semver.Version")
     return function(lambda receiver, version: holds(compare(receiver.source, version.source)), other)
 
 
@@ -156,20 +140,20 @@ VERSION = StructType(
         b"Equal": _comparing(lambda order: order == 0),
         b"GreaterThan": _comparing(lambda order: order > 0),
         b"GreaterThanEqual": _comparing(lambda order: order >= 0),
-        b"IncMajor": _reading(lambda version: _released(version, version.major + 1, 0, 0)),
-        b"IncMinor": _reading(lambda version: _released(version, version.major, version.minor + 1, 0)),
-        b"IncPatch": _reading(_increased_patch),
+        b"IncMajor": reading(lambda version: _released(version, version.major + 1, 0, 0)),
+        b"IncMinor": reading(lambda version: _released(version, version.major, version.minor + 1, 0)),
+        b"IncPatch": reading(_increased_patch),
         b"LessThan": _comparing(lambda order: order < 0),
         b"LessThanEqual": _comparing(lambda order: order <= 0),
-        b"Major": _reading(lambda version: Uint64(version.major)),
-        b"Metadata": _reading(lambda version: version.metadata),
-        b"Minor": _reading(lambda version: Uint64(version.minor)),
-        b"Original": _reading(lambda version: version.original),
-        b"Patch": _reading(lambda version: Uint64(version.patch)),
-        b"Prerelease": _reading(lambda version: version.pre),
+        b"Major": reading(lambda version: Uint64(version.major)),
+        b"Metadata": reading(lambda version: version.metadata),
+        b"Minor": reading(lambda version: Uint64(version.minor)),
+        b"Original": reading(lambda version: version.original),
+        b"Patch": reading(lambda version: Uint64(version.patch)),
+        b"Prerelease": reading(lambda version: version.pre),
         b"SetMetadata": budgeted(_set_suffix("metadata", b"+"), STRING),
         b"SetPrerelease": budgeted(_set_suffix("pre", b"-"), STRING),
-        b"String": _reading(bytes),
+        b"String": reading(bytes),
     },
 )
 
