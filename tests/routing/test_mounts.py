@@ -294,6 +294,16 @@ def test_access_is_compiled_anew_where_the_resources_changed():
     assert same.target is edited[1]
 
 
+def test_an_unchanged_target_gets_its_new_rules():
+    """What was compiled of the target alone stays, and the site before it keeps its own rules."""
+    target, old, new = Target("a", Mount(), Bucket("b")), RuleSet("a"), RuleSet("a", tests=())
+    (before,) = sites([target], {"a": old})
+    (after,) = sites([Target("a", Mount(), Bucket("b"))], {"a": new}, [before])
+    assert (after.rules, after.data, after.access) == (new, before.data, before.access)
+    assert after.rules is new
+    assert before.rules is old
+
+
 def test_templates_see_the_target():
     """A template reads the target's name, bucket and mount, and nothing that is secret."""
     bucket = Bucket("files", "folder1/", region="eu-west-1", s3_endpoint="http://s3", disable_ssl=True, list_max_keys=5)

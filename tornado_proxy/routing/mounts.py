@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.header import Header
@@ -174,15 +175,20 @@ def _names(globs: Sequence[str]) -> Pattern:
 def sites(targets: Iterable[Target], rule_sets: Mapping[str, RuleSet], known: Iterable[Site] = ()) -> tuple[Site, ...]:
     """Returns each target with its rules and access, in order; a target without rules has an empty rule set.
 
-    Reuses the access of a `known` target with the same resources.
+    Of a `known` target that is unchanged, only the rules are new; of one with the same resources, the access is reused.
     """
-    compiled = {each.target.name: (each.target.resources, each.access) for each in known}
+    compiled = {each.target.name: each for each in known}
     found = []
     for target in targets:
-        resources, access = compiled.get(target.name, (None, None))
-        if access is None or resources != target.resources:
-            access = Access(target.resources)
-        found.append(Site(target, rule_sets.get(target.name, RuleSet(target.name)), access))
+        rules, before = rule_sets.get(target.name, RuleSet(target.name)), compiled.get(target.name)
+        if before is not None and before.target == target:
+            site = copy(before)  # what was compiled of the target is not compiled again
+            object.__setattr__(site, "target", target)
+            object.__setattr__(site, "rules", rules)
+        else:
+            is_same = before is not None and before.target.resources == target.resources
+            site = Site(target, rules, before.access if before is not None and is_same else Access(target.resources))
+        found.append(site)
     return tuple(found)
 
 
