@@ -24,7 +24,8 @@ def _codes(package):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if name in {"Diagnostic", "report"}:
+                # `report` of an unexpected token takes a help alone.
+                if name in {"Diagnostic", "report"} and re.fullmatch(r"[a-z0-9-]+", str(node.args[0].value)):
                     yield node.args[0].value
 
 
