@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.templates.golang import urls
@@ -225,6 +225,22 @@ class RootFacts:
     nobody: Nil
 
 
+class Once:
+    """Makes a value when it is first asked for; much cheaper to set up at each rendering than functools.cache."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def __call__(self) -> Any:
+        """The value, made now or before."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
 class AbsentUser(Nil):
     """The user where nobody is signed in: false and empty, but reading its members fails."""
 
@@ -363,7 +379,7 @@ _NOBODY = AbsentUser()
 
 def facts_of(captures: Captures, data: TargetKeyRewriteData, budget: RenderBudget) -> RootFacts:
     """The facts that a rule's template reads; expensive ones are made at first use, and charged to the budget."""
-    request, groups = cache(partial(request_facts, data.request, budget)), cache(partial(_groups, captures))
+    request, groups = Once(partial(request_facts, data.request, budget)), Once(partial(_groups, captures))
     return RootFacts(go_string(data.key), data.user, data.target, request, groups, _NOBODY)
 
 
