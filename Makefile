@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := goregex semantics templates lang rules config routing
 
-.PHONY: help demo test check integration screenshots dist deb man transcripts tables clean
+.PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts tables clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -23,10 +23,18 @@ demo: $(STAMP)  ## Run the service on an S3 in the process, with sample objects 
 	$(BIN)/tornado-proxy demo
 
 test: $(STAMP)  ## Run the tests, but for those that need a browser, systemd or radosgw
-	@for layer in $(PURE); do \
-	  $(BIN)/python -m pytest -q -n auto -m 'not integration' tests/$$layer --cov tornado_proxy.$$layer --cov-branch \
-	    --cov-report term-missing:skip-covered --cov-fail-under 100 || exit 1; done
-	$(BIN)/python -m pytest -n auto -m 'not integration' $(PURE:%=--ignore tests/%)
+	@mkdir -p build
+	@$(MAKE) --no-print-directory --jobs 2 test-others $(PURE:%=test-%)
+
+# The layers take their turns one after the other, in one process each, beside the other tests, which often wait.
+$(PURE:%=test-%): test-%: $(STAMP)
+	@COVERAGE_FILE=build/coverage-$* $(BIN)/python -m pytest -q -m 'not integration' tests/$* --cov tornado_proxy.$* \
+	  --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 >build/test-$*.log 2>&1 || \
+	  { cat build/test-$*.log; false; }
+	@echo "$*: whole branch coverage by its own tests, $$(tail -n 1 build/test-$*.log)"
+
+test-others: $(STAMP)
+	@$(BIN)/python -m pytest -n auto -m 'not integration' $(PURE:%=--ignore tests/%)
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
