@@ -31,7 +31,7 @@ $(PURE:%=test-%): test-%: $(STAMP)
 	@COVERAGE_FILE=build/coverage-$* $(BIN)/python -m pytest -q -m 'not integration' tests/$* --cov tornado_proxy.$* \
 	  --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 >build/test-$*.log 2>&1 || \
 	  { cat build/test-$*.log; false; }
-	@echo "$*: whole branch coverage by its own tests, $$(tail -n 1 build/test-$*.log)"
+	@printf "\n%s: 100 %% branch coverage by its own tests, %s\n" $* "$$(tail -n 1 build/test-$*.log)"
 
 test-others: $(STAMP)
 	@$(BIN)/python -m pytest -n auto -m 'not integration' $(PURE:%=--ignore tests/%)

@@ -33,7 +33,7 @@ from tornado_proxy.storage.s3.answers import read_listing
 LONGEST = 64 * 1024
 SAMPLE = 512  # characters
 MOST = 2.5  # times, for double the length
-ATTEMPTS = 12  # the least time of several counts, since other work disturbs; a reader in square time fails all
+ATTEMPTS = 100
 NOISE = 0.004  # seconds; what is faster than this at full length may have any ratio
 
 # What the grammars of HTTP are made of; the texts are repetitions of one or two of these.
