@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from memory_store import MemoryStore
 from serving import generation
+from tornado.netutil import bind_sockets
 
 from tornado_proxy.gateway.server import Gateway, HttpServer
 from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
@@ -57,7 +58,7 @@ async def measure(requests: int) -> float:
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
     server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)
-    server.listen(0, "127.0.0.1")
+    server.add_sockets(bind_sockets(0, "127.0.0.1"))
     gc.collect()
     gc.freeze()
     client = multiprocessing.get_context("spawn").Process(target=ask, args=(server.ports[0], requests * ROUNDS))
