@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +15,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from moto.server import ThreadedMotoServer
+from running import free_port
 
 from tornado_proxy.config.model import Bucket, Credentials
 from tornado_proxy.config.secrets import Secret
@@ -72,8 +72,8 @@ def radosgw() -> Iterator[Endpoint]:
         pytest.skip("radosgw runs in namespaces that only root can make")
     if not (root / ".complete").exists():
         pytest.skip("radosgw is not there: `tests/integration/install radosgw` installs it")
-    endpoint = Endpoint(f"http://127.0.0.1:{_free_port()}")
-    port, monitor_port = endpoint.url.rpartition(":")[2], str(_free_port())
+    endpoint = Endpoint(f"http://127.0.0.1:{free_port()}")
+    port, monitor_port = endpoint.url.rpartition(":")[2], str(free_port())
     command = [str(_CLUSTER), str(root), port, monitor_port, endpoint.access_key, endpoint.secret_key]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as process:
         try:
@@ -84,9 +84,3 @@ def radosgw() -> Iterator[Endpoint]:
         finally:
             # Its first process: with that, the kernel ends all others of the namespace.
             process.kill()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import os
 import queue
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +25,7 @@ import boto3
 import botocore.config
 
 START_LIMIT = 60  # seconds; a start takes two of processor time, and the machine may be busy
+_TENS = itertools.count(random.randrange(1276))
 BOUNDARY = "form-boundary-7c1d"
 
 
@@ -37,6 +41,19 @@ class Response:
     def text(self) -> str:
         """The body as UTF-8."""
         return self.body.decode()
+
+
+def free_port(count: int = 1) -> int:
+    """The first of some ports in a row that nobody listens on; it ends with 0.
+
+    They are below those that Linux gives to outgoing connections, which may take any other before it is used.
+    """
+    while True:
+        first = 20000 + next(_TENS) % 1276 * 10
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
 
 
 def form(name: str, content: bytes, *, field_name: str = "file") -> tuple[dict[str, str], bytes]:

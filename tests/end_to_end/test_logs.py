@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from administering import CONFIGURATION, RULES, Admin, eventually
 from endless_s3 import endless_s3
-from running import START_LIMIT, Proxy
+from running import START_LIMIT, Proxy, free_port
 
 WARNED = CONFIGURATION.replace("{{env: SECRET}}", "{{value: test}}")
 """A configuration that is used, and of which there is something to say."""
@@ -68,11 +68,6 @@ def test_a_reader_that_comes_back_finds_every_line(tmp_path):
     assert [int(re.search(r"path=/(\d+)-", line)[1]) for line in lines] == list(range(100))
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
 def _is_ready(admin: Admin) -> bool:
     with suppress(OSError):
         return admin.ask("GET", "/-/ready")[0] == 200
@@ -87,7 +82,7 @@ def test_a_service_needs_no_standard_streams(tmp_path, closed, options):
     (tmp_path / "rules" / "site.rules").write_text(RULES.format("first"))
     with endless_s3() as (endpoint, _):
         text = WARNED.format(endpoint=endpoint)
-        admin, port = _free_port(), _free_port()
+        admin, port = free_port(), free_port()
         text = text.replace("{port: 0}", f"{{port: {port}}}", 1).replace("{port: 0}", f"{{port: {admin}}}")
         (tmp_path / "proxy.yaml").write_text(text)
         command = f"exec {shlex.quote(sys.executable)} -m tornado_proxy serve --config proxy.yaml {options} {closed}"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from administering import RULES, Admin, eventually
 from endless_s3 import endless_s3
-from running import Proxy, start_proxy
+from running import Proxy, free_port, start_proxy
 from steady_load import under_load
 
 pytestmark = pytest.mark.integration
@@ -31,18 +31,13 @@ targets:
 """
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
 class Instances:
     """Three instances, each with files of its own."""
 
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._folder = folder
         self._endpoint = endpoint
-        self.ports = [_free_port() for _ in range(3)]
+        self.ports = [free_port() for _ in range(3)]
         self._running: dict[int, tuple[ExitStack, Proxy]] = {}
 
     def start(self, number: int, rules: str = RULES.format("first")) -> None:
@@ -121,7 +116,7 @@ def _is_open(port: int) -> bool:
 
 @contextmanager
 def _haproxy(instances: Instances, folder: Path) -> Iterator[Proxy]:
-    port = _free_port()
+    port = free_port()
     path = folder / "haproxy.cfg"
     path.write_text(instances.configured("haproxy.cfg", port))
     with _process(["haproxy", "-db", "-f", str(path)], port) as running:
@@ -130,7 +125,7 @@ def _haproxy(instances: Instances, folder: Path) -> Iterator[Proxy]:
 
 @contextmanager
 def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
-    port = _free_port()
+    port = free_port()
     cache = instances.configured("nginx-cache.conf", port).replace("/var/cache/nginx/files", f"{folder}/cache")
     temporary = "".join(
         f"{each}_temp_path {folder}/{each};" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -145,7 +140,7 @@ def _nginx(instances: Instances, folder: Path) -> Iterator[Proxy]:
 
 @contextmanager
 def _varnish(instances: Instances, folder: Path) -> Iterator[Proxy]:
-    port = _free_port()
+    port = free_port()
     path = folder / "varnish.vcl"
     path.write_text(instances.configured("varnish.vcl", port))
     command = ["varnishd", "-F", "-f", str(path), "-a", f"127.0.0.1:{port}", "-n", str(folder / "varnish")]

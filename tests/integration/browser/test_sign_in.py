@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from running import Bucket, Proxy, start_proxy
+from running import Bucket, Proxy, free_port, start_proxy
 
 pytestmark = pytest.mark.integration
 
@@ -37,11 +36,6 @@ targets:
       - {{path: /wrong/**, provider: wrong}}
       - {{path: /**, provider: id, oidc: {{authorizationAccesses: [{{group: editors}}]}}}}
 """
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
 
 
 @dataclass
@@ -77,7 +71,7 @@ def ports() -> tuple[int, int]:
     """Of the service and of the issuer."""
     if not (_PACKAGE / "node_modules").exists() or shutil.which("node") is None:
         pytest.skip("there is no `oidc-provider`; `tests/integration/install oidc` installs it")
-    return _free_port(), _free_port()
+    return free_port(), free_port()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 import pytest
 from administering import RULES, Admin, eventually
 from endless_s3 import endless_s3
-from running import Proxy
+from running import Proxy, free_port
 
 pytestmark = pytest.mark.integration
 
@@ -86,16 +85,11 @@ def containers(tmp_path_factory) -> Iterator[Containers]:
     made.podman("rmi", "--all", "--force")
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
 @contextmanager
 def _running(containers: Containers, folder: Path) -> Iterator[tuple[Proxy, Admin]]:
     """A container that serves the files of a folder."""
     with endless_s3() as (endpoint, _):
-        port, admin = _free_port(), _free_port()
+        port, admin = free_port(), free_port()
         (folder / "proxy.yaml").write_text(CONFIGURATION.format(port=port, admin=admin, endpoint=endpoint))
         (folder / "site.rules").write_text(RULES.format("first"))
         folder.chmod(0o755)
@@ -143,7 +137,7 @@ def test_its_health_check_asks_the_admin_listener(containers, tmp_path):
     with _running(containers, tmp_path) as (_, admin):
         here = [word.replace("http://127.0.0.1:9090", admin.url) for word in check]
         containers.podman("exec", "served", *here)
-        nowhere = [word.replace("9090", str(_free_port())) for word in check]
+        nowhere = [word.replace("9090", str(free_port())) for word in check]
         with pytest.raises(AssertionError, match="Connection refused"):
             containers.podman("exec", "served", *nowhere)
 

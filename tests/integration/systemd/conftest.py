@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import http.client
-import random
 import shutil
-import socket
 import sys
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from administering import RULES, Admin
 from endless_s3 import endless_s3
+from running import free_port
 
 sys.path.insert(0, str(Path(__file__).parent))  # `machine`, which only these tests use
 
@@ -44,25 +43,6 @@ targets:
               credentials: {{accessKey: {{value: key}}, secretKey: {{value: secret}}}}}}
 """
 UNIT = "tornado-proxy.service"
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
-def free_admin_port() -> int:
-    """A free port that ends with 0, of which the next two are free as well: those of two instances.
-
-    No socket unit holds it over a restart, so it is below those that Linux gives to outgoing connections.
-    """
-    while True:
-        first = random.randrange(20000, 32760, 10)
-        with ExitStack() as stack, suppress(OSError):
-            for port in range(first, first + 3):
-                stack.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first
 
 
 @dataclass(frozen=True)
@@ -130,7 +110,7 @@ def s3() -> Iterator[str]:
 def site(program, s3) -> Iterator[Site]:
     """A machine that has just booted, with good files, in which the service does not run yet."""
     with boot(program) as machine:
-        made = Site(machine, s3, free_port(), free_admin_port())
+        made = Site(machine, s3, free_port(), free_port(3))
         made.configure()
         made.answer_with("first")
         yield made
@@ -166,7 +146,7 @@ def boot_site(release: str, endpoint: str, folder: Path) -> Iterator[Site]:
         )
         # A place to mount the program at, left by other tests.
         machine.run("rm", "--recursive", "--force", str(PROGRAM))
-        site = Site(machine, endpoint, free_port(), free_admin_port())
+        site = Site(machine, endpoint, free_port(), free_port(3))
         site.configure()
         site.answer_with("first")
         for socket_unit in ("tornado-proxy.socket", "tornado-proxy-instances.socket"):
