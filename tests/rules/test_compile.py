@@ -120,7 +120,10 @@ def test_a_bad_template_is_told_at_the_character_that_is_wrong(template, place, 
         ("go `/{{ $x := nofunc }}{{ $x }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("go `/{{ if nofunc }}a{{ end }}{{ alsonot }}`", ["nofunc", "alsonot"]),
         ("jinja `/{% if usr %}a{% endif %}{{ other }}`", ["usr", "other"]),
-        ("go `/{{ nofunc $x }}{{ .Key + 1 }}{{ upper .Key .Key }}`", ["nofunc", "$x", "+", "upper .Key .Key"]),
+        (
+            "go `/{{ nofunc $x .Kye }}{{ .Key + 1 }}{{ upper .Key .Key }}`",
+            ["nofunc", "$x", "Kye", "+", "upper .Key .Key"],
+        ),
         ("jinja `/{{ usr | nofilter }}{{ key + }}{{ groups.y }}`", ["usr", "nofilter", "}}", "groups.y"]),
         # What others depend on is not left out, so that what comes after it is not read.
         ("go `/{{ $x := nofunc }}{{ $x + 1 }}{{ if 1 + 2 }}{{ end }}{{ $y }}`", ["nofunc", "+", "+"]),

@@ -178,7 +178,7 @@ def _compiled_template(
 ) -> Template | tuple[Diagnostic, ...]:
     """The template of a statement, or its mistakes.
 
-    What only writes is left out once its mistake is known, so that one run finds the mistakes of the rest.
+    An action that cannot be read hides the mistakes of the rest, so it is left out once its own is known.
     """
     literal = statement.template
     compile_template = _go(helpers) if statement.dialect is Dialect.GO else _DIALECTS[statement.dialect]()
@@ -190,7 +190,7 @@ def _compiled_template(
             new = {each.offset: each for each in (mistake, *mistake.others) if each.offset not in found}
             found |= new
             if new and len(found) < _MOST_MISTAKES:
-                text = _without_actions(text, new)
+                text = _without_action(text, mistake.offset)
                 continue
         else:
             if not found:
@@ -201,11 +201,11 @@ def _compiled_template(
         )
 
 
-def _without_actions(text: str, offsets: Iterable[int]) -> str:
-    """A template with spaces in place of the actions at some offsets, unless others may depend on them."""
+def _without_action(text: str, offset: int) -> str:
+    """A template with spaces in place of the action at an offset, unless others may depend on that."""
     for action in _WRITING.finditer(text):
-        if any(action.start() <= offset < action.end() for offset in offsets):
-            text = f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
+        if action.start() <= offset < action.end():
+            return f"{text[: action.start()]}{' ' * len(action[0])}{text[action.end() :]}"
     return text
 
 

@@ -9,7 +9,7 @@ TemplateError
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -103,20 +103,15 @@ class TemplateMistake(TemplateError):
         self.others: tuple[TemplateMistake, ...] = ()
 
 
-def together(mistakes: Iterable[TemplateMistake]) -> TemplateMistake:
-    """The first mistake of a text with the others; of two at one place the one that was found first."""
+def refuse(mistakes: Iterable[TemplateMistake]) -> None:
+    """Raise the first mistake of a text with the others, if there are any; of two at one place the one found first."""
     by_place: dict[int, TemplateMistake] = {}
     for mistake in mistakes:
         by_place.setdefault(mistake.offset, mistake)
-    first, *others = (by_place[offset] for offset in sorted(by_place))
-    first.others = tuple(others)
-    return first
-
-
-def refuse(mistakes: Collection[TemplateMistake]) -> None:
-    """Raise the mistakes of a text, if there are any."""
-    if mistakes:
-        raise together(mistakes)
+    if by_place:
+        first, *others = (by_place[offset] for offset in sorted(by_place))
+        first.others = tuple(others)
+        raise first
 
 
 class RenderError(TemplateError):

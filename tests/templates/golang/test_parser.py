@@ -164,11 +164,11 @@ def test_what_does_not_fit_is_a_mistake_with_its_place(text, message, offset):
 
 
 def test_an_action_that_is_not_closed_hides_no_unknown_name():
-    """What was found before the text could not be read on is told with that."""
+    """What was found before the text could not be read on is told after that."""
     with pytest.raises(TemplateMistake) as caught:
         parse("{{nope $x}}{{if .}}", GO)
     found = [str(mistake) for mistake in (caught.value, *caught.value.others)]
-    assert found == ["unknown function `nope`", "unknown variable `$x`", "the `if` is not closed"]
+    assert found == ["the `if` is not closed", "unknown function `nope`", "unknown variable `$x`"]
 
 
 def test_actions_nest_to_a_depth():

@@ -9,7 +9,7 @@ from tornado_proxy.templates.golang import nodes
 from tornado_proxy.templates.golang.actions import DEEPEST, Inside, Plain, parse_action, scan
 from tornado_proxy.templates.golang.calling import Vocabulary
 from tornado_proxy.templates.golang.text import go_string, trim_space
-from tornado_proxy.templates.template import TemplateMistake, together
+from tornado_proxy.templates.template import TemplateMistake
 
 ROOT = b"template-string-loaded"
 """What s3-proxy calls the outermost template; one that defines it has no text of its own."""
@@ -38,7 +38,8 @@ def parse(text: str, vocabulary: Vocabulary) -> ParsedTemplate:
     try:
         body = parser.top()
     except TemplateMistake as mistake:
-        raise together([mistake, *parser.mistakes]) from mistake
+        mistake.others = tuple(parser.mistakes)
+        raise
     defined = parser.templates.pop(ROOT, ())
     if _is_empty(defined):
         defined = body

@@ -41,7 +41,6 @@ from tornado_proxy.templates.template import (
     TargetKeyRewriteData,
     TemplateMistake,
     refuse,
-    together,
     trimmed,
 )
 
@@ -350,7 +349,9 @@ def compile_template(text: str, names: Mapping[str, int], group_count: int, help
         known = check(program.parsed, [*names, *map(str, range(group_count + 1))])
         refuse([*program.mistakes, *program.certain_failures, *known.mistakes])
     except TemplateMistake as mistake:
-        raise together(_in_text(each, len(before)) for each in (mistake, *mistake.others)) from mistake
+        first, *others = (_in_text(each, len(before)) for each in (mistake, *mistake.others))
+        first.others = tuple(others)
+        raise first from mistake
     return GoTemplate(text, program, _without(known, len(before)), tuple(helpers))
 
 
