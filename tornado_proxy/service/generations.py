@@ -63,8 +63,8 @@ class GenerationBuilder:
         """The builder of a process; the first configuration decides its sizes."""
         return cls(settings.s3, UploadMemory(settings.s3.upload_memory), Verifier(), Pages(), emit)
 
-    def prepare(self, settings: Settings) -> None:
-        """Imports and compiles what a request may need later, when there may be no descriptor for files."""
+    def prepare_to_fork(self, settings: Settings) -> None:
+        """Imports and compiles what workers may need, which each would do for itself later."""
         self.pages.prepare()
         actions = [target.actions for target in settings.targets]
         if any(each.put.enabled or each.delete.enabled or each.get.redirect_to_signed_url for each in actions):

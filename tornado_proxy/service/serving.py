@@ -150,15 +150,15 @@ class SingleProcess:
         """Begins to answer; what the first requests do not need is imported while they are answered."""
         self._inherited = sockets.inherited
         self._server.add_sockets(sockets.sockets)
-        await asyncio.to_thread(in_background, self._prepare, self._generations.current().parts.settings)
+        await asyncio.to_thread(in_background, self._prepare)
         self._freezer.freeze()
 
-    def _prepare(self, settings: Settings) -> None:
+    def _prepare(self) -> None:
         # Later there may be no descriptor for the files of modules and pages.
         from tornado_proxy.telemetry.exposition import ProcessMetrics  # noqa: PLC0415
 
         self._process = ProcessMetrics()
-        self._builder.prepare(settings)
+        self._builder.pages.prepare()
 
     async def activate(self, number: int, loaded: CompiledSnapshot) -> None:
         """Builds on a thread, swaps on the loop."""

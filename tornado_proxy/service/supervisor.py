@@ -185,7 +185,7 @@ class Supervisor:
         # Each generation is built here too, so that no worker is sent one that cannot be built.
         self._builder = GenerationBuilder.create(loaded.settings, lambda _: None)
         self._parts = self._builder.build(loaded)
-        self._builder.prepare(loaded.settings)
+        self._builder.prepare_to_fork(loaded.settings)
         # After that: what boto3 reads to make a client, and the pages, are then in memory that all workers share.
         self._fork_server = ForkServer(partial(work_on, loaded.settings.server.event_loop))
         self._sockets = Sockets((), "")
