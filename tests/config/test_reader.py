@@ -86,7 +86,7 @@ def test_mistake_in_a_target_is_told(text, message):
         ("log: {level: loud}", "the choices are `debug`, `info`, `warning` and `error`"),
         ("server: {port: -1}", "the port; 0 is any free one"),
         ("limits: {maxHeaderSize: 1B}", "the size of the request line and headers"),
-        ("prot: 1", "the options here are `server`, `internalServer`, `rules`, `authProviders`, `listTargets`, `targets`, `templates`, `limits`, `s3`, `reload`, `log` and `tracing`"),
+        ("prot: 1", "the options here are `server`, `internalServer`, `rules`, `authProviders`, `listTargets`, `targets`, `templates`, `pages`, `limits`, `s3`, `reload`, `log` and `tracing`"),
         ("serve: 1", "did you mean `server`?"),
         ("indexDocument: a", "did you mean `targets.*.actions.GET.config.indexDocument`?"),
         ("authProviders: {saml: {}}", "the options here are `basic`, `oidc`, `header` and `clientCertificate`"),
