@@ -118,6 +118,14 @@ def test_the_status_has_the_probe_of_each_target(admin):
     assert admin.metric("tornado_proxy_target_up") == 1
 
 
+def test_an_edit_is_probed_at_once(admin, folder):
+    """It may name other buckets; nobody waits for the interval to end."""
+    before = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["at"]
+    (folder / "rules" / "site.rules").write_text(RULES.format("probed"))
+    admin.reload()
+    admin.wait(lambda status: (status["targets"]["site"]["probe"] or {}).get("at", before) != before)
+
+
 def _shape(value):
     """The names in a JSON value, whatever stands under them."""
     if isinstance(value, dict):

@@ -52,6 +52,9 @@ def test_the_last_good_set_is_served_and_the_next_good_edit_loads(folder, kept):
         (folder / "rules" / "site.rules").write_text(RULES.format("mended"))
         admin.wait(lambda status: status["generation"] == 2)
         assert proxy.request("GET", "/a").body == b"mended/a.txt"
+        assert not admin.status()["startedFromLastGood"]
+        copy = folder / "kept" / "current" / "rules" / "0001.rules"
+        admin.wait(lambda _: "mended" in copy.read_text())
 
 
 FAILING = RULES.format("other") + 'target site { test "/a" -> "/c" }\n'
