@@ -18,6 +18,7 @@ from running import Proxy, start_proxy
 CONFIGURATION = """
 server: {{port: 0}}
 internalServer: {{port: 0}}
+s3: {{probeInterval: 1h}}
 rules: [rules]
 targets:
   site:
