@@ -88,6 +88,8 @@ first.kill()
 def test_signals_of_the_terminal_leave_the_fork_server_alone():
     """Ctrl-C and a hang-up reach every process of a terminal; the supervisor decides what they mean."""
     result = _run("""
+first, _ = await ask(server, b"shared")  # it has begun its work
+await first.wait()
 os.kill(server.pid, signal.SIGINT)
 os.kill(server.pid, signal.SIGHUP)
 process, channel = await ask(server, b"shared")
