@@ -265,6 +265,26 @@ def test_a_file_is_deleted_after_a_question(browser, demo, files):
     assert files.request("HEAD", "/team/home/delete/a.txt", user="ann:demo").status == 404
 
 
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_has_room_for_fingers(browser, demo, files, width):
+    """One left edge, no text about drops, links to sort by of 44 px, and nothing below the buttons of a row."""
+    _put(files, "/team/home/phone/", "a.txt")
+    _put(files, "/team/home/phone/", "b.txt")
+    with screen(browser, width):
+        browser.get(_as(demo, "ann", "/team/home/phone/"))
+        assert not find(browser, ".upload p").is_displayed()
+        at = {
+            name: [each.rect for each in browser.find_elements("css selector", name)]
+            for name in (".filter", ".upload button", "thead a", "tbody th a", "tbody .time", ".eye", ".bin")
+        }
+    assert len({at[name][0]["x"] for name in (".filter", ".upload button", "thead a", "tbody th a")}) == 1
+    assert len({each["y"] for each in at[".upload button"]}) == 1
+    assert min(each["height"] for each in at["thead a"]) >= 44
+    for time, eye, trash in zip(at["tbody .time"][1:], at[".eye"], at[".bin"], strict=True):
+        assert trash["x"] - eye["x"] - eye["width"] >= 8
+        assert time["x"] + time["width"] <= eye["x"] or time["y"] >= eye["y"] + eye["height"]
+
+
 def test_what_a_viewer_may_not_do_is_not_shown(browser, demo):
     """Without a right to upload or to delete, there is neither a place for it nor a button."""
     browser.get(f"{demo}releases/pictures/")

@@ -342,7 +342,7 @@ function addUploads() {
     const section = document.querySelector(".upload");
     if (!section) return;
     const uploads = new Uploads(section);
-    const chooser = (label, more) => {
+    const chooser = (label, style, more) => {
         const input = make("input", {type: "file", multiple: true, hidden: true, ...more});
         input.setAttribute("aria-label", label);
         input.addEventListener("change", () => {
@@ -350,10 +350,12 @@ function addUploads() {
                 [file, (file.webkitRelativePath || file.name).split("/").slice(0, -1).map(each => `${each}/`).join("")]));
             input.value = "";
         });
-        section.append(input, make("button", {type: "button", textContent: label, onclick: () => input.click()}));
+        section.append(input, make("button", {
+            type: "button", textContent: label, className: style, onclick: () => input.click(),
+        }));
     };
-    chooser("Choose files", {className: "files"});
-    if ("webkitdirectory" in HTMLInputElement.prototype) chooser("Choose a directory", {webkitdirectory: true});
+    chooser("Upload files", "primary", {className: "files"});
+    if ("webkitdirectory" in HTMLInputElement.prototype) chooser("Upload a directory", "", {webkitdirectory: true});
     section.hidden = false;
     let depth = 0;
     const isFiles = event => event.dataTransfer?.types.includes("Files");
