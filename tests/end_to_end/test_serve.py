@@ -70,7 +70,7 @@ def test_a_configuration_that_is_not_there_is_a_failure(files, capfd):
 
 def test_readiness_may_need_a_bucket(files, tmp_path):
     """With `readyNeedsBucket`, a service that reaches none of its buckets serves, but is not ready."""
-    text = files.read_text() + "s3: {readyNeedsBucket: true, probeInterval: 100ms}\n"
+    text = files.read_text().replace("probeInterval: 1h", "readyNeedsBucket: true, probeInterval: 100ms")
     with start_proxy(tmp_path, text, site=RULES.format("some")) as proxy:
         admin = Admin.of(proxy)
         problem = admin.wait(lambda status: status["targets"]["site"]["probe"])["targets"]["site"]["probe"]["problem"]

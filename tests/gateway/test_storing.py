@@ -75,6 +75,7 @@ async def test_an_upload_in_parts_is_aborted():
         ({}, {}, 64 * MIB * 10_000 + 1, 413),
         ({"allowed_types": ("image/*",)}, {"Content-Type": "text/css"}, 1, 415),
         ({"metadata": (("size", "{{ .Input.ContentSize }}"),)}, {}, 1, 411),
+        ({}, {"Content-Type": "multipart/form-data; boundary=x"}, 1, 415),
         ({}, {"If-None-Match": "*"}, 1, 412),
         ({}, {}, 1, 409),
     ],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tornado_proxy.config.actions import Actions, PutAction
+from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.plan import Receive
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 
 PUT = Actions(put=PutAction(enabled=True, max_size=10))
@@ -42,6 +41,8 @@ def test_each_step_is_for_the_rewritten_key(planned, query, step):
     ("query", "reason"),
     [
         ("upload=start", "the query has no valid `size`"),
+        ("upload=start&size=0", "an empty file has no parts"),
+        ("upload=part&id=x&number=1&number=2", "the query names a parameter twice"),
         ("upload=start&size=-1", "the query has no valid `size`"),
         ("upload=start&size=1e9", "the query has no valid `size`"),
         ("upload=start&size=%D9%A1", "the query has no valid `size`"),
@@ -57,10 +58,10 @@ def test_each_step_is_for_the_rewritten_key(planned, query, step):
     ],
 )
 def test_a_step_without_what_it_needs_is_refused(planned, query, reason):
-    """The client reads that its query is wrong, and the log what is wrong in it."""
+    """The client and the log read what is wrong in the query."""
     (refused,) = planned(query)
     assert (refused.status, refused.reason) == (400, reason)
-    assert refused.message == "The query of an upload in parts is not valid"
+    assert refused.message == f"The query of an upload in parts is not valid: {reason}"
 
 
 @pytest.mark.parametrize("path", ["/m/in/", "/m"])
@@ -70,11 +71,19 @@ def test_a_directory_is_not_uploaded_in_parts(planned, path):
     assert (refused.status, refused.reason) == (400, "an upload in parts needs the path of a file")
 
 
-def test_the_first_value_names_the_step(decided, site):
-    """Any other value leaves an upload as it is."""
+@pytest.mark.parametrize("value", ["other", "", "START", "other&upload=start&size=1"])
+def test_what_is_not_a_step_is_refused(decided, site, value):
+    """A part whose step is misspelt is not stored as the file."""
     raw = site(actions=Actions(put=PutAction(enabled=True, raw_uploads=True)))
-    assert decided(raw, "PUT /a?upload=other&upload=start&size=1").plan == (Receive("a", "/a"),)
-    assert decided(raw, "PUT /a?upload=abort&upload=other&id=x").plan == (AbortUpload("a", "x"),)
+    (refused,) = decided(raw, f"PUT /a?upload={value}").plan
+    assert (refused.status, refused.reason) == (400, "`?upload=` has a value that is not a step of an upload")
+
+
+def test_a_delete_takes_no_step(decided, site):
+    """Who aborts an upload as S3 does it, by a DELETE, keeps the file that is there."""
+    found = site(actions=Actions(delete=DeleteAction(enabled=True)))
+    (refused,) = decided(found, "DELETE /a?upload=abort&id=x").plan
+    assert (refused.status, refused.reason) == (400, "a step of an upload in parts is a PUT")
 
 
 def test_a_step_is_planned_where_put_is_enabled(decided, site):

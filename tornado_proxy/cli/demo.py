@@ -28,7 +28,7 @@ from tornado_proxy.telemetry.log import EVENTS
 def demo_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument(
-        "--port", type=int, help="the port on loopback; 0 is any free one (default: 8080 if it is free)"
+        "--port", type=_port, help="the port on loopback; 0 is any free one (default: 8080 if it is free)"
     )
     parser.add_argument("--quiet", action="store_true", help="do not log requests")
 
@@ -41,6 +41,12 @@ def run_demo(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         advice = "install it with `pip install '.[demo]'` in a checkout"
         raise CommandError(f"the extra `demo` is missing ({error.name}); {advice}") from error
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) > 0xFFFF:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a port, which is a number from 0 to 65535")
+    return int(text)
 
 
 def _serve(arguments: argparse.Namespace, endpoint: str) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.gateway.answer import Answer, Whole, page
 from tornado_proxy.gateway.custom_pages import customized
 from tornado_proxy.gateway.errors import TypeNotAllowed, UploadIncomplete
-from tornado_proxy.gateway.upload import FileHead, stored_type
+from tornado_proxy.gateway.upload import FileHead, check_raw, stored_type
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
 from tornado_proxy.routing.errors import LengthRequired
@@ -61,6 +61,7 @@ async def presign(attempt: Presign, context: RequestContext) -> Answer:
 
 async def begin(attempt: BeginUpload, context: RequestContext) -> Answer:
     """Begins an upload in parts of a file that may be stored as far as known."""
+    check_raw(context.headers)
     _check_total(attempt.size, attempt.max_size)
     file = named_file(context)
     _check_type(file, context)
@@ -109,8 +110,11 @@ async def abort(attempt: AbortUpload, context: RequestContext) -> Answer:
 
 def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
     """Raises `UploadIncomplete` unless parts, numbered from 1, are a file of a size in bytes."""
-    if [each.number for each in parts] != list(range(1, len(parts) + 1)) or not parts:
-        raise UploadIncomplete(f"of {len(parts)} parts, the numbers are not 1 to {len(parts)}")
+    if not parts:
+        raise UploadIncomplete("no part is stored")
+    missing = next((number for number, each in enumerate(parts, 1) if each.number != number), None)
+    if missing is not None:
+        raise UploadIncomplete(f"part {missing} is missing")
     small = next((each.number for each in parts[:-1] if each.size < SMALLEST_PART), None)
     if small is not None:
         raise UploadIncomplete(f"part {small} is not the last and has less than {SMALLEST_PART} bytes")

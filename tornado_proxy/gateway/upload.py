@@ -265,20 +265,24 @@ def raw_upload(
     headers: Mapping[str, str], body: AsyncIterator[bytes], file_name: str, max_size: int | None
 ) -> IncomingFile:
     """The body itself as a file; raises `LengthRequired`, `NotAFile`, `PartialPut`, `TooLarge` before it is read."""
-    sent_type = headers.get("Content-Type")
-    if sent_type and sent_type.partition(";")[0].strip().lower() == "multipart/form-data":
+    check_raw(headers)
+    length = announced_length(headers)
+    if length is None and "Transfer-Encoding" not in headers:
+        raise LengthRequired("the upload has neither `Content-Length` nor `Transfer-Encoding`")
+    if max_size is not None and (length or 0) > max_size:
+        raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
+    return IncomingFile(file_name, headers.get("Content-Type"), length, _chunks(body))
+
+
+def check_raw(headers: Mapping[str, str]) -> None:
+    """Raises `NotAFile` or `PartialPut` for headers of a body that is not itself a file, encoded as nothing else."""
+    if headers.get("Content-Type", "").partition(";")[0].strip().lower() == "multipart/form-data":
         raise NotAFile("a form is uploaded to a path that ends in `/`")
     if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise NotAFile("an upload with a `Content-Encoding` would be stored as what it is not")
     if "Content-Range" in headers:
         # RFC 9110 14.5: stored as a whole, a part would be taken for the whole file.
         raise PartialPut("a PUT with `Content-Range` would store a part as the whole file")
-    length = announced_length(headers)
-    if length is None and "Transfer-Encoding" not in headers:
-        raise LengthRequired("the upload has neither `Content-Length` nor `Transfer-Encoding`")
-    if max_size is not None and (length or 0) > max_size:
-        raise TooLarge(f"the upload announces {length} bytes, {max_size} are allowed")
-    return IncomingFile(file_name, sent_type, length, _chunks(body))
 
 
 def checked(headers: Mapping[str, str], body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -213,7 +213,7 @@ def plan_beside(match: RouteMatch, request: Request, path: RequestPath, user: Us
 
 def _refused(error: RewriteError | RequestError) -> Plan:
     named = f"rewrite `{error.rewrite.label}`: {error}" if isinstance(error, RewriteError) else str(error)
-    message = "The query of an upload in parts is not valid" if isinstance(error, BadStep) else None
+    message = f"The query of an upload in parts is not valid: {error}" if isinstance(error, BadStep) else None
     return (Refuse(status_of(error) or 500, named, message=message),)
 
 

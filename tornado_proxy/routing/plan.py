@@ -11,7 +11,7 @@ from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import UploadStep, step_name, upload_step
+from tornado_proxy.routing.uploads import STEPS, UploadStep, upload_name, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -151,6 +151,14 @@ _PARTS_OF_DIRECTORY = Refuse(
     "an upload in parts needs the path of a file",
     message="An upload in parts is sent to the path of a file",
 )
+_NO_STEP = Refuse(
+    400,
+    "`?upload=` has a value that is not a step of an upload",
+    message=f"The value of `upload` in the query is not one of {', '.join((*STEPS, 'direct'))}",
+)
+_STEP_OF_REMOVAL = Refuse(
+    400, "a step of an upload in parts is a PUT", message="A step of an upload in parts is a PUT, not a DELETE"
+)
 _BECAME_A_DIRECTORY = "the rewritten key is a directory's: it ends in `/`"
 
 # All that a request line can hold but for `"`, `#`, `<` and `>`, which may not stand in a query (RFC 3986 3.4).
@@ -167,15 +175,19 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
     if request.method == "DELETE":
+        if upload_name(request) is not None:
+            # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
+            return (_STEP_OF_REMOVAL,)
         return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
     return _plan_early_upload(match.site.target.actions.put, request, is_file=is_file)
 
 
 def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Plan:
-    if _asks_for_form(request):
+    named = upload_name(request)
+    if named == "direct":
         return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
-    if step_name(request) is not None:
-        return () if is_file else (_PARTS_OF_DIRECTORY,)
+    if named is not None:
+        return (_NO_STEP,) if named not in STEPS else () if is_file else (_PARTS_OF_DIRECTORY,)
     if request.path.endswith("/"):
         return (ReadForm(put.max_size),)
     return () if put.raw_uploads and is_file else (_NO_SLASH,)
@@ -204,19 +216,15 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     found, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
         return (Remove(found),)
-    if step_name(request) is not None:
-        return (upload_step(request, found, path_reference(path), put),)
-    if not _asks_for_form(request):
+    named = upload_name(request)
+    if named is None:
         return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
+    if named != "direct":
+        return (upload_step(request, found, path_reference(path), put),)
     if "${filename}" in found:
         return (_NAMED_BY_S3,)
     most = min(put.max_size or LARGEST_FORM, LARGEST_FORM)
     return (Presign(found, path_reference(path), most, put.direct_upload_expiration),)
-
-
-def _asks_for_form(request: Request) -> bool:
-    """Whether an upload asks for a form for S3 instead of sending the file."""
-    return ("upload", "direct") in request.query
 
 
 def _browse(match: RouteMatch, request: Request, key: Key) -> Plan:

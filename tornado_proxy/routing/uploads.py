@@ -79,18 +79,22 @@ STEPS = ("start", "part", "parts", "complete", "abort")
 """The values of `?upload=` that are a step of an upload in parts."""
 
 
-def step_name(request: Request) -> str | None:
-    """Returns the step of an upload in parts that a PUT takes; None for any other PUT."""
-    named = next((value for name, value in request.query if name == "upload"), None)
-    return named if named in STEPS else None
+def upload_name(request: Request) -> str | None:
+    """Returns the first value of `?upload=`, which is one of `STEPS`, `direct`, or invalid; None without a value."""
+    return next((value for name, value in request.query if name == "upload"), None)
 
 
 def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction) -> UploadStep:
     """Returns the step that a PUT with the name of one takes; raises `BadStep` for an invalid query."""
-    query = dict(reversed(request.query))
+    query = dict(request.query)
+    if len(query) < len(request.query):
+        raise BadStep("the query names a parameter twice")
     step = query["upload"]
     if step == "start":
-        return BeginUpload(key, location, _number(query, "size"), put.allow_override, put.max_size)
+        size = _number(query, "size")
+        if size == 0:
+            raise BadStep("an empty file has no parts")
+        return BeginUpload(key, location, size, put.allow_override, put.max_size)
     upload = query.get("id", "")
     if not 0 < len(upload) <= _LONGEST_ID or not upload.isprintable():
         raise BadStep("the query has no valid `id` of an upload")
