@@ -208,6 +208,7 @@ HEADER_READERS = {
     "tornado_proxy.storage.s3.answers.object_info": (b"last-modified", b"etag", b"x-amz-checksum-sha256"),
     "tornado_proxy.storage.s3.answers.content_range": (b"content-range",),
     "tornado_proxy.gateway.upload.raw_upload": ("Content-Type", "Content-Encoding"),
+    "tornado_proxy.gateway.upload.check_raw": ("Content-Type", "Content-Encoding"),  # which `raw_upload` calls
     "tornado_proxy.gateway.upload.checked": ("Content-Md5", "Content-Digest"),
     "tornado_proxy.gateway.upload.announced_length": (),  # llhttp has read it as a number of 64 bits
     "tornado_proxy.gateway.answer.with_headers": (),  # what is sent
