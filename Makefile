@@ -7,6 +7,9 @@ STAMP  := $(VENV)/.filled
 # Each of these is covered whole, by its own tests alone.
 PURE := goregex semantics templates lang rules config routing
 
+# Many of the other tests wait for a process or a time-out: more workers than processors keep these busy.
+WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
+
 .PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts tables clean
 .DEFAULT_GOAL := help
 
@@ -34,7 +37,7 @@ $(PURE:%=test-%): test-%: $(STAMP)
 	@printf "\n%s: 100 %% branch coverage by its own tests, %s\n" $* "$$(tail -n 1 build/test-$*.log)"
 
 test-others: $(STAMP)
-	@$(BIN)/python -m pytest -n auto -m 'not integration' $(PURE:%=--ignore tests/%)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not integration' $(PURE:%=--ignore tests/%)
 
 check: $(STAMP)  ## Format, lint, types, architecture
 	$(BIN)/ruff format --check .
