@@ -108,10 +108,10 @@ async def store_at(
     upload_memory: int = 128 * 1024**2,
     **settings: Any,
 ) -> AsyncIterator[S3Store]:
-    """A store of `bucket` at an S3, with threads of its own; impatient, so that what never comes is not waited for."""
-    impatient = {"connect_timeout": 1.0, "read_timeout": 0.5}
+    """A store of `bucket` at an S3, with threads of its own, and patient: a busy machine is not a silent S3."""
+    usual = {"connect_timeout": 20.0, "read_timeout": 20.0}
     store = S3Store(
-        Endpoint(url).bucket("bucket", **impatient | settings),
+        Endpoint(url).bucket("bucket", **usual | settings),
         S3Pool(threads, upload_memory=upload_memory, reads=reads),
     )
     try:

@@ -122,7 +122,7 @@ def test_a_document_is_fetched_from_secrets_manager(name):
     [
         ("/missing", 20, "the answer is 404"),
         ("/large", 20, "it has more than 1048576 bytes"),
-        ("/slow", 0.3, "it takes too long"),
+        ("/slow", 1.5, "it takes too long"),
     ],
 )
 def test_what_cannot_be_fetched_by_http_is_reported(path, timeout, message):
