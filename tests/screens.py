@@ -71,7 +71,7 @@ def violations(browser: Any, axe: str) -> list[tuple[str, list[str]]]:
 
 @contextmanager
 def slow(browser: Any, bytes_a_second: int) -> Iterator[None]:
-    """Uploads of so many bytes a second."""
+    """Limits uploads to a number of bytes a second."""
     conditions = {"offline": False, "latency": 0, "downloadThroughput": -1}
     browser.execute_cdp_cmd("Network.enable", {})
     browser.execute_cdp_cmd("Network.emulateNetworkConditions", {**conditions, "uploadThroughput": bytes_a_second})

@@ -272,7 +272,7 @@ def test_what_is_remembered_is_good_for_nothing_else(who, text, offered):
 
 
 def test_the_memory_is_bounded():
-    """Only so many successes are remembered; the oldest is forgotten first."""
+    """The number of remembered successes is limited; the oldest is forgotten first."""
     slow = Slow()
 
     async def body(verifier):

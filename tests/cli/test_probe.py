@@ -67,7 +67,7 @@ def test_programs_read_json(command, configure, nowhere):
 
 
 def test_a_frozen_bucket_costs_the_timeout(command, configure):
-    """An S3 that takes connections and says nothing fails in time."""
+    """A probe of an S3 that accepts connections and never answers ends after the time-out."""
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         configure(f"http://127.0.0.1:{frozen.getsockname()[1]}")
         done = command("probe", "--config", "proxy.yaml", "--timeout", "0.3")

@@ -82,7 +82,7 @@ def test_trailers_are_no_headers():
 
 @pytest.mark.parametrize("surplus", [b"GET / HTTP/1.1\r\n\r\n", b"GARBAGE GARBAGE\r\n\r\n"])
 def test_what_follows_a_chunked_body_is_noticed(surplus):
-    """Bytes behind a chunked body are not read, but said to be there, whatever they are."""
+    """Bytes after a chunked body are not read; their presence is reported."""
     parser = _parser(CHUNKED)
     assert parser.read_body(bytearray(b"1\r\na\r\n0\r\n\r\n" + surplus)) == b"a"
     assert (parser.complete, parser.surplus) == (True, True)

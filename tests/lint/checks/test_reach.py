@@ -64,7 +64,7 @@ def test_the_same_source_again():
     ],
 )
 def test_deleting_is_safe_where_nothing_is_lost(second, safety):
-    """What says no more than the first, not even in a comment, may go."""
+    """A duplicate without a comment of its own can be removed by a fix."""
     (found,) = findings(DUPLICATE_REWRITE, f"rewrite `^/a$` -> `/1`\n{second}")
     assert [fix.safety for fix in found.fixes] == [safety]
 

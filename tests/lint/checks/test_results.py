@@ -42,7 +42,7 @@ def test_results_that_never_are_keys(template, reason):
 
 
 def test_a_refusal_that_a_test_expects_is_meant():
-    """Who says that it is an error knows; a test of another rewrite says nothing of this one."""
+    """A test that expects the error silences the check; a test of another rewrite does not."""
     assert places(REFUSED_RESULT, 'rewrite `^/a/` -> ""\ntest "/a/b" -> error') == []
     assert places(REFUSED_RESULT, 'rewrite `^/a/` -> ""\nrewrite `^/b$` -> ""\ntest "/b" -> error') == ['""']
 

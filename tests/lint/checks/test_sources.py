@@ -44,7 +44,7 @@ def test_ends_that_are_spoken_of_are_left_alone(source):
     ],
 )
 def test_open_ends_are_shown_with_a_key(source, message):
-    """The message says which end is open, with a key that is taken because of it where one comes to mind."""
+    """The message names the open end and, if one is found, a key that matches because of it."""
     assert [each.message for each in findings(UNANCHORED_SOURCE, f'rewrite `{source}` -> "/x"')] == [message]
 
 
