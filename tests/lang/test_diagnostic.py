@@ -11,6 +11,7 @@ from tornado_proxy.lang.diagnostic import (
     Severity,
     SourceFile,
     Span,
+    counted,
     decode,
     did_you_mean,
     errors,
@@ -115,6 +116,17 @@ def test_suggestion_keeps_the_candidates_case():
 def test_endless_word_is_close_to_nothing():
     """A word longer than any keyword is not even compared."""
     assert did_you_mean("rewrite" * 100, KEYWORDS) is None
+
+
+@pytest.mark.parametrize(("number", "words"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (12_000, "12,000 files")])
+def test_numbers_of_things(number, words):
+    """One is singular, all else plural; thousands are separated."""
+    assert counted(number, "file") == words
+
+
+def test_an_irregular_plural():
+    """A plural that does not end in `s` alone is given."""
+    assert counted(2, "fix", "fixes") == "2 fixes"
 
 
 @pytest.mark.parametrize("regular", [True, False])

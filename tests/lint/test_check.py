@@ -6,7 +6,6 @@ from tornado_proxy.lint.check import (
     Category,
     Check,
     comments_of,
-    counted,
     inserted,
     listed,
     moved,
@@ -55,17 +54,6 @@ def test_no_category_is_empty_or_a_check(category):
 def test_lists_as_sentences_have_them(words, sentence):
     """The last word is joined by `and`."""
     assert listed(words) == sentence
-
-
-@pytest.mark.parametrize(("number", "said"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
-def test_numbers_of_things(number, said):
-    """One is singular, all else plural."""
-    assert counted(number, "file") == said
-
-
-def test_an_irregular_plural():
-    """A plural that does not end in `s` alone is given."""
-    assert counted(2, "fix", "fixes") == "2 fixes"
 
 
 def test_a_key_is_shown_as_far_as_it_helps():

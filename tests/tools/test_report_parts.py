@@ -1,7 +1,7 @@
 from rule_sites import rule_sets
 
 from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.tools.report_parts import counted, group_rows, groups_json, rewrite_json, section
+from tornado_proxy.tools.report_parts import group_rows, groups_json, rewrite_json, section
 
 
 def test_rows_stand_in_columns_under_their_title():
@@ -39,8 +39,3 @@ def test_a_rewrite_is_told_with_its_place():
         "template": "/b",
         "place": {"file": "site.rules", "line": 2, "column": 5},
     }
-
-
-def test_requests_are_counted_in_words():
-    """One is one; thousands are set apart."""
-    assert (counted(1), counted(0), counted(12000)) == ("1 request", "0 requests", "12,000 requests")

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tornado_proxy.cli.output import CommandError, ExitStatus, activity, wants_color
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, did_you_mean, errors
-from tornado_proxy.lint.check import counted
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, did_you_mean, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter

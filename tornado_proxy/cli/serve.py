@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tornado_proxy.cli.output import ExitStatus, show
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.service.generations import Unbuildable
@@ -22,7 +22,6 @@ from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
 from tornado_proxy.service.process import Launch
 from tornado_proxy.service.process import run as run_process
-from tornado_proxy.service.reload import counted
 from tornado_proxy.service.rule_tests import run_rule_tests, tolerated
 from tornado_proxy.service.runtime import CannotServe, NoEventLoop, end_process, raise_descriptor_limit, run_event_loop
 from tornado_proxy.service.serving import SingleProcess

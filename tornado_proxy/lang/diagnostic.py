@@ -170,6 +170,11 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
+def counted(number: int, word: str, plural: str = "") -> str:
+    """Returns a number of things: 1 file, 2,000 files."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
 class FileTooLargeError(OSError):
     """A file that is larger than is allowed."""
 

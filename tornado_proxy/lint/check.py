@@ -99,11 +99,6 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def counted(number: int, word: str, plural: str = "") -> str:
-    """Returns a number of things: 1 file, 2 files."""
-    return f"{number} {word if number == 1 else plural or word + 's'}"
-
-
 def reworded(literal: Literal, start: int, end: int, text: str) -> tuple[Edit, ...]:
     """Returns the edit that replaces a part of a string's value; nothing where the string cannot hold the text."""
     written = _written(literal, text)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tornado_proxy.lang.diagnostic import Severity, errors
+from tornado_proxy.lang.diagnostic import Severity, counted, errors
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.pages.listing import human_size
 from tornado_proxy.pages.status import (
@@ -30,7 +30,7 @@ from tornado_proxy.pages.status import (
 )
 from tornado_proxy.routing.mounts import Mounts, sites
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport, counted
+from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally

@@ -16,7 +16,7 @@ from typing import Any
 
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import options_of
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.generations import Unbuildable
@@ -316,8 +316,3 @@ def fixed_at_start(settings: Settings, running: Settings) -> tuple[Settings, tup
         tracing=running.tracing,
     )
     return kept, tuple(shown for shown, name in fixed.items() if getattr(settings, name) != getattr(kept, name))
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 rewrite`, `2 rewrites`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.rules.model import Rewrite, RuleSet
-from tornado_proxy.tools.report_parts import counted, rewrite_json
+from tornado_proxy.tools.report_parts import rewrite_json
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 from tornado_proxy.tools.usage import log_json, strange_lines
 
@@ -178,13 +179,13 @@ def to_text(report: DiffReport) -> Iterator[str]:
 def _summary(report: DiffReport) -> str:
     found, log = report.comparison, report.log
     if not found.groups:
-        return f"no key changed: {counted(log.total)}, {len(log.requests):,} distinct"
-    requests = f"{found.times:,} of {counted(log.total)}"
+        return f"no key changed: {counted(log.total, 'request')}, {len(log.requests):,} distinct"
+    requests = f"{found.times:,} of {counted(log.total, 'request')}"
     return f"key changed: {requests}, {found.distinct:,} of {len(log.requests):,} distinct"
 
 
 def _counted(group: ChangeGroup) -> str:
-    requests = counted(group.times)
+    requests = counted(group.times, "request")
     return requests if group.distinct == group.times else f"{requests}, {group.distinct:,} distinct"
 
 

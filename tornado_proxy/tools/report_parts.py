@@ -29,11 +29,6 @@ def section(title: str, rows: Rows) -> Iterator[str]:
         yield f"{title if number == 0 else '':<{_GUTTER}}{'  '.join([*padded, row[-1]])}".rstrip()
 
 
-def counted(requests: int) -> str:
-    """Returns a number of requests in words: 1 request, 2,000 requests."""
-    return "1 request" if requests == 1 else f"{requests:,} requests"
-
-
 def group_rows(captures: Captures) -> Rows:
     """Returns the groups of a match with their texts as rows."""
     return [(f"${label}", _taken(text)) for label, text in _groups(captures)]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.routing.mounts import Site
-from tornado_proxy.tools.report_parts import counted, rewrite_json, section
+from tornado_proxy.tools.report_parts import rewrite_json, section
 from tornado_proxy.tools.simulator import UPLOAD, LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions
 
 JSON_VERSION = 1
@@ -114,7 +115,7 @@ def _target(report: UsageReport, site: Site) -> list[str]:
         (*_share(report.usage.rewrites[name, each.number], total), each.label, each.pattern.text, each.span.place)
         for each in site.rules.rewrites
     ]
-    lines = [*section("target", [(f"{name}: {counted(total)}",)]), *section("rewrites", rows)]
+    lines = [*section("target", [(f"{name}: {counted(total, 'request')}",)]), *section("rewrites", rows)]
     unmatched = report.usage.rewrites[name, None]
     lines += section("no rewrite", [_share(unmatched, total)])
     return lines + list(section("", [(f"{times:>9,}", path) for path, times in report.unmatched(name)]))

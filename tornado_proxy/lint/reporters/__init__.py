@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import cast
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity
-from tornado_proxy.lint.check import counted
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted
 from tornado_proxy.lint.engine import LintReport
 
 _MODULES = {"json": "documents", "github": "ci", "gitlab": "ci", "sarif": "documents", "junit": "ci"}

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from tornado_proxy.goregex.language import language
 from tornado_proxy.goregex.syntax import Node
-from tornado_proxy.lang.diagnostic import Span
+from tornado_proxy.lang.diagnostic import Span, counted
 from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TargetBlock
 from tornado_proxy.lint.allowances import find_allowances
-from tornado_proxy.lint.check import Check, counted
+from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
