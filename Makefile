@@ -10,7 +10,7 @@ PURE := goregex semantics templates lang rules config routing
 # Many of the other tests wait for a process or a time-out: more workers than processors keep these busy.
 WORKERS := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 
-.PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts tables clean
+.PHONY: help demo test test-others $(PURE:%=test-%) check integration screenshots dist deb man transcripts clean
 .DEFAULT_GOAL := help
 
 help:  ## Say what can be made
@@ -69,9 +69,6 @@ screenshots: $(STAMP)  ## Take the pictures of the manual anew, in a browser on 
 
 transcripts: $(STAMP)  ## Write down anew what the command lines in tests/cli/transcripts do, to be reviewed
 	UPDATE_TRANSCRIPTS=1 $(BIN)/python -m pytest -q tests/cli/test_transcripts.py
-
-tables: $(STAMP)  ## Write down anew the tables of the rule language's parser, after a change of its grammar
-	UPDATE_TABLES=1 $(BIN)/python -m pytest -q tests/lang/test_reading.py
 
 clean:  ## Remove what the other commands made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,65 +1,22 @@
-"""A file being read: the parser and its kept tables, its stacks, the lexer's place, comments and diagnostics."""
+"""A file being read: the parser, its stacks, the lexer's place, comments and diagnostics."""
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import lark
 from lark import Lark, Token, Tree
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span
 
+# An installation has the grammars in the package, a checkout beside it.
 _PACKAGE = Path(__file__).parent.parent
-FOLDERS = (_PACKAGE / "grammar", _PACKAGE.parent / "grammar")
-
-
-def grammar_text(name: str, folders: Iterable[Path] = FOLDERS) -> str:
-    """The text of a grammar file, from the first folder that has it; raises FileNotFoundError where none has."""
-    for folder in folders:
-        if (folder / name).is_file():
-            return (folder / name).read_text(encoding="utf-8")
-    raise FileNotFoundError(f"the grammar `{name}` is not part of this installation")
-
-
-Options = Mapping[str, Any]
-"""Options of `lark.Lark`."""
-
-
-def kept_parser(tables: str, grammar: str, options: Options, hooks: Options) -> lark.Lark | None:
-    """The parser of kept tables; None where they are of another grammar, of other options or of another Lark.
-
-    `hooks` are the options that are objects, and no part of the tables.
-    """
-    kept = json.loads(tables)
-    if kept["origin"] != origin_of(grammar, options):
-        return None
-    data, table = kept["data"], kept["data"]["parser"]["parser"]
-    table["tokens"] = dict(enumerate(table["tokens"]))
-    table["states"] = dict(enumerate(_by_number(actions) for actions in table["states"]))
-    memo = dict(enumerate(kept["memo"]))
-    # What the parsers call that Lark itself writes (`lark.tools.standalone`); `Lark.load` would want a pickle.
-    parser: lark.Lark = lark.Lark._load_from_dict(data, memo, **hooks)  # type: ignore[no-untyped-call] # noqa: SLF001
-    return parser
-
-
-def origin_of(grammar: str, options: Options) -> str:
-    """What tables are made of, as one hash: a grammar, the options and Lark's version."""
-    made_of = f"lark {lark.__version__}\n{sorted(options.items())}\n{grammar}"
-    return hashlib.sha256(made_of.encode()).hexdigest()
-
-
-def _by_number(actions: Mapping[str, Any]) -> Mapping[int, Any]:
-    """What JSON has made of a mapping from numbers."""
-    return {int(number): action for number, action in actions.items()}
-
+_GRAMMARS = (_PACKAGE / "grammar/rules.lark", _PACKAGE.parent / "grammar/rules.lark")
 
 STATEMENT_WORDS = ("rewrite", "test", "target")
 CLAUSES = ("as", "method", "host", "header", "user-groups", "email")
@@ -104,25 +61,20 @@ def _keep_comment(token: Token) -> Token:
     return token
 
 
-TABLES = "rules.tables.json"
-"""The file of the parser's tables, beside the grammar."""
-
-_OPTIONS = {
-    "start": "document",
-    "parser": "lalr",
-    "lexer": "contextual",
-    "keep_all_tokens": True,
-    "maybe_placeholders": True,
-}
-_HOOKS = {"postlex": _EverythingEverywhere(), "lexer_callbacks": {"COMMENT": _keep_comment}}
-
-
 @functools.cache
 def rules_parser() -> Lark:
-    """The parser of rule files, made at its first use; it holds nothing of the files that it reads."""
-    grammar = grammar_text("rules.lark") + _MISTAKES
-    kept = kept_parser(grammar_text(TABLES), grammar, _OPTIONS, _HOOKS)
-    return kept or Lark(grammar, **_OPTIONS, **_HOOKS)
+    """Returns the parser of rule files, made at its first use; it holds nothing of the files that it reads."""
+    grammar = next(path for path in _GRAMMARS if path.is_file())
+    return Lark(
+        grammar.read_text(encoding="utf-8") + _MISTAKES,
+        start="document",
+        parser="lalr",
+        lexer="contextual",
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+        postlex=_EverythingEverywhere(),
+        lexer_callbacks={"COMMENT": _keep_comment},
+    )
 
 
 class Where(Enum):
