@@ -6,8 +6,15 @@ import bcrypt
 import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
-from tornado_proxy.auth.basic import BasicAuthenticator, Claim, Verifier, VerifierLimits, basic_authenticators
-from tornado_proxy.auth.passwords import HashedPassword, UnreadableHash, read_password
+from tornado_proxy.auth.basic import (
+    BasicAuthenticator,
+    Claim,
+    HashedPassword,
+    Verifier,
+    VerifierLimits,
+    basic_authenticators,
+    read_password,
+)
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Settings, Target, TargetList
 from tornado_proxy.config.providers import BasicProvider
 from tornado_proxy.config.secrets import Secret
@@ -109,15 +116,6 @@ def test_every_wrong_password_costs_the_same(name, monkeypatch):
     assert sorted(computed) == [b"$2b$04$", b"$2b$05$"]
 
 
-def test_a_hash_that_cannot_be_read_is_told_at_load():
-    """A broken hash keeps a configuration from being used, and the message says whose it is and where, not what."""
-    eve = BasicUser("eve", Secret("the environment variable `EVE`", "$2b$broken"))
-    with pytest.raises(UnreadableHash) as caught:
-        BasicAuthenticator(BasicProvider("staff", "Files"), [eve], Verifier())
-    assert str(caught.value).startswith("the password of `eve` in the environment variable `EVE`: ")
-    assert "broken" not in str(caught.value)
-
-
 def test_each_provider_has_its_authenticator():
     """A provider knows the users of all resources that name it, in every target, and asks under its own realm."""
     providers = (BasicProvider("staff", "Files"), BasicProvider("guests", "Guests"))
@@ -168,6 +166,18 @@ class Clock:
         return self.now
 
 
+class FakeHash(HashedPassword):
+    """A hash that a function checks instead of a library."""
+
+    def __init__(self, text, verify):
+        super().__init__(text)
+        object.__setattr__(self, "verify", verify)
+
+    def matches(self, offered):
+        """What the function says."""
+        return self.verify(self.text, offered)
+
+
 class Slow:
     """A hash of the password `right` that is checked when `go` is set, and counts how often it was."""
 
@@ -175,7 +185,7 @@ class Slow:
         self.go = threading.Event()
         self.started = threading.Semaphore(0)
         self.checks = 0
-        self.password = HashedPassword(text, self._verify)
+        self.password = FakeHash(text, self._verify)
         if not waiting:
             self.go.set()
 
@@ -329,7 +339,7 @@ def test_any_number_of_wrong_passwords_keep_no_right_one_waiting(limits, right):
         order.append(offered)
         return slow.password.matches(offered)
 
-    password = HashedPassword("hash", verify)
+    password = FakeHash("hash", verify)
 
     async def body(verifier):
         mallory = Claim("staff", "mallory", "::1")
@@ -354,9 +364,8 @@ def test_a_check_for_nobody_takes_as_long_and_is_forgotten():
         for _ in range(3):
             assert not await verifier.verify(Claim("staff", "eve"), None, "right", [slow.password])
         assert not await verifier.verify(Claim("staff", "eve"), None, "right")
-        return repr(verifier)
 
-    assert _run(body) == "<Verifier, 0 running, 0 remembered>"
+    _run(body)
     assert slow.checks == 3
 
 
@@ -407,7 +416,7 @@ def test_a_hash_that_breaks_is_not_remembered():
 
     async def body(verifier):
         with pytest.raises(MemoryError):
-            await verifier.verify(CLAIM, HashedPassword("hash", broken), "right")
+            await verifier.verify(CLAIM, FakeHash("hash", broken), "right")
         return await verifier.verify(CLAIM, slow.password, "right")
 
     assert _run(body)

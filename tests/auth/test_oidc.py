@@ -11,7 +11,6 @@ from joserfc import jwk, jwt
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.fetching import Fetched
 from tornado_proxy.auth.oidc import OidcAuthenticator
-from tornado_proxy.auth.oidc_provider import Client, Provider
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import SignedIn
@@ -39,8 +38,7 @@ class _Story:
         self.cookies: dict[str, str] = {}
         given = {"client_secret": SECRET} | settings
         self.settings = OidcProvider("id", "https://id.example", "me", **given)
-        provider = Provider("https://id.example", Client("me", "s"), self.fetch, lambda: self.now)
-        self.authenticator = OidcAuthenticator(self.settings, provider, lambda: self.now)
+        self.authenticator = OidcAuthenticator(self.settings, self.fetch, lambda: self.now)
 
     async def fetch(self, wanted):
         self.asked.append(wanted)

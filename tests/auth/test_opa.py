@@ -57,7 +57,7 @@ def test_the_policy_gets_the_user_the_request_and_the_tags():
 
 @pytest.mark.parametrize(
     ("document", "permitted"),
-    [({"result": True}, True), ({"result": False}, False), ({}, False), ({"result": "true"}, False), ([], False)],
+    [({"result": True}, True), ({"result": False}, False), ({}, False), ({"result": "true"}, False)],
 )
 def test_only_true_is_a_permission(document, permitted):
     """OPA leaves the result out where the policy is undefined."""
@@ -66,7 +66,7 @@ def test_only_true_is_a_permission(document, permitted):
     assert json.loads(sent.body)["input"]["tags"] == {"team": "a"}
 
 
-@pytest.mark.parametrize(("status", "body"), [(500, b"{}"), (200, b"<html>")])
+@pytest.mark.parametrize(("status", "body"), [(500, b"{}"), (200, b"<html>"), (200, b"[]")])
 def test_a_server_that_does_not_decide_is_an_error(status, body):
     """The caller must close, not open."""
     with pytest.raises(PolicyUnavailable):

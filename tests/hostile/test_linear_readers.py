@@ -21,7 +21,7 @@ import tornado_proxy.semantics
 import tornado_proxy.storage.s3
 import tornado_proxy.telemetry
 from tornado_proxy.auth.cookies import Sealer, read_cookies
-from tornado_proxy.auth.tokens import Trust
+from tornado_proxy.auth.oidc_provider import Metadata
 from tornado_proxy.gateway import upload
 from tornado_proxy.routing.request import Request
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
@@ -88,8 +88,8 @@ ARGUMENTS = {
     "other": '"a"',
     "method": "GET",
     "name": "a.txt",
-    "keys": KEYS,
-    "trust": Trust("https://id.example", "me"),
+    "trusted": Metadata("https://id.example", "", "", "", keys=KEYS),
+    "client_id": "me",
     "now": 1e9,
     "ask": lambda _name: "",
     "expires": None,
@@ -99,8 +99,8 @@ ARGUMENTS = {
 
 # Whose text is the configuration's, the product's own, or a key, which is short.
 NOT_OF_OTHERS = {
-    "tornado_proxy.auth.passwords.doubt",
-    "tornado_proxy.auth.passwords.read_password",
+    "tornado_proxy.auth.basic.doubt",
+    "tornado_proxy.auth.basic.read_password",
     "tornado_proxy.storage.s3.failures.translated",
     "tornado_proxy.storage.s3.failures.from_answer",
     "tornado_proxy.semantics.fields.challenge",

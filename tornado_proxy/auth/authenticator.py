@@ -1,8 +1,8 @@
-"""The protocol of authenticators, and two that only read what stands before them: a proxy, or a TLS handshake.
+"""The protocol of authenticators, and two simple ones: by headers of a proxy, and by certificates of clients.
 
-A proxy that has signed the user in names the user in headers. Every client can send such headers, so only connections
-from `server.trustedProxies` are trusted. A proxy that ends TLS keeps the user's certificate for itself.
-Requests that pages of other origins make (CSRF) and open redirects are recognized here, too.
+A proxy that has signed a user in names the user in headers. Every client can send such headers, so only connections
+from `server.trustedProxies` are trusted. Behind a proxy that ends TLS, there is no certificate of the user.
+This module also recognizes requests that pages of other origins make (CSRF), and open redirects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tornado_proxy.templates.template import User
 
 
 class AuthBusy(Exception):
-    """Too many credentials wait to be checked: a 503, which the client may repeat."""
+    """Too many passwords wait to be checked; answered with 503, so that the client tries again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """The answer of a page that belongs to a provider: a redirect where there is a location, else an error."""
+    """The answer of a provider's page: a redirect if there is a location, else an error; `reason` is for the log."""
 
     status: int
     location: str = ""
@@ -59,7 +59,7 @@ class Authenticator(Protocol):
     """One way to sign in; an instance for each configured provider."""
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
-        """Returns the user, a challenge or an answer; raises `AuthBusy`."""
+        """Returns the user or a challenge; raises `AuthBusy`."""
         ...
 
 
@@ -88,8 +88,8 @@ class HeaderAuthenticator:
 
 
 def _only(request: Request, name: str) -> str:
-    """Returns the value of a header, decoded as UTF-8; empty if it is missing or, being forged, repeated."""
-    values = [value for each, value in request.headers if each.lower() == name.lower()]
+    """Returns the value of a header, decoded as UTF-8; empty if it is missing or given twice, which is a forgery."""
+    values = header_values(request, name)
     if len(values) != 1:
         return ""
     try:
@@ -122,7 +122,7 @@ class CertificateAuthenticator:
         objection = segment_objection(names[0])
         if objection is not None:
             return Challenge(401, f"the user's name {objection}")
-        # Browsers send certificates along by themselves, as they do cookies.
+        # Browsers send certificates with every request, like cookies.
         if not only_reads(request) and not is_same_origin(request):
             return Challenge(403, "a page of another origin made the request")
         email = certificate.emails[0] if certificate.emails else ""
@@ -133,9 +133,14 @@ _LONGEST_RETURN = 2000  # characters of the address to return to
 _READING = frozenset({"GET", "HEAD"})
 
 
+def header_values(request: Request, name: str) -> list[str]:
+    """Returns the values of all headers of a name."""
+    return [value for each, value in request.headers if each.lower() == name.lower()]
+
+
 def header(request: Request, name: str) -> str:
-    """Returns the first value of a header, whose name is in lower case; empty if it is missing."""
-    return next((value for each, value in request.headers if each.lower() == name), "")
+    """Returns the first value of a header; empty if it is missing."""
+    return next(iter(header_values(request, name)), "")
 
 
 def origin(request: Request) -> str:

@@ -1,48 +1,140 @@
-"""Basic authentication (RFC 7617): names and passwords that a configuration lists; few are checked at a time."""
+"""Basic authentication (RFC 7617): users whom a configuration lists, with passwords in plain text or hashed.
+
+Passwords are bcrypt or argon2 hashes, or plain text. A verifier checks hashes in threads, few at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 
-from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn
-from tornado_proxy.auth.passwords import HashedPassword, Password, PlainPassword, UnreadableHash, read_password
+from tornado_proxy.auth.authenticator import AuthBusy, Challenge, SignIn, header_values
 from tornado_proxy.config.model import BasicUser, Settings
 from tornado_proxy.config.providers import BasicProvider
+from tornado_proxy.config.secrets import HASHES
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
 from tornado_proxy.rules.model import segment_objection
 from tornado_proxy.semantics.fields import BasicCredentials, challenge
 from tornado_proxy.templates.template import User
 
+# The last character of the salt has four unused bits, which the library requires to be zero.
+_BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
+
+# The algorithm reads no more. The library refuses longer passwords, but the tools that make hashes cut them here.
+_LONGEST_FOR_BCRYPT = 72
+
+# What htpasswd (MD5, SHA-1), crypt(3) and LDAP write.
+_FOREIGN_HASH = re.compile(
+    r"\$(?:apr1|1|5|6|7|y|gy|md5|sha1|scrypt|pbkdf2[\w-]*)\$|\{(?:SHA|SSHA|MD5|CRYPT)\}", re.IGNORECASE
+)
+
+_MOST_BCRYPT_ROUNDS = 14  # as a power of two; about a second
+_MOST_ARGON2_KIBIBYTES = 1 << 20  # of memory, times the passes over it; about a second
+
+
+class UnreadableHash(ValueError):
+    """A text that begins like a hash but is not a valid one; the message names the kind, never the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPassword:
+    """A password that was configured in plain text; only its digest is kept."""
+
+    _digest: bytes = field(repr=False)
+
+    def matches(self, offered: str) -> bool:
+        """Whether it is the password; every wrong password takes the same time."""
+        return hmac.compare_digest(self._digest, sha256(offered.encode()).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPassword:
+    """A bcrypt or argon2 hash; `matches` takes as long as its cost parameters demand."""
+
+    text: str = field(repr=False)
+
+    @property
+    def cost(self) -> str:
+        """The cost of a check, equal for hashes of the same cost: the hash without its salt and digest."""
+        return self.text.rsplit("$", 2)[0] if self.text.startswith("$argon2") else self.text[4:6]
+
+    def matches(self, offered: str) -> bool:
+        """Whether the hash is that of this password."""
+        # Both libraries are imported only where there is such a hash.
+        if not self.text.startswith("$argon2"):
+            import bcrypt  # noqa: PLC0415
+
+            return bcrypt.checkpw(offered.encode()[:_LONGEST_FOR_BCRYPT], self.text.encode())
+        import argon2  # noqa: PLC0415
+
+        try:
+            return argon2.PasswordHasher().verify(self.text, offered)
+        except argon2.exceptions.VerificationError:
+            # A mismatch, or parameters that the library cannot work with: in either case nobody signs in.
+            return False
+
+
+Password = PlainPassword | HashedPassword
+
+
+def read_password(text: str) -> Password:
+    """Reads a password of the configuration; raises `UnreadableHash`."""
+    prefix = next((each for each in HASHES if text.startswith(each)), None)
+    if prefix is None:
+        return PlainPassword(sha256(text.encode()).digest())
+    if not (_argon2_cost(text) if prefix == "$argon2" else _BCRYPT.fullmatch(text)):
+        raise UnreadableHash(f"it begins like a hash, with `{prefix}`, but is not a valid one")
+    return HashedPassword(text)
+
+
+def doubt(text: str) -> str | None:
+    """Returns a warning about a configured password, or None; never the text itself. Raises `UnreadableHash`."""
+    if isinstance(read_password(text), PlainPassword):
+        looks_hashed = _FOREIGN_HASH.match(text)
+        return "it looks like a hash of an unknown kind, and is taken for the password itself" if looks_hashed else None
+    is_argon2 = text.startswith("$argon2")
+    is_costly = _argon2_cost(text) > _MOST_ARGON2_KIBIBYTES if is_argon2 else int(text[4:6]) > _MOST_BCRYPT_ROUNDS
+    return "a check of it takes seconds, or gigabytes of memory" if is_costly else None
+
+
+def _argon2_cost(text: str) -> int:
+    """KiB of memory times the passes over it; 0 for a text that is not an argon2 hash."""
+    import argon2  # noqa: PLC0415 - where there is such a hash
+
+    try:
+        cost = argon2.extract_parameters(text)
+    except argon2.exceptions.InvalidHashError:
+        return 0
+    return cost.memory_cost * cost.time_cost
+
 
 class BasicAuthenticator:
-    """Signs in the users of one provider; `users` are all users of its resources.
-
-    Raises `UnreadableHash` where a user's password is a hash that cannot be checked.
-    """
+    """Signs in the users of one provider; `users` are all users of its resources."""
 
     def __init__(self, provider: BasicProvider, users: Iterable[BasicUser], verifier: Verifier) -> None:
         self._name = provider.name
         self._challenge = challenge(provider.realm)
-        self._passwords = {each: _password(each) for each in users}
+        self._passwords = {each: read_password(each.password.reveal()) for each in users}
         hashed = [each for each in self._passwords.values() if isinstance(each, HashedPassword)]
         self._by_cost = {each.cost: each for each in hashed}
         self._verifier = verifier
 
     async def authenticate(self, request: Request, guard: SignedIn) -> SignIn | Challenge:
         """Returns the user if the resource lists it and the password is right; raises `AuthBusy`."""
-        sent = [value for name, value in request.headers if name.lower() == "authorization"]
+        sent = header_values(request, "authorization")
         if not sent:
             return self._refuse("no credentials were sent")
-        # Two of them say two things (RFC 9110 5.3), so neither counts.
+        # Two headers contradict each other (RFC 9110 5.3), so neither counts.
         offered = BasicCredentials.from_header(sent[0]) if len(sent) == 1 else None
         if offered is None:
             return self._refuse("the credentials cannot be read")
@@ -54,7 +146,7 @@ class BasicAuthenticator:
         own = self._passwords[listed] if listed else None
         if await self._verifier.verify(claim, own, offered.password, self._beside(own)):
             return SignIn(User(offered.user))
-        # The name only of one who is listed: else it may be a password that was typed into the wrong field.
+        # An unlisted name is not logged: it may be a password that was typed into the wrong field.
         return self._refuse(
             f"the password of `{offered.user}` is wrong" if listed else "the name that was sent is not listed"
         )
@@ -62,7 +154,7 @@ class BasicAuthenticator:
     def _beside(self, own: Password | None) -> Iterable[HashedPassword]:
         """Returns one hash of each cost of the provider, except for the cost of the user's own hash.
 
-        So the time of an answer reveals neither user names nor whether a password is plain text.
+        The time of an answer then reveals neither user names nor whether a password is plain text.
         """
         cost = own.cost if isinstance(own, HashedPassword) else None
         return (each for each in self._by_cost.values() if each.cost != cost)
@@ -72,7 +164,7 @@ class BasicAuthenticator:
 
 
 def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, BasicAuthenticator]:
-    """An authenticator for each basic provider of a configuration, by its name; raises `UnreadableHash`."""
+    """An authenticator for each basic provider of a configuration, by its name."""
     resources = settings.resources
     return {
         provider.name: BasicAuthenticator(
@@ -82,16 +174,9 @@ def basic_authenticators(settings: Settings, verifier: Verifier) -> dict[str, Ba
     }
 
 
-def _password(user: BasicUser) -> Password:
-    try:
-        return read_password(user.password.reveal())
-    except UnreadableHash as error:
-        raise UnreadableHash(f"the password of `{user.user}` in {user.password.origin}: {error}") from None
-
-
 @dataclass(frozen=True, slots=True)
 class VerifierLimits:
-    """The limits of hashing: one argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
+    """The limits of hashing: an argon2 hash of the usual cost needs 64 MiB and 50 ms of a processor."""
 
     threads: int = 2
     waiting: int = 64  # checks beyond those that run
@@ -132,11 +217,11 @@ class _Check:
 class Verifier:
     """Checks passwords; one for a process, to be closed with it. All but the hashing happens on the event loop.
 
-    Of the checks that wait the newest runs next, and the oldest is turned away where there are too many for a name, an
-    address or the process. So a right password is not kept waiting by any number of wrong ones that came before.
+    The newest of the waiting checks runs next. The oldest is turned away if too many wait for a name, an address or the
+    process. So wrong passwords, however many, do not delay a right one that comes later.
 
-    What is remembered is a digest under a key that nobody else has and that ends with the process: neither
-    passwords nor anything that helps to guess them.
+    Successes are remembered as digests under a random key that ends with the process. They do not help to guess
+    passwords.
     """
 
     def __init__(self, limits: VerifierLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -148,16 +233,13 @@ class Verifier:
         self._running: dict[bytes, _Check] = {}
         self._right_until: OrderedDict[bytes, float] = OrderedDict()
 
-    def __repr__(self) -> str:
-        return f"<Verifier, {len(self._running)} running, {len(self._right_until)} remembered>"
-
     async def verify(
         self, claim: Claim, password: Password | None, offered: str, beside: Iterable[HashedPassword] = ()
     ) -> bool:
-        """Whether the offered password is right; None stands for an unknown user. Raises `AuthBusy`.
+        """Whether the offered password is right; `password` is None for an unknown user. Raises `AuthBusy`.
 
-        Where it is not, the hashes `beside` are computed too: the answer takes the same time for every claim for which
-        the own hash and these cost the same together.
+        If it is wrong, it is compared with the hashes `beside` too. The answer takes the same time for all claims whose
+        own hash and the hashes beside it cost the same in total.
         """
         if isinstance(password, PlainPassword):
             if password.matches(offered):
@@ -166,7 +248,7 @@ class Verifier:
         hashes = tuple(beside)
         if password is None and not hashes:
             return False
-        # The hash is part of it: a password that was changed is asked for again.
+        # The digest includes the hash, so that a changed password is checked again.
         digest = self._digest(claim.provider, claim.name, password.text if password else "", offered)
         if self._is_remembered(digest):
             return True
@@ -176,7 +258,7 @@ class Verifier:
             check = self._waiting[digest] = _Check(claim, password, hashes, offered, result)
             self._start()
             self._make_room(claim)
-        # Several requests may wait for one check; that one of them gives up is nothing to the others.
+        # Several requests may wait for one check: if one of them is cancelled, the others still need the result.
         return await asyncio.shield(check.result)
 
     async def close(self) -> None:
@@ -230,6 +312,6 @@ class Verifier:
         keyed = hmac.new(self._key, digestmod="sha256")
         for part in parts:
             encoded = part.encode()
-            # The length parts `a`, `bc` from `ab`, `c`.
+            # The length distinguishes `a`, `bc` from `ab`, `c`.
             keyed.update(len(encoded).to_bytes(8) + encoded)
         return keyed.digest()

@@ -1,7 +1,7 @@
 """Encrypted and authenticated cookies, split into chunks if they are long.
 
-A value is JSON, compressed and encrypted with AES-256-GCM under a key that is derived for one purpose (RFC 5869), so
-that a cookie of one provider or one kind is worthless as another. The time of expiry is inside.
+A value is JSON, compressed and encrypted with AES-256-GCM. The key is derived for one purpose (RFC 5869), so a cookie
+of one provider or kind cannot be used as another. The encrypted text includes the time of expiry.
 """
 
 from __future__ import annotations
@@ -60,7 +60,6 @@ class CookieJar:
     """How cookies are written: their name, scope and attributes (RFC 6265 4.1)."""
 
     name: str
-    path: str = "/"
     domain: str = ""
     secure: bool = True
 
@@ -94,8 +93,8 @@ class CookieJar:
         yield from (f"{self.name}.{number}" for number in range(1, _MOST_CHUNKS))
 
     def _line(self, name: str, value: str, max_age: int) -> str:
-        # Lax: the cookie comes along when a link leads here, and never with another site's form or script.
-        parts = [f"{name}={value}", f"Path={self.path}", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
+        # Lax: browsers send the cookie when a link leads here, but not with forms and scripts of other sites.
+        parts = [f"{name}={value}", "Path=/", f"Max-Age={max_age}", "HttpOnly", "SameSite=Lax"]
         if self.domain:
             parts.append(f"Domain={self.domain}")
         if self.secure:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tornado.httpclient import AsyncHTTPClient
@@ -15,7 +16,7 @@ _LARGEST_ANSWER = 1024 * 1024  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """A request; without a method it is a POST where there is a body, else a GET. `timeout` is in seconds."""
+    """A request; without a method it is a POST if it has a body, else a GET. `timeout` is in seconds."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -31,9 +32,21 @@ class Fetched:
     status: int
     body: bytes = field(repr=False)
 
+    def document(self) -> dict[str, Any]:
+        """Returns the JSON object of a successful answer; raises `ValueError` with the reason why there is none."""
+        if self.status != 200:
+            raise ValueError(f"came with status {self.status}")
+        try:
+            document = json.loads(self.body)
+        except ValueError:
+            raise ValueError("is not JSON") from None
+        if not isinstance(document, dict):
+            raise ValueError("is not an object")  # noqa: TRY004 - the value is the answer's, not the caller's
+        return document
+
 
 Fetcher = Callable[[Fetch], Awaitable[Fetched]]
-"""Sends a request; raises `OSError` where no whole answer came in time."""
+"""Sends a request; raises `OSError` if no complete answer comes in time."""
 
 
 class HttpFetcher:
@@ -49,7 +62,7 @@ class HttpFetcher:
         from tornado.simple_httpclient import SimpleAsyncHTTPClient  # noqa: PLC0415
 
         if self._client is None:
-            # Made on the loop that uses it; Tornado would share one with everybody else in the process.
+            # It belongs to the loop that uses it; without `force_instance`, Tornado would share it in the process.
             self._client = SimpleAsyncHTTPClient(
                 force_instance=True, max_clients=100, max_buffer_size=_LARGEST_ANSWER, max_body_size=_LARGEST_ANSWER
             )

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
@@ -30,8 +30,8 @@ from tornado_proxy.auth.authenticator import (
     origin,
 )
 from tornado_proxy.auth.cookies import CookieJar, CookieTooLarge, Sealer, read_cookies
-from tornado_proxy.auth.oidc_provider import GrantRefused, Provider, ProviderError, Tokens
-from tornado_proxy.auth.tokens import Claims, TokenError, user_of
+from tornado_proxy.auth.fetching import Fetcher
+from tornado_proxy.auth.oidc_provider import Claims, GrantRefused, Provider, ProviderError, TokenError, Tokens, user_of
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.routing.access import SignedIn
 from tornado_proxy.routing.request import Request
@@ -40,16 +40,6 @@ from tornado_proxy.templates.template import User
 _LOGIN_SECONDS = 600
 _RENEWABLE_SECONDS = 30 * 24 * 3600
 """How long a session with a refresh token may go on after its last ID token has expired."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Login:
-    """The state of a login, kept in the browser that began it."""
-
-    state: str
-    nonce: str
-    verifier: str
-    return_to: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +54,15 @@ class _Session:
 
 
 class NotVerified(TokenError):
-    """A user with an unverified email address, if the configuration requires a verified one."""
+    """A user with an unverified email address, where the configuration requires a verified one."""
 
 
 class OidcAuthenticator:
     """Signs in the users of one provider; `clock` gives the seconds since 1970."""
 
-    def __init__(self, settings: OidcProvider, provider: Provider, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
         self.settings = settings
-        self._provider = provider
+        self._provider = Provider(settings, fetch, clock)
         self._clock = clock
         key = settings.session_secret()
         purpose = f"{settings.issuer_url} {settings.client_id} {settings.name}"
@@ -97,18 +87,20 @@ class OidcAuthenticator:
 
     async def _authenticate_token(self, token: str) -> SignIn | Challenge:
         try:
-            user = self._user(await self._provider.verify(token))
+            return SignIn(self._user(await self._provider.verify(token)))
+        except NotVerified as error:
+            return Challenge(403, str(error))
         except TokenError as error:
             return Challenge(401, f"the token is not accepted: {error}", 'Bearer error="invalid_token"')
         except ProviderError as error:
             return Challenge(503, f"the provider cannot be asked: {error}")
-        return SignIn(user) if self._is_verified(user) else Challenge(403, "the user's email address is not verified")
 
     def _challenge(self, request: Request) -> Challenge:
         reason = f"nobody is signed in with `{self.settings.name}`"
         if not opens_page(request):
             return Challenge(401, reason, "Bearer")
-        here = origin(request) + _target(request)
+        query = f"?{request.raw_query}" if request.raw_query else ""
+        here = origin(request) + quote(request.path, safe="/") + query
         return Challenge(307, reason, location=f"{self.settings.login_path}?rd={quote_plus(here)}")
 
     async def _renew(self, session: _Session, request: Request) -> SignIn | Challenge:
@@ -122,13 +114,11 @@ class OidcAuthenticator:
         except (GrantRefused, TokenError):
             return self._challenge(request)
         except ProviderError:
-            # Who is signed in goes on while the provider is down; the session's own end is near enough.
+            # Users stay signed in while the provider is down: the cookie itself ends soon enough.
             return SignIn(session.user)
         if (user.username, user.email) != (session.user.username, session.user.email):
             return self._challenge(request)
         return SignIn(user, tuple(self._begin(user, float(claims["exp"]), tokens, request)))
-
-    # What belongs to the paths of the provider.
 
     async def login(self, request: Request) -> ProviderAnswer:
         """Sends the browser to the provider (Core 3.1.2.1)."""
@@ -139,32 +129,31 @@ class OidcAuthenticator:
             metadata = await self._provider.metadata()
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}")
-        login = _Login(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), return_to)
-        wanted = {
+        login = {"state": secrets.token_urlsafe(24), "nonce": secrets.token_urlsafe(24)}
+        login |= {"verifier": secrets.token_urlsafe(48), "return_to": return_to}
+        parameters = {
             "response_type": "code",
             "client_id": self.settings.client_id,
             "redirect_uri": self._redirect_uri(request),
             "scope": " ".join(self.settings.scopes),
-            "state": login.state,
-            "nonce": login.nonce,
-            "code_challenge": _digest(login.verifier),
+            "state": login["state"],
+            "nonce": login["nonce"],
+            "code_challenge": _digest(login["verifier"]),
             "code_challenge_method": "S256",
         }
-        separator = "&" if "?" in metadata.authorization_endpoint else "?"
-        text = self._logins.seal(asdict(login), self._clock() + _LOGIN_SECONDS)
-        kept = self._login_jar(login.state, request).write(text, _LOGIN_SECONDS, {})
-        return ProviderAnswer(302, f"{metadata.authorization_endpoint}{separator}{urlencode(wanted)}", tuple(kept))
+        text = self._logins.seal(login, self._clock() + _LOGIN_SECONDS)
+        kept = self._login_jar(login["state"], request).write(text, _LOGIN_SECONDS, {})
+        return ProviderAnswer(302, _with_query(metadata.authorization_endpoint, parameters), tuple(kept))
 
     async def callback(self, request: Request) -> ProviderAnswer:
         """Receives a code and begins a session (Core 3.1.2.5)."""
         query, cookies = dict(reversed(request.query)), read_cookies(request.headers)
         state = query.get("state", "")
         jar = self._login_jar(state, request)
-        found = self._logins.unseal(jar.read(cookies), self._clock()) if state else None
-        login = _Login(**found) if found else None
-        if login is None or not hmac.compare_digest(login.state.encode(), state.encode()):
+        login = self._logins.unseal(jar.read(cookies), self._clock()) if state else None
+        if login is None or not hmac.compare_digest(login["state"].encode(), state.encode()):
             return ProviderAnswer(400, reason="the login was not begun in this browser, or took too long")
-        # The cookie goes whatever follows, so that a state counts once.
+        # The cookie is removed in every case, so that a state can be used only once.
         used = tuple(jar.remove(cookies))
         if "error" in query or not query.get("code"):
             return ProviderAnswer(401, reason="the provider refused the login", cookies=used)
@@ -176,18 +165,15 @@ class OidcAuthenticator:
             return ProviderAnswer(401, reason=f"the login is not accepted: {error}", cookies=used)
         except ProviderError as error:
             return ProviderAnswer(502, reason=f"the provider cannot be asked: {error}", cookies=used)
-        return ProviderAnswer(307, login.return_to or "/", (*used, *begun))
+        return ProviderAnswer(307, login["return_to"] or "/", (*used, *begun))
 
-    async def _accept(self, code: str, login: _Login, request: Request) -> list[str]:
+    async def _accept(self, code: str, login: Mapping[str, str], request: Request) -> list[str]:
         """Redeems a code and returns the cookies of the session; raises `ProviderError` and `TokenError`."""
-        tokens = await self._provider.redeem(code, login.verifier, self._redirect_uri(request))
+        tokens = await self._provider.redeem(code, login["verifier"], self._redirect_uri(request))
         claims = await self._provider.verify(tokens.id_token)
-        if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), login.nonce.encode()):
+        if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), login["nonce"].encode()):
             raise TokenError("the token was made for another login")
-        user = self._user(claims)
-        if not self._is_verified(user):
-            raise NotVerified("the user's email address is not verified")
-        return self._begin(user, float(claims["exp"]), tokens, request)
+        return self._begin(self._user(claims), float(claims["exp"]), tokens, request)
 
     async def logout(self, request: Request) -> ProviderAnswer:
         """Ends the session here and at the provider (RP-Initiated Logout 2)."""
@@ -203,16 +189,17 @@ class OidcAuthenticator:
             end = ""
         if not end:
             return ProviderAnswer(303, "/", gone)
-        wanted = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self._site(request)}/"}
+        parameters = {"client_id": self.settings.client_id, "post_logout_redirect_uri": f"{self._site(request)}/"}
         if session and session.id_token:
-            wanted["id_token_hint"] = session.id_token
-        return ProviderAnswer(303, f"{end}{'&' if '?' in end else '?'}{urlencode(wanted)}", gone)
+            parameters["id_token_hint"] = session.id_token
+        return ProviderAnswer(303, _with_query(end, parameters), gone)
 
     def _user(self, claims: Claims) -> User:
-        return user_of(claims, self.settings.group_claim)
-
-    def _is_verified(self, user: User) -> bool:
-        return user.email_verified or not self.settings.email_verified
+        """Returns the user of claims; raises `TokenError`, `NotVerified` among them."""
+        user = user_of(claims, self.settings.group_claim)
+        if self.settings.email_verified and not user.email_verified:
+            raise NotVerified("the user's email address is not verified")
+        return user
 
     def _session(self, text: str, request: Request) -> _Session | None:
         """Returns the session in a cookie, if this host set it."""
@@ -266,9 +253,8 @@ def _digest(text: str) -> str:
     return urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 
 
-def _target(request: Request) -> str:
-    path = quote(request.path, safe="/")
-    return f"{path}?{request.raw_query}" if request.raw_query else path
+def _with_query(url: str, parameters: Mapping[str, str]) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(parameters)}"
 
 
 def _bearer(request: Request) -> str | None:

@@ -1,39 +1,48 @@
-"""An OpenID provider: its metadata, its keys, and the tokens that it gives and has signed.
+"""An OpenID provider: its metadata and keys, the tokens that it issues, and the users whom they name.
 
-Sources: OpenID Connect Discovery 1.0, OpenID Connect Core 1.0, RFC 6749 (OAuth 2.0), RFC 7636 (PKCE).
+Sources: OpenID Connect Discovery 1.0 and Core 1.0 (3.1.3.7: what a client must check), RFC 6749 (OAuth 2.0), RFC 7519
+(JWT), RFC 7636 (PKCE), RFC 8725 (best practice for JWT).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
+from joserfc import jws, jwt
+from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from tornado_proxy.auth.fetching import Fetch, Fetched, Fetcher
-from tornado_proxy.auth.tokens import (
-    Claims,
-    TokenError,
-    Trust,
-    UnknownKey,
-    accepted_algorithms,
-    read_keys,
-    verify_token,
-)
+from tornado_proxy.config.providers import OidcProvider
+from tornado_proxy.rules.model import segment_objection
+from tornado_proxy.templates.template import User
 
 _DISCOVERY = "/.well-known/openid-configuration"
 _FRESH = 3600.0
-"""Seconds for which metadata and keys count without asking again."""
+"""Seconds for which metadata and keys are used without asking again."""
 
 _PAUSE = 10.0
 """Seconds between two attempts to ask a provider: a client that sends unknown keys must not make us flood it."""
 
 _LONG_AGO = float("-inf")
+
+# Never `none`, and never HMAC: with those, anyone with the public key could sign (RFC 8725 3.1).
+_ASYMMETRIC = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
+_DEFAULT_ALGORITHMS = ("RS256",)  # Discovery 3
+_LONGEST_TOKEN = 16 * 1024
+_LEEWAY = 60
+"""Seconds by which the clocks of provider and service may differ."""
+
+_END_OF_TIME = 2**53
+"""Seconds since 1970 that a float still counts exactly."""
+
+Claims = Mapping[str, Any]
 
 
 class ProviderError(Exception):
@@ -44,24 +53,25 @@ class GrantRefused(ProviderError):
     """A code or a refresh token that the provider does not accept (RFC 6749 5.2)."""
 
 
+class TokenError(Exception):
+    """A token that is not accepted; the text is for the log, never for a client."""
+
+
+class UnknownKey(TokenError):
+    """A token signed with a key that is not in the set: the provider may have rotated its keys."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of a provider (Discovery 3)."""
+    """The metadata of a provider (Discovery 3), with the keys that it publishes for signatures."""
 
     issuer: str
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
     end_session_endpoint: str = ""
-    algorithms: Sequence[str] = ("RS256",)
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """The registration of this service at the provider; a client without a secret is a public one."""
-
-    id: str
-    secret: str = field(default="", repr=False)
+    algorithms: Sequence[str] = _DEFAULT_ALGORITHMS
+    keys: KeySet = field(default_factory=lambda: KeySet([]), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,57 +82,47 @@ class Tokens:
     refresh_token: str = field(default="", repr=False)
 
 
-def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
-    published = document.get("issuer")
-    # Discovery 4.3: another issuer here means that someone else answers. Slashes at the end are often lost in files.
-    if not isinstance(published, str) or published.rstrip("/") != issuer.rstrip("/"):
-        raise ProviderError("the provider's metadata names another issuer")
-    return Metadata(
-        published,
-        _endpoint(document, "authorization_endpoint"),
-        _endpoint(document, "token_endpoint"),
-        _endpoint(document, "jwks_uri"),
-        _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else "",
-        accepted_algorithms(document.get("id_token_signing_alg_values_supported")),
-    )
-
-
-def _document(answer: Fetched, name: str) -> dict[str, Any]:
-    if answer.status != 200:
-        raise ProviderError(f"{name} came with status {answer.status}")
-    try:
-        document = json.loads(answer.body)
-    except ValueError:
-        raise ProviderError(f"{name} is not JSON") from None
-    if not isinstance(document, dict):
-        raise ProviderError(f"{name} is not an object")
-    return document
-
-
-def _endpoint(document: Mapping[str, Any], name: str) -> str:
-    url = document.get(name)
-    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise ProviderError(f"the provider's metadata has no URL `{name}`")
-    return url
-
-
 class Provider:
     """A provider with cached metadata and keys: callers share one fetch, and an unknown key causes another."""
 
-    def __init__(self, issuer: str, client: Client, fetch: Fetcher, clock: Callable[[], float]) -> None:
-        self.client = client
-        self._issuer = issuer
+    def __init__(self, settings: OidcProvider, fetch: Fetcher, clock: Callable[[], float]) -> None:
+        self._settings = settings
         self._fetch = fetch
         self._clock = clock
         self._asking = asyncio.Lock()
         self._asked_at = _LONG_AGO
         self._known_at = _LONG_AGO
-        self._known: tuple[Metadata, KeySet] | None = None
+        self._known: Metadata | None = None
         self._failure = ""
 
-    async def metadata(self) -> Metadata:
-        """Returns the provider's metadata; raises `ProviderError`."""
-        return (await self._current())[0]
+    async def metadata(self, newer_than: float = _LONG_AGO) -> Metadata:
+        """Returns metadata and keys, fetched again if they are older than an hour or than a time of the clock.
+
+        Raises `ProviderError`.
+        """
+        if self._known is None or self._is_stale(newer_than):
+            async with self._asking:
+                if (self._known is None or self._is_stale(newer_than)) and self._clock() - self._asked_at >= _PAUSE:
+                    await self._ask()
+        if self._known is None:
+            raise ProviderError(self._failure)
+        return self._known
+
+    def _is_stale(self, newer_than: float) -> bool:
+        return self._known_at <= max(newer_than, self._clock() - _FRESH)
+
+    async def _ask(self) -> None:
+        """Fetches metadata and keys; keeps the cached ones if that fails."""
+        self._asked_at = self._clock()
+        issuer = self._settings.issuer_url.rstrip("/")
+        try:
+            answer = await self._answer(Fetch(issuer + _DISCOVERY))
+            metadata = _read_metadata(_document(answer, "the provider's metadata"), issuer)
+            answer = await self._answer(Fetch(metadata.jwks_uri))
+            self._known = replace(metadata, keys=read_keys(_document(answer, "the provider's key set")))
+            self._known_at = self._clock()
+        except (ProviderError, TokenError) as error:
+            self._failure = str(error)
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str) -> Tokens:
         """Exchanges a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5); raises `ProviderError`."""
@@ -134,28 +134,15 @@ class Provider:
         tokens = await self._request_tokens({"grant_type": "refresh_token", "refresh_token": refresh_token})
         return Tokens(tokens.id_token, tokens.refresh_token or refresh_token)
 
-    async def verify(self, token: str) -> Claims:
-        """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
-        metadata, keys = await self._current()
-        try:
-            return self._verify(token, metadata, keys)
-        except UnknownKey:
-            metadata, keys = await self._current(newer_than=self._known_at)
-            return self._verify(token, metadata, keys)
-
-    def _verify(self, token: str, metadata: Metadata, keys: KeySet) -> Claims:
-        trust = Trust(metadata.issuer, self.client.id, metadata.algorithms)
-        return verify_token(token, keys, trust, self._clock())
-
     async def _request_tokens(self, grant: Mapping[str, str]) -> Tokens:
-        metadata, client = await self.metadata(), self.client
+        metadata, client_id, secret = await self.metadata(), self._settings.client_id, self._settings.client_secret
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-        if client.secret:
+        if secret:
             # RFC 6749 2.3.1: both parts are form-encoded before they are joined.
-            pair = f"{quote_plus(client.id)}:{quote_plus(client.secret)}"
+            pair = f"{quote_plus(client_id)}:{quote_plus(secret.reveal())}"
             headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         else:
-            grant = {**grant, "client_id": client.id}
+            grant = {**grant, "client_id": client_id}
         answer = await self._answer(Fetch(metadata.token_endpoint, headers, urlencode(grant)))
         if 400 <= answer.status < 500:
             raise GrantRefused(f"the provider refused the grant with status {answer.status}")
@@ -171,27 +158,147 @@ class Provider:
         except OSError as error:
             raise ProviderError(f"`{wanted.url}` gives no answer: {error}") from None
 
-    async def _current(self, newer_than: float = _LONG_AGO) -> tuple[Metadata, KeySet]:
-        """Returns metadata and keys, fetched again if they are older than an hour or than a given time."""
-        if self._known is None or self._is_stale(newer_than):
-            async with self._asking:
-                if (self._known is None or self._is_stale(newer_than)) and self._clock() - self._asked_at >= _PAUSE:
-                    await self._ask()
-        if self._known is None:
-            raise ProviderError(self._failure)
-        return self._known
-
-    def _is_stale(self, newer_than: float) -> bool:
-        return self._known_at <= max(newer_than, self._clock() - _FRESH)
-
-    async def _ask(self) -> None:
-        """Fetches metadata and keys; keeps the cached ones if that fails."""
-        self._asked_at = self._clock()
+    async def verify(self, token: str) -> Claims:
+        """Returns the claims of a token that was issued to this client; raises `TokenError` and `ProviderError`."""
+        client_id = self._settings.client_id
         try:
-            answer = await self._answer(Fetch(self._issuer.rstrip("/") + _DISCOVERY))
-            metadata = _read_metadata(_document(answer, "the provider's metadata"), self._issuer)
-            keys = await self._answer(Fetch(metadata.jwks_uri))
-            self._known = metadata, read_keys(_document(keys, "the provider's key set"))
-            self._known_at = self._clock()
-        except (ProviderError, TokenError) as error:
-            self._failure = str(error)
+            return verify_token(token, await self.metadata(), client_id, self._clock())
+        except UnknownKey:
+            return verify_token(token, await self.metadata(newer_than=self._known_at), client_id, self._clock())
+
+
+def _document(answer: Fetched, name: str) -> dict[str, Any]:
+    try:
+        return answer.document()
+    except ValueError as error:
+        raise ProviderError(f"{name} {error}") from None
+
+
+def _read_metadata(document: Mapping[str, Any], issuer: str) -> Metadata:
+    published = document.get("issuer")
+    # Discovery 4.3: another issuer here means that someone else answers. Slashes at the end are often lost in files.
+    if not isinstance(published, str) or published.rstrip("/") != issuer:
+        raise ProviderError("the provider's metadata names another issuer")
+    algorithms = document.get("id_token_signing_alg_values_supported")
+    offered = algorithms if isinstance(algorithms, list) else _DEFAULT_ALGORITHMS
+    return Metadata(
+        published,
+        _endpoint(document, "authorization_endpoint"),
+        _endpoint(document, "token_endpoint"),
+        _endpoint(document, "jwks_uri"),
+        _endpoint(document, "end_session_endpoint") if document.get("end_session_endpoint") else "",
+        tuple(each for each in offered if each in _ASYMMETRIC),
+    )
+
+
+def _endpoint(document: Mapping[str, Any], name: str) -> str:
+    url = document.get(name)
+    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise ProviderError(f"the provider's metadata has no URL `{name}`")
+    return url
+
+
+def read_keys(document: Mapping[str, Any]) -> KeySet:
+    """Reads a JSON Web Key Set (RFC 7517); raises `TokenError` if it has no usable key."""
+    keys = document.get("keys")
+    usable = [key for each in keys for key in _read_key(each)] if isinstance(keys, list) else []
+    if not usable:
+        raise TokenError("the key set holds no key for signatures")
+    return KeySet(usable)
+
+
+def _read_key(key: object) -> list[Any]:
+    """The key in a list; none for another use or an unknown kind, which must be skipped (RFC 7517 5)."""
+    if not isinstance(key, dict) or key.get("use", "sig") != "sig" or key.get("kty") == "oct":
+        return []
+    try:
+        return KeySet.import_key_set({"keys": [key]}).keys
+    except (JoseError, ValueError, KeyError, TypeError):
+        return []
+
+
+def verify_token(token: str, trusted: Metadata, client_id: str, now: float) -> Claims:
+    """Returns the claims of a token that a provider signed for a client; raises `TokenError`.
+
+    `now` is in seconds since 1970.
+    """
+    if len(token) > _LONGEST_TOKEN:
+        raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
+    try:
+        claims = _decode(token, trusted)
+    except (JoseError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise TokenError(f"the token cannot be verified: {error}") from None
+    _check(claims, trusted.issuer, client_id, now)
+    return claims
+
+
+def _decode(token: str, trusted: Metadata) -> Claims:
+    """The claims of a token that one of the keys signed; without a `kid` each key is tried (RFC 7515 4.1.4)."""
+    kid = jws.extract_compact(token.encode()).headers().get("kid")
+    candidates = [key for key in trusted.keys.keys if kid is None or key.kid == kid]
+    if not candidates:
+        raise UnknownKey("the token is signed with a key that the provider does not publish")
+    for key in candidates[:-1]:
+        with suppress(JoseError, ValueError):
+            return jwt.decode(token, key, trusted.algorithms).claims
+    return jwt.decode(token, candidates[-1], trusted.algorithms).claims
+
+
+def _check(claims: Claims, issuer: str, client_id: str, now: float) -> None:
+    """Raises `TokenError` unless the token is from this issuer, for this client, and valid now."""
+    if claims.get("iss") != issuer:
+        raise TokenError("the token is from another issuer")
+    audience = claims.get("aud")
+    audiences = audience if isinstance(audience, list) else [audience]
+    if client_id not in audiences:
+        raise TokenError("the token is for another client")
+    authorized = claims.get("azp")
+    if authorized != client_id and (authorized is not None or len(audiences) > 1):
+        raise TokenError("the token was given to another client")
+    if not _is_time(claims.get("exp")) or claims["exp"] + _LEEWAY <= now:
+        raise TokenError("the token has expired")
+    for name in ("nbf", "iat"):
+        if name in claims and (not _is_time(claims[name]) or claims[name] - _LEEWAY > now):
+            raise TokenError("the token is not valid yet")
+
+
+def _is_time(value: object) -> bool:
+    """Whether a value is a NumericDate (RFC 7519 2) that a clock can have; not NaN or infinity."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _END_OF_TIME
+
+
+def user_of(claims: Claims, group_claim: str) -> User:
+    """Returns the user of claims; raises `TokenError` if they do not name one.
+
+    `group_claim` is the name of the claim that lists groups; dots lead into objects (`realm_access.roles`).
+    """
+    email = _text(claims.get("email"))
+    username = _text(claims.get("preferred_username")) or email
+    objection = segment_objection(username)
+    if objection is not None:
+        # The name becomes a segment of keys: `..` or a slash in it would lead to another user's files.
+        raise TokenError(f"the user's name {objection}")
+    groups = _claim(claims, group_claim)
+    return User(
+        username=username,
+        kind="OIDC",
+        email=email,
+        groups=tuple(each for each in groups if isinstance(each, str)) if isinstance(groups, list) else (),
+        name=_text(claims.get("name")),
+        given_name=_text(claims.get("given_name")),
+        family_name=_text(claims.get("family_name")),
+        email_verified=claims.get("email_verified") is True,
+    )
+
+
+def _claim(claims: Claims, path: str) -> object:
+    if path in claims:
+        return claims[path]
+    found: object = claims
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -15,30 +15,26 @@ from tornado_proxy.templates.template import User
 
 
 class PolicyUnavailable(Exception):
-    """A policy server that gave no usable answer, so access is denied; the text is for the log."""
+    """A policy server that gave no usable answer; the text is for the log."""
 
 
 async def is_permitted(server: OpaServer, user: User, request: Request, fetch: Fetcher) -> bool:
     """Returns whether the policy permits a request; raises `PolicyUnavailable` if there is no usable answer."""
     body = json.dumps({"input": policy_input(user, request, dict(server.tags))})
     try:
-        answer = await fetch(Fetch(server.url, {"Content-Type": "application/json"}, body))
+        document = (await fetch(Fetch(server.url, {"Content-Type": "application/json"}, body))).document()
     except OSError as error:
         raise PolicyUnavailable(f"`{server.url}` gives no answer: {error}") from None
-    if answer.status != 200:
-        raise PolicyUnavailable(f"`{server.url}` answers with status {answer.status}")
-    try:
-        document = json.loads(answer.body)
-    except ValueError:
-        raise PolicyUnavailable(f"`{server.url}` answers with something other than JSON") from None
+    except ValueError as error:
+        raise PolicyUnavailable(f"the answer of `{server.url}` {error}") from None
     # OPA leaves `result` out where the policy is undefined: that is not a permission.
-    return isinstance(document, dict) and document.get("result") is True
+    return document.get("result") is True
 
 
 def policy_input(user: User, request: Request, tags: dict[str, str]) -> dict[str, Any]:
     """Returns the input document of a policy."""
     path = f"{request.path}?{request.raw_query}" if request.raw_query else request.path
-    # Of two headers of one name the first counts, as in s3-proxy.
+    # The first of two headers of one name counts, as in s3-proxy.
     headers = {name.lower(): value for name, value in reversed(request.headers)}
     return {
         "user": _user(user),

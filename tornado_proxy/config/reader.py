@@ -30,11 +30,10 @@ from tornado_proxy.config.options import (
     options_of,
 )
 from tornado_proxy.config.redaction import bare, enumeration, quote, span_of
-from tornado_proxy.config.secrets import Reference, Resolver, Secret, SecretMissing
+from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, OutOfBounds
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
 
-_HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
 _INVALID: Any = object()
 
 # Options of s3-proxy that have another place here.
@@ -238,7 +237,7 @@ class _DocumentReader:
             message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
         entry = place.node.fields[reference.kind.value]
-        is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(_HASHES)
+        is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret stands in the configuration file itself"
             span = span_of(entry.key, self._shown)

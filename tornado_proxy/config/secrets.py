@@ -21,6 +21,9 @@ from tornado_proxy.lang.diagnostic import read_file
 LARGEST = 64 * 1024
 """The most bytes that a secret's file may have: whatever is larger was not meant."""
 
+HASHES = ("$2a$", "$2b$", "$2y$", "$argon2")
+"""How the hashes of passwords begin: those of bcrypt and argon2."""
+
 
 class ReferenceKind(Enum):
     """How a reference names its secret: the option that it uses."""

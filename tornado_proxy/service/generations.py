@@ -100,17 +100,12 @@ class GenerationBuilder:
         """One for each provider of OpenID Connect; an unchanged one keeps what it knows of its issuer."""
         # Some 15 MiB of libraries that few configurations need.
         from tornado_proxy.auth.oidc import OidcAuthenticator  # noqa: PLC0415
-        from tornado_proxy.auth.oidc_provider import Client, Provider  # noqa: PLC0415
 
         found: dict[str, Authenticator] = {}
         for each in settings.oidc_providers:
             known = before.authenticators.get(each.name) if before else None
-            if isinstance(known, OidcAuthenticator) and known.settings == each:
-                found[each.name] = known
-                continue
-            secret = each.client_secret.reveal() if each.client_secret else ""
-            provider = Provider(each.issuer_url, Client(each.client_id, secret), self.fetch, time.time)
-            found[each.name] = OidcAuthenticator(each, provider, time.time)
+            is_unchanged = isinstance(known, OidcAuthenticator) and known.settings == each
+            found[each.name] = known if known and is_unchanged else OidcAuthenticator(each, self.fetch, time.time)
         return found
 
     async def close(self) -> None:
