@@ -22,9 +22,8 @@ from serving import generation
 from tornado.netutil import bind_sockets
 
 from tornado_proxy.gateway.server import Gateway, HttpServer
-from tornado_proxy.telemetry.activity import ActivityRecorder, RewriteHits
 from tornado_proxy.telemetry.events import Bus, Refused, Served
-from tornado_proxy.telemetry.log import AccessLog, LogForm
+from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.telemetry.metrics import RequestMetrics
 
 ROUNDS = 10
@@ -51,10 +50,8 @@ async def measure(requests: int) -> float:
     store.add("a", b"x" * 1024)
     force = generation(store)
     bus = Bus()
-    bus.add(AccessLog(LogForm.TEXT, lambda _line: None), Served, Refused)
-    metrics = RequestMetrics()
-    metrics.listen(bus)
-    ActivityRecorder(metrics, RewriteHits(1, {})).listen(bus)
+    bus.add(access_log("text", lambda _line: None), Served, Refused)
+    RequestMetrics().listen(bus)
     times: list[float] = []
     bus.add(lambda _event: times.append(time.process_time()), Served)
     server = HttpServer(Gateway(lambda: force, bus.emit).begin, force.parts.settings.limits)

@@ -60,7 +60,7 @@ async def test_a_served_request_is_told_once():
         "site",
         "/new/a b",
         "moved",
-        rewrite_number=1,
+        rewrite=asked.rewrite,
     )
     assert event == Served(asked, 200, 5, 0, event.seconds)
     assert len(site.events) == 1

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from contextlib import suppress
 
 import pytest
 from files import Files
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
-from tornado_proxy.pages.status import Explanation
+from tornado_proxy.pages.status import Explanation, RefusedRow
 from tornado_proxy.service.overview import Overviews, rewrite_rows
 from tornado_proxy.service.reload import InForce, ReloadOutcome, ReloadReport
 from tornado_proxy.service.snapshot import compile_snapshot
-from tornado_proxy.telemetry.activity import Activity, RefusedRequest, Tally
+from tornado_proxy.telemetry.metrics import Activity, Tally
 
 RULES = 'rewrite home `^/h` -> "/x"\nrewrite `^/z` -> "/y"'
 STATE = {"targets": {"site": {"host": "files.test", "paths": ["/a/", "/b/"], "methods": ["GET"], "rewrites": 2}}}
@@ -28,7 +29,7 @@ def now(tmp_path):
 
 
 def _overview(overviews, now, activity=None, **asked):
-    return asyncio.run(overviews.overview(now, STATE, activity or Activity(3), asked))
+    return asyncio.run(overviews.overview(now, STATE, activity or Activity(), asked))
 
 
 def _report(outcome, **more):
@@ -76,45 +77,47 @@ def test_the_reloads_that_are_remembered_are_bounded(now):
 def test_a_target_shows_what_its_requests_were(now):
     """Addresses with their host, errors and faults apart, the typical and the slow duration."""
     tally = Tally((0, 90, 0, 7, 3), (0, 100, *[0] * 12))
-    (row,) = _overview(Overviews(None), now, Activity(3, {"site": tally})).targets
+    (row,) = _overview(Overviews(None), now, Activity({"site": tally})).targets
     assert row.addresses == ("files.test/a/", "files.test/b/")
     assert (row.requests, row.errors, row.faults, row.typical, row.slow) == (100, 7, 3, "7.5 ms", "9.8 ms")
 
 
 def test_requests_without_a_target_have_a_row(now):
     """Those of scanners, which are no target's."""
-    found = _overview(Overviews(None), now, Activity(3, {"": Tally((0, 0, 0, 5, 0))}))
+    found = _overview(Overviews(None), now, Activity({"": Tally((0, 0, 0, 5, 0))}))
     assert [(row.name, row.requests) for row in found.targets] == [("site", 0), ("(no target)", 5)]
 
 
 def test_the_rewrites_in_force_have_their_hits(now):
     """With their place as seen from the configuration."""
-    found = _overview(Overviews(None), now, Activity(3, hits={"site": [0, 4]}))
+    found = _overview(Overviews(None), now, Activity(hits=Counter({("site", "^/z", "/y"): 4})))
     (used,), (unused,) = found.used.rows, found.unused.rows
     assert (used.target, used.number, used.name, used.hits, used.place) == ("site", 2, None, 4, "rules/site.rules:3:1")
     assert (unused.number, unused.name, unused.hits, unused.place) == (1, "home", 0, "rules/site.rules:2:1")
 
 
-def test_hits_of_another_generation_are_not_shown(now):
-    """While an edit goes round, the numbers belong to other rewrites."""
-    activity = Activity(2, hits={"site": [5]})
-    assert _overview(Overviews(None), now, activity).unused.total == 2
-    assert [row.hits for row in rewrite_rows(now, activity)] == [0, 0]
+def test_two_equal_rewrites_are_two(tmp_path):
+    """The second of them is never hit."""
+    snapshot = Files.create(tmp_path, site='rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"').read()
+    activity = Activity(hits=Counter({("site", "^/a", "/x"): 3}))
+    assert [row.hits for row in rewrite_rows(InForce(1, compile_snapshot(snapshot), 100.0), activity)] == [3, 0]
 
 
 def test_the_busiest_of_many_rewrites_are_shown(tmp_path):
     """50 of each kind; the others are counted."""
     snapshot = Files.create(tmp_path, site="\n".join(f"rewrite `^/{number}$` -> `/x`" for number in range(200))).read()
     now = InForce(1, compile_snapshot(snapshot), 100.0)
-    found = _overview(Overviews(None), now, Activity(1, hits={"site": [*range(80), *[0] * 120]}))
+    found = _overview(
+        Overviews(None), now, Activity(hits=Counter({("site", f"^/{number}$", "/x"): number for number in range(80)}))
+    )
     assert [row.hits for row in found.used.rows] == [*range(79, 29, -1)]
     assert (found.used.total, len(found.unused.rows), found.unused.total) == (79, 50, 121)
 
 
 def test_the_refused_requests_come_newest_first(now):
     """As an operator reads them."""
-    refused = tuple(RefusedRequest(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
-    found = _overview(Overviews(None), now, Activity(3, refused=refused))
+    refused = tuple(RefusedRow(at, 404, "GET", None, "/a", "why", "id") for at in (1.0, 2.0))
+    found = _overview(Overviews(None), now, Activity(refused=refused))
     assert [row.at for row in found.refused] == [2.0, 1.0]
 
 
@@ -128,7 +131,7 @@ class _Serving:
         """Ten requests more than before."""
         self.requests += 10
         tally = Tally((0, self.requests, 0, 0, 0), (0, self.requests, *[0] * 12), sent=1024 * self.requests)
-        return Activity(3, {"site": tally}, in_flight=2)
+        return Activity({"site": tally}, in_flight=2)
 
 
 def test_the_charts_show_what_was_sampled(now, monkeypatch):
@@ -140,7 +143,7 @@ def test_the_charts_show_what_was_sampled(now, monkeypatch):
         sampling = asyncio.get_running_loop().create_task(overviews.sample(_Serving()))
         await asyncio.sleep(0.3)
         sampling.cancel()
-        return await overviews.overview(now, STATE, Activity(3), {})
+        return await overviews.overview(now, STATE, Activity(), {})
 
     requests, durations, traffic, in_flight = asyncio.run(some_time()).charts
     (all_requests, *_) = requests.legend
@@ -160,7 +163,7 @@ def test_the_charts_show_what_was_sampled(now, monkeypatch):
 def test_durations_are_shown_with_the_digits_that_a_bucket_gives(now, bucket, shown):
     """Two, and a unit that fits."""
     buckets = tuple(int(index == bucket) for index in range(14))
-    (row,) = _overview(Overviews(None), now, Activity(3, {"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
+    (row,) = _overview(Overviews(None), now, Activity({"site": Tally((0, 1, 0, 0, 0), buckets)})).targets
     assert row.typical == shown
 
 
@@ -194,7 +197,7 @@ def test_explanations_are_made_one_at_a_time(now):
 
     async def many():
         overviews = Overviews(explain)
-        await asyncio.gather(*(overviews.overview(now, STATE, Activity(3), {"path": "/"}) for _ in range(5)))
+        await asyncio.gather(*(overviews.overview(now, STATE, Activity(), {"path": "/"}) for _ in range(5)))
 
     asyncio.run(many())
     assert most == [1] * 5
@@ -247,5 +250,5 @@ def test_the_charts_show_what_there_is(now, monkeypatch, samples, minutes):
     """A minute after the start they are not empty but for their last bit; they never show more than 15."""
     overviews, at = Overviews(None), time.time()
     for number in range(samples):
-        overviews.history.add(at - 5.0 * (samples - number), Activity(3))
+        overviews.history.add(at - 5.0 * (samples - number), Activity())
     assert _overview(overviews, now).minutes in (minutes, minutes + 1)

@@ -72,7 +72,7 @@ async def test_a_process_shows_the_generation_that_it_serves(tmp_path):
     snapshot = SnapshotReader(tmp_path / "config.yaml", {})()
     assert serving.view() == {"pid": os.getpid(), "generation": 7, "inFlight": 0, "retiring": 0}
     await serving.activate(8, compile_snapshot(snapshot))
-    assert (serving.number, (await serving.activity()).generation) == (8, 8)
+    assert serving.number == 8
     await serving.wind_down(0.0)
 
 

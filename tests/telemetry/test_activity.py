@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from serving import rule_set
 
-from tornado_proxy.telemetry.activity import (
+from tornado_proxy.telemetry import metrics
+from tornado_proxy.telemetry.events import Bus, Refused, RequestRecord, Served
+from tornado_proxy.telemetry.metrics import (
     MOST_REFUSED,
-    Activities,
     Activity,
     ActivityHistory,
-    ActivityRecorder,
-    RewriteHits,
+    RequestMetrics,
     Tally,
 )
-from tornado_proxy.telemetry.events import Bus, Refused, RequestRecord, Served
-from tornado_proxy.telemetry.metrics import RequestMetrics
 
-TWO = 'rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"'
+FIRST, SECOND = rule_set('rewrite a `^/a` -> "/x"\nrewrite `^/b` -> "/y"').rewrites
 
 
-def _asked(at: float = 0.0, rewrite: int | None = None, generation: int = 1, path: str = "/a") -> RequestRecord:
-    return RequestRecord("id", at, "::1", "GET", "", path, generation, "site", rewrite_number=rewrite)
+def _asked(at=0.0, rewrite=None, path="/a") -> RequestRecord:
+    return RequestRecord("id", at, "::1", "GET", "", path, 1, "site", rewrite=rewrite)
 
 
-def _served(rewrite: int | None = None, generation: int = 1, seconds: float = 0.003) -> Served:
-    return Served(_asked(0.0, rewrite, generation), 200, 10, 2, seconds)
+def _served(rewrite=None, seconds: float = 0.003) -> Served:
+    return Served(_asked(0.0, rewrite), 200, 10, 2, seconds)
 
 
 def _refused(status: int, at: float = 0.0, path: str = "/a", reason: str = "why") -> Refused:
@@ -35,24 +34,21 @@ def _refused(status: int, at: float = 0.0, path: str = "/a", reason: str = "why"
 
 
 class _Process:
-    """A process that records."""
+    """A process that counts."""
 
-    def __init__(self, rules: str = TWO) -> None:
+    def __init__(self) -> None:
         self.bus, self._metrics = Bus(), RequestMetrics(lambda: 3)
         self._metrics.listen(self.bus)
-        self.hits = RewriteHits(1, {"site": rule_set(rules)})
-        self.recorder = ActivityRecorder(self._metrics, self.hits)
-        self.recorder.listen(self.bus)
 
     @property
     def activity(self) -> Activity:
         """What it did."""
-        return self.recorder.activity()
+        return self._metrics.activity()
 
 
 @pytest.fixture
 def process():
-    """A process of two rewrites."""
+    """A process that has done nothing yet."""
     return _Process()
 
 
@@ -74,49 +70,20 @@ def test_a_duration_is_known_to_its_bucket():
     assert Tally().quantile(0.5) is None
 
 
-def test_the_hits_of_a_rewrite_are_counted_by_its_place(process):
-    """A request that no rewrite took counts for none."""
-    for event in (_served(2), _served(2), _served(1), _served()):
+def test_the_hits_of_a_rewrite_are_counted_by_its_texts(process):
+    """A request that no rewrite took counts for none; neither name nor place matters."""
+    moved = replace(SECOND, name="moved", number=7)
+    for event in (_served(SECOND), _served(moved), _served(FIRST), _served()):
         process.bus.emit(event)
-    assert {target: [*counts] for target, counts in process.activity.hits.items()} == {"site": [1, 2]}
+    assert process.activity.hits == {("site", "^/a", "/x"): 1, ("site", "^/b", "/y"): 2}
 
 
-def test_an_unchanged_rewrite_keeps_its_hits_wherever_it_stands():
-    """A new rewrite in front moves the others; a changed template counts anew, a changed name does not."""
-    hits = RewriteHits(1, {"site": rule_set(TWO)})
-    hits.count(1, "site", 0, 5)
-    hits.count(1, "site", 1, 7)
-    hits.begin(2, {"site": rule_set('rewrite `^/new` -> "/n"\nrewrite `^/b` -> "/y"\nrewrite z `^/a` -> "/x"')})
-    assert [*hits.current()["site"]] == [0, 7, 5]
-    hits.begin(3, {"site": rule_set('rewrite `^/b` -> "/other"')})
-    assert [*hits.current()["site"]] == [0]
-
-
-def test_two_equal_rewrites_are_two():
-    """The second of them is never hit, and takes over no count of the first."""
-    hits = RewriteHits(1, {"site": rule_set('rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"')})
-    hits.count(1, "site", 0)
-    hits.begin(2, {"site": rule_set('rewrite `^/a` -> "/x"\nrewrite `^/a` -> "/x"\nrewrite `^/c` -> "/x"')})
-    assert [*hits.current()["site"]] == [1, 0, 0]
-
-
-def test_a_request_that_ends_after_an_edit_counts_for_its_rewrite():
-    """A download that began under an older generation is not lost."""
-    hits = RewriteHits(1, {"site": rule_set(TWO)})
-    hits.begin(2, {"site": rule_set('rewrite `^/new` -> "/n"\nrewrite `^/a` -> "/x"')})
-    hits.count(1, "site", 0)
-    hits.count(1, "site", 1)  # of a rewrite that is gone
-    assert [*hits.current()["site"]] == [0, 1]
-
-
-def test_generations_of_long_ago_are_forgotten():
-    """Edits for years do not grow the counts."""
-    hits = RewriteHits(1, {"site": rule_set(TWO)})
-    for number in range(2, 15):
-        hits.begin(number, {"site": rule_set(TWO)})
-    hits.count(1, "site", 0)
-    hits.count(13, "site", 0)
-    assert [*hits.current()["site"]] == [1, 0]
+def test_the_rewrites_with_hits_are_bounded(process, monkeypatch):
+    """Edits for years do not grow the counts: those of the rewrite that was hit first go."""
+    monkeypatch.setattr(metrics, "MOST_HIT", 1)
+    for event in (_served(FIRST), _served(SECOND), _served(SECOND)):
+        process.bus.emit(event)
+    assert process.activity.hits == {("site", "^/b", "/y"): 2}
 
 
 def test_the_last_refused_requests_of_both_kinds_are_kept(process):
@@ -137,42 +104,18 @@ def test_the_texts_of_a_refused_request_are_bounded(process):
 
 
 def test_the_activity_of_processes_adds_up():
-    """Living ones and those that have ended; what a process was doing when it ended is over."""
+    """Requests, hits, refused requests, and what is under way."""
     first, second = _Process(), _Process()
-    first.bus.emit(_served(1))
-    second.bus.emit(_served(1))
+    first.bus.emit(_served(FIRST))
+    second.bus.emit(_served(FIRST))
     second.bus.emit(_refused(404, at=5.0))
-    added = Activities(RewriteHits(1, {"site": rule_set(TWO)}))
-    added.end(pickle.loads(pickle.dumps(first.activity)))
-    found = added.with_living([second.activity])
-    assert (found.total.requests, found.in_flight, len(found.refused)) == (3, 3, 1)
-    assert [*found.hits["site"]] == [2, 0]
-
-
-def test_the_hits_of_another_generation_wait_until_the_process_follows():
-    """While an edit goes round, a process may still count for the rewrites of before."""
-    process, hits = _Process(), RewriteHits(1, {"site": rule_set(TWO)})
-    added = Activities(hits)
-    process.bus.emit(_served(1))
-    rules = {"site": rule_set('rewrite `^/new` -> "/n"\nrewrite `^/a` -> "/x"')}
-    hits.begin(2, rules)
-    assert [*added.with_living([process.activity]).hits["site"]] == [0, 0]
-    process.hits.begin(2, rules)
-    assert [*added.with_living([process.activity]).hits["site"]] == [0, 1]
-
-
-def test_the_hits_of_a_process_that_ended_before_an_edit_are_kept():
-    """They belong to rewrites, not to processes."""
-    process, hits = _Process(), RewriteHits(1, {"site": rule_set(TWO)})
-    added = Activities(hits)
-    process.bus.emit(_served(2))
-    added.end(process.activity)
-    hits.begin(2, {"site": rule_set('rewrite `^/b` -> "/y"')})
-    assert [*added.with_living([]).hits["site"]] == [1]
+    found = pickle.loads(pickle.dumps(first.activity)) + second.activity
+    assert (found.total.requests, found.in_flight, len(found.refused)) == (3, 6, 1)
+    assert found.hits == {("site", "^/a", "/x"): 2}
 
 
 def _sampled(requests: int, in_flight: int = 0) -> Activity:
-    return Activity(1, {"site": Tally(classes=(0, requests, 0, 0, 0))}, in_flight=in_flight)
+    return Activity({"site": Tally(classes=(0, requests, 0, 0, 0))}, in_flight=in_flight)
 
 
 def test_an_interval_has_what_happened_between_two_samples():

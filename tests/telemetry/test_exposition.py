@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, Failed, Reloaded, ReloadFailed, ReloadRefused, RequestRecord, Restored
-from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, Totals, as_text, counts_of
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, Totals, as_text
 
 
 def _process(**asked):
@@ -23,11 +23,13 @@ def _process(**asked):
         for _ in range(times):
             requests.labels(target).inc()
             seconds.labels(target).observe(1.5)
-    return pickle.loads(pickle.dumps(counts_of(registry)))
+    return pickle.loads(pickle.dumps(tuple(registry.collect())))
 
 
 def _text(totals):
-    return [line for line in as_text(totals).decode().splitlines() if "_created" not in line and line[0] != "#"]
+    return [
+        line for line in as_text(totals.collect()).decode().splitlines() if "_created" not in line and line[0] != "#"
+    ]
 
 
 def test_what_several_count_is_added_up():

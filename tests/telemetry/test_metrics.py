@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
+from serving import rule_set
 
 from tornado_proxy.storage import errors
 from tornado_proxy.storage.cache import CacheCounts
@@ -19,12 +21,15 @@ from tornado_proxy.telemetry.events import (
     Served,
     SignInTried,
 )
-from tornado_proxy.telemetry.exposition import Totals, counts_of
+from tornado_proxy.telemetry.exposition import Totals
 from tornado_proxy.telemetry.metrics import MOST_RULES, RequestMetrics
+
+REWRITE = rule_set('rewrite press `^/a` -> "/x"').rewrites[0]
 
 
 def _asked(method: str = "GET", target: str | None = "site", rule: str | None = None) -> RequestRecord:
-    return RequestRecord("id", 0.0, "127.0.0.1", method, "", "/a", 1, target, rule=rule)
+    rewrite = replace(REWRITE, name=rule) if rule else None
+    return RequestRecord("id", 0.0, "127.0.0.1", method, "", "/a", 1, target, rewrite=rewrite)
 
 
 @pytest.fixture
@@ -140,7 +145,7 @@ def test_the_requests_of_processes_are_added_up(registry, requests):
     totals, sums = Totals(), CollectorRegistry()
     sums.register(totals)
     for process in (1, 2):
-        totals.take(process, pickle.loads(pickle.dumps(counts_of(registry))))
+        totals.take(process, pickle.loads(pickle.dumps([*registry.collect()])))
     labels = {"target": "site", "method": "GET", "class": "2xx"}
     assert sums.get_sample_value("tornado_proxy_sent_bytes_total", {"target": "site"}) == 14
     assert sums.get_sample_value("tornado_proxy_request_duration_seconds_bucket", {**labels, "le": "0.5"}) == 2

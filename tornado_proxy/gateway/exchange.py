@@ -296,5 +296,5 @@ class Exchange:
             rewrite.label if rewrite else None,
             decision.user.username if decision.user else None,
             (("traceparent", traceparent), ("tracestate", headers.get("Tracestate", ""))) if traceparent else (),
-            rewrite.number if rewrite else None,
+            rewrite,
         )

@@ -8,7 +8,6 @@ import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +21,6 @@ from tornado_proxy.pages.status import (
     ChartLine,
     Explanation,
     Overview,
-    RefusedRow,
     ReloadRow,
     RewriteRow,
     RewriteTable,
@@ -33,8 +31,16 @@ from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.service.reload import InForce, Reloader, ReloadOutcome, ReloadReport
 from tornado_proxy.service.serving import Serving
 from tornado_proxy.service.snapshot import CompiledSnapshot
-from tornado_proxy.telemetry.activity import SAMPLE_EVERY, SAMPLED, Activity, ActivityHistory, Interval, Tally
 from tornado_proxy.telemetry.log import diagnostic_fields, moment
+from tornado_proxy.telemetry.metrics import (
+    SAMPLE_EVERY,
+    SAMPLED,
+    Activity,
+    ActivityHistory,
+    Interval,
+    Tally,
+    rewrite_id,
+)
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -88,7 +94,8 @@ class Overviews:
         self, now: InForce, state: Mapping[str, object], activity: Activity, asked: Mapping[str, str]
     ) -> Overview:
         """Makes the values of the page."""
-        at = time.time()
+        at, rewrites = time.time(), [*_rewrites(now, activity)]
+        busiest = sorted((each for each in rewrites if each[2]), key=itemgetter(2), reverse=True)
         return Overview(
             state,
             at,
@@ -96,9 +103,10 @@ class Overviews:
             self.versions,
             tuple(_charts(at, [*self.history.intervals()])),
             tuple(_targets(state, activity)),
-            *_tables(now, activity),
+            _table(now, busiest),
+            _table(now, [each for each in rewrites if not each[2]]),
             tuple(self._reloads),
-            tuple(_refused(activity)),
+            activity.refused[::-1],
             asked,
             await self._explained(now, asked),
         )
@@ -131,27 +139,17 @@ def rewrite_rows(now: InForce, activity: Activity) -> Iterator[RewriteRow]:
 
 
 def _rewrites(now: InForce, activity: Activity) -> Iterator[tuple[str, Rewrite, int]]:
-    """Yields each rewrite in force with its target and its hits; none where a reload came between the two."""
-    known = activity.hits if activity.generation == now.number else {}
+    """Yields each rewrite in force with its target and its hits; of equal ones, only the first is ever hit."""
+    left = activity.hits.copy()
     for target, rules in now.loaded.rule_sets.items():
-        hits = known.get(target) or repeat(0)
-        yield from zip(repeat(target), rules.rewrites, hits, strict=False)
+        for rewrite in rules.rewrites:
+            yield target, rewrite, left.pop(rewrite_id(target, rewrite), 0)
 
 
 def _rewrite_row(now: InForce, target: str, rewrite: Rewrite, hits: int) -> RewriteRow:
     directory = f"{now.loaded.settings.directory}/" if now.loaded.settings else ""
     place = rewrite.span.place.removeprefix(directory)
     return RewriteRow(target, rewrite.number, rewrite.name, rewrite.pattern.text, rewrite.template.text, place, hits)
-
-
-def _tables(now: InForce, activity: Activity) -> tuple[RewriteTable, RewriteTable]:
-    """The rewrites that took keys, the busiest first, and the others."""
-    used: list[tuple[str, Rewrite, int]] = []
-    unused: list[tuple[str, Rewrite, int]] = []
-    for each in _rewrites(now, activity):
-        (used if each[2] else unused).append(each)
-    used.sort(key=itemgetter(2), reverse=True)
-    return _table(now, used), _table(now, unused)
 
 
 def _table(now: InForce, found: Sequence[tuple[str, Rewrite, int]]) -> RewriteTable:
@@ -171,11 +169,6 @@ def _reload_row(report: ReloadReport) -> ReloadRow:
         tuple(render(each) for each in shown[:_SHOWN]),
         max(0, len(shown) - _SHOWN),
     )
-
-
-def _refused(activity: Activity) -> Iterator[RefusedRow]:
-    for each in reversed(activity.refused):
-        yield RefusedRow(each.at, each.status, each.method, each.target, each.path, each.reason, each.request_id)
 
 
 def _targets(state: Mapping[str, object], activity: Activity) -> Iterator[TargetRow]:

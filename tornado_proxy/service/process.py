@@ -172,7 +172,7 @@ class Process:
         """The metrics of requests and of reloads."""
         from tornado_proxy.telemetry.exposition import as_text  # noqa: PLC0415 - imported by `_prepare`
 
-        return await self._serving.metrics() + as_text(self._metrics)
+        return await self._serving.metrics() + as_text(self._metrics.collect())
 
     def _prepare(self) -> AdminServer:
         """Makes what follows edits, and the admin listener: the first requests need none of these libraries."""

@@ -29,10 +29,9 @@ from tornado_proxy.service.runtime import GcFreezer, in_background
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.telemetry.activity import Activity, ActivityRecorder, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import Bus, ObjectWritten, Refused, Served
-from tornado_proxy.telemetry.log import AccessLog, LogForm, log_service_events
-from tornado_proxy.telemetry.metrics import RequestMetrics
+from tornado_proxy.telemetry.log import access_log, log_service_events
+from tornado_proxy.telemetry.metrics import Activity, ProcessReport, RequestMetrics
 from tornado_proxy.telemetry.tracing import RequestTracer
 from tornado_proxy.telemetry.webhooks import WebhookCaller
 
@@ -128,7 +127,7 @@ class SingleProcess:
         bus = Bus()
         log_service_events(bus)
         if settings.log.access and (write := line_writer()):
-            bus.add(AccessLog(LogForm(settings.log.format), write), Served, Refused)
+            bus.add(access_log(settings.log.format, write), Served, Refused)
         self._webhooks = WebhookCaller(HttpFetcher(), bus.emit)
         self._webhooks.listen(bus)
         self._tracer = _tracer(settings.tracing)
@@ -137,9 +136,6 @@ class SingleProcess:
         self._builder = GenerationBuilder.create(settings, bus.emit)
         self._metrics = RequestMetrics(lambda: self._gateway.in_flight, self._builder.caches)
         self._metrics.listen(bus)
-        self._hits = RewriteHits(number, loaded.rule_sets)
-        self._recorder = ActivityRecorder(self._metrics, self._hits)
-        self._recorder.listen(bus)
         self._spread = spread
         bus.add(self._forget, ObjectWritten)
         self._generations = GenerationHolder(self._builder.build(loaded), bus.emit, number)
@@ -168,7 +164,6 @@ class SingleProcess:
         # Contexts of TLS take a while, and most edits are of rules.
         changed = loaded.settings != before.settings
         opening = await asyncio.to_thread(opening_of, loaded.settings) if changed else self._server.opening
-        await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         self._generations.swap(parts, number)
         self._freezer.freeze(new_clients=len({*parts.stores.values()} - {*before.stores.values()}))
         self._server.limits = loaded.settings.limits
@@ -202,13 +197,12 @@ class SingleProcess:
 
     async def activity(self) -> Activity:
         """What this process did."""
-        return self._recorder.activity()
+        return self._metrics.activity()
 
     def report(self) -> ProcessReport:
         """What this process has counted."""
-        from tornado_proxy.telemetry.exposition import counts_of  # noqa: PLC0415 - imported by `_prepare`
-
-        return ProcessReport(counts_of(self._process, self._metrics), self._recorder.activity())
+        counts = (*self._process.collect(), *self._metrics.collect())
+        return ProcessReport(counts, self._metrics.activity())
 
     async def purge(self, order: Purge) -> int:
         """Has the caches forget."""
@@ -230,7 +224,7 @@ class SingleProcess:
         """The metrics of requests."""
         from tornado_proxy.telemetry.exposition import as_text  # noqa: PLC0415 - imported by `_prepare`
 
-        return as_text(self._process, self._metrics)
+        return as_text([*self._process.collect(), *self._metrics.collect()])
 
     async def probe(self) -> Sequence[ProbeResult]:
         """Probes the buckets with the connections of requests; the generation stays open meanwhile."""

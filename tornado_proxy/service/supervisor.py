@@ -40,9 +40,9 @@ from tornado_proxy.service.worker import (
     work_on,
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
-from tornado_proxy.telemetry.activity import Activities, Activity, ProcessReport, RewriteHits
 from tornado_proxy.telemetry.events import ObjectWritten
 from tornado_proxy.telemetry.exposition import ProcessMetrics, Totals, as_text
+from tornado_proxy.telemetry.metrics import Activity, ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 
@@ -194,8 +194,7 @@ class Supervisor:
         self._stopping = False
         self._purges = itertools.count(1)
         self._totals = Totals()
-        self._hits = RewriteHits(1, loaded.rule_sets)
-        self._activities = Activities(self._hits)
+        self._ended = Activity()
 
     def __repr__(self) -> str:
         return f"<Supervisor of {self._count}, generation {self._start.number}>"
@@ -216,7 +215,6 @@ class Supervisor:
         before = self._parts
         self._parts = await asyncio.to_thread(self._builder.build, loaded, before)
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
-        await asyncio.to_thread(self._hits.begin, number, loaded.rule_sets)
         # From here on a replaced worker starts with it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
         workers = list(self._workers.values())
@@ -244,7 +242,7 @@ class Supervisor:
         for worker in await self._refreshed():
             self._take_counts(worker)
         self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
-        return as_text(self._totals)
+        return as_text(self._totals.collect())
 
     async def purge(self, order: Purge) -> int:
         """Has the caches of all workers forget."""
@@ -266,7 +264,7 @@ class Supervisor:
 
     async def activity(self) -> Activity:
         """What all workers did, including workers that were replaced."""
-        return self._activities.with_living(worker.report.activity for worker in await self._refreshed())
+        return sum((worker.report.activity for worker in await self._refreshed()), self._ended)
 
     async def _refreshed(self) -> Sequence[WorkerHandle]:
         """Asks the workers for their counts; returns those that are still there."""
@@ -335,7 +333,7 @@ class Supervisor:
         finally:
             self._take_counts(worker)
             self._totals.end(worker.pid)
-            self._activities.end(worker.report.activity)
+            self._ended += replace(worker.report.activity, in_flight=0)
             del self._workers[place]
             await worker.close()
 

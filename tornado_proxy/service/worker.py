@@ -22,8 +22,8 @@ from tornado_proxy.service.runtime import end_process, in_background, run_event_
 from tornado_proxy.service.serving import SingleProcess
 from tornado_proxy.service.snapshot import Snapshot, compile_snapshot
 from tornado_proxy.service.sockets import named
-from tornado_proxy.telemetry.activity import ProcessReport
 from tornado_proxy.telemetry.events import ObjectWritten
+from tornado_proxy.telemetry.metrics import ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
 

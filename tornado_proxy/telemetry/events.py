@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from tornado_proxy.config.actions import Webhook
 from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.rules.model import Rewrite
 from tornado_proxy.storage.probe import ProbeResult
 
 
@@ -34,7 +35,7 @@ class RequestRecord(NamedTuple):
     rule: str | None = None
     user: str | None = None
     trace_context: tuple[tuple[str, str], ...] = ()  # the headers of W3C Trace Context, as sent
-    rewrite_number: int | None = None  # of the rewrite that `rule` names, from 1
+    rewrite: Rewrite | None = None  # the one that `rule` names
 
 
 class Served(NamedTuple):

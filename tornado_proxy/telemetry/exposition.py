@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from prometheus_client import Metric, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -29,28 +29,15 @@ _Sample = tuple[str, tuple[tuple[str, str], ...]]
 _NOT_ADDED = ("_created", "process_start_time_seconds", "process_max_fds")
 
 
-class Counting(Protocol):
-    """Has metrics to show."""
-
-    def collect(self) -> Iterable[Metric]:
-        """The metrics."""
-        ...
-
-
-def counts_of(*counting: Counting) -> Counts:
-    """The current values."""
-    return tuple(metric for each in counting for metric in each.collect())
-
-
-def as_text(*counting: Counting) -> bytes:
-    """The current values in Prometheus's text format."""
-    return generate_latest(cast("Collector", SimpleNamespace(collect=lambda: counts_of(*counting))))
+def as_text(metrics: Iterable[Metric]) -> bytes:
+    """Writes metrics in Prometheus's text format."""
+    return generate_latest(cast("Collector", SimpleNamespace(collect=lambda: metrics)))
 
 
 def counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, int]) -> Metric:
     """A counter by the values of its labels."""
     family = CounterMetricFamily(name, text, labels=labels)
-    for key, value in [*values.items()]:
+    for key, value in values.items():
         family.add_metric(key, value)
     return family
 
@@ -58,7 +45,7 @@ def counter(name: str, text: str, labels: Sequence[str], values: Mapping[Key, in
 def gauge(name: str, text: str, labels: Sequence[str], values: Mapping[Key, float]) -> Metric:
     """A gauge by the values of its labels."""
     family = GaugeMetricFamily(name, text, labels=labels)
-    for key, value in [*values.items()]:
+    for key, value in values.items():
         family.add_metric(key, value)
     return family
 
@@ -73,7 +60,7 @@ def histogram(
     """A histogram by the values of its labels."""
     family = HistogramMetricFamily(name, text, labels=labels)
     names = [*map(floatToGoString, bounds), "+Inf"]
-    for key, (buckets, total) in [*values.items()]:
+    for key, (buckets, total) in values.items():
         family.add_metric(key, [*zip(names, accumulate(buckets), strict=True)], total)
     return family
 
@@ -126,7 +113,7 @@ class ServiceMetrics:
     """
 
     def __init__(
-        self, version: str, digest: str, at: float, probes: Callable[[], Iterable[ProbeResult]] = tuple
+        self, version: str, digest: str, at: float, probes: Callable[[], Sequence[ProbeResult]] = tuple
     ) -> None:
         self._version = version
         self._digest = digest
@@ -163,7 +150,7 @@ class ServiceMetrics:
             (),
             {(): self._loaded_at},
         )
-        probes = [*self._probes()]
+        probes = self._probes()
         up = {(each.target,): each.is_up for each in probes}
         yield gauge("tornado_proxy_target_up", "Whether the last probe could use the bucket (1 or 0)", ("target",), up)
         seconds = {(each.target,): each.seconds for each in probes}

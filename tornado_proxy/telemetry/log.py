@@ -8,9 +8,8 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from enum import Enum
 from functools import lru_cache
-from typing import get_args
+from typing import Literal, get_args
 
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity
 from tornado_proxy.storage.probe import ProbeResult
@@ -75,23 +74,10 @@ _USER_INFORMATION = re.compile(r"//[^/?#\s@]*@")
 _BARE = re.compile(r'[^\s"=\\]+')
 
 
-class LogForm(Enum):
-    """The format of a line."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class AccessLog:
-    """Writes a line for each request."""
-
-    def __init__(self, form: LogForm, write: Callable[[str], None]) -> None:
-        self._render = _text_line if form is LogForm.TEXT else _json_line
-        self._write = write
-
-    def __call__(self, event: Served | Refused) -> None:
-        """Writes the line of a request."""
-        self._write(self._render(event))
+def access_log(form: Literal["text", "json"], write: Callable[[str], None]) -> Callable[[Served | Refused], None]:
+    """Returns a listener that writes a line for each request."""
+    render = _text_line if form == "text" else _json_line
+    return lambda event: write(render(event))
 
 
 def _text_line(event: Served | Refused) -> str:

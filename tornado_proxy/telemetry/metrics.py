@@ -1,29 +1,27 @@
-"""Counts of requests and of calls to buckets, in the process that answers them; no label is chosen by a client."""
+"""Counts of a process: requests, calls to buckets, hits of rewrites; for Prometheus, and for the status page.
+
+No label is chosen by a client.
+"""
 
 from __future__ import annotations
 
 import operator
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tornado_proxy.pages.status import RefusedRow
+from tornado_proxy.rules.model import METHODS, Rewrite
 from tornado_proxy.storage.cache import CacheCounts
-from tornado_proxy.telemetry.events import (
-    Bus,
-    Failed,
-    Refused,
-    S3Called,
-    Served,
-    SignInTried,
-    WebhookCalled,
-)
+from tornado_proxy.telemetry.events import Bus, Failed, Refused, S3Called, Served, SignInTried, WebhookCalled
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
 CACHE_RESULTS = ("hit", "miss", "revalidated")
-METHODS = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 OTHER = "other"
 _REFUSALS = (
     "AccessDenied",
@@ -37,10 +35,104 @@ _REFUSALS = (
 _S3_CLASSES = {"ok": "ok", "cancelled": "cancelled"} | dict.fromkeys(_REFUSALS, "refused")
 
 MOST_RULES = 1000
-"""Rewrites with a series of their own; hits of any more are counted as `other`."""
+"""Rewrites with a series of their own in Prometheus; hits of any more are counted as `other`."""
+
+MOST_HIT = 100_000
+"""Rewrites whose hits are known to the status page: edits bring new ones for years."""
+
+MOST_REFUSED = 20
+"""Refused requests that are kept of each kind: those that the client caused, and those that it did not."""
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
 """The upper bounds of a histogram's buckets; there is one more for everything longer."""
+
+SAMPLE_EVERY = 5.0  # seconds
+SAMPLED = 15 * 60  # seconds that the charts of the status page show
+
+_LONGEST = 300  # characters of a path and of a reason on the status page
+
+RewriteId = tuple[str, str, str]
+"""A rewrite by its target and its texts: an edit of other rewrites does not change it."""
+
+
+def rewrite_id(target: str, rewrite: Rewrite) -> RewriteId:
+    """Returns the identity under which the hits of a rewrite are counted."""
+    return target, rewrite.pattern.text, rewrite.template.text
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Requests as numbers: answers by class (1xx to 5xx), durations by bucket of `SECONDS`, bytes of bodies."""
+
+    classes: tuple[int, ...] = (0,) * 5
+    buckets: tuple[int, ...] = (0,) * (len(SECONDS) + 1)
+    sent: int = 0
+    received: int = 0
+
+    @property
+    def requests(self) -> int:
+        """The number of requests."""
+        return sum(self.classes)
+
+    def __add__(self, other: Tally) -> Tally:
+        return self._joined(other, operator.add)
+
+    def __sub__(self, other: Tally) -> Tally:
+        return self._joined(other, operator.sub)
+
+    def _joined(self, other: Tally, join: Callable[[int, int], int]) -> Tally:
+        classes, buckets = map(join, self.classes, other.classes), map(join, self.buckets, other.buckets)
+        return Tally(tuple(classes), tuple(buckets), join(self.sent, other.sent), join(self.received, other.received))
+
+    def quantile(self, part: float) -> float | None:
+        """Returns a quantile of the durations in seconds, by its bucket; None without requests."""
+        wanted, before = part * sum(self.buckets), 0
+        if not wanted:
+            return None
+        for (low, high), count in zip(pairwise((0, *SECONDS, SECONDS[-1])), self.buckets, strict=True):
+            if before + count >= wanted:
+                return low + (high - low) * (wanted - before) / count
+            before += count
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The activity of a process since its start, for the status page; adds up over processes. Can be pickled."""
+
+    targets: Mapping[str, Tally] = field(default_factory=dict)
+    hits: Counter[RewriteId] = field(default_factory=Counter)
+    refused: tuple[RefusedRow, ...] = ()  # the oldest first
+    in_flight: int = 0
+
+    @property
+    def total(self) -> Tally:
+        """The numbers of all targets."""
+        return sum(self.targets.values(), Tally())
+
+    def __add__(self, other: Activity) -> Activity:
+        targets = {
+            name: self.targets.get(name, Tally()) + other.targets.get(name, Tally())
+            for name in {**self.targets, **other.targets}
+        }
+        refused = _latest((*self.refused, *other.refused))
+        return Activity(targets, self.hits + other.hits, refused, self.in_flight + other.in_flight)
+
+
+def _latest(refused: Iterable[RefusedRow]) -> tuple[RefusedRow, ...]:
+    """Returns the last requests of each kind, the oldest first."""
+    ordered = sorted(refused, key=lambda each: each.at)
+    # Apart, so that neither a scanner's requests nor a bucket that is down hides the other kind.
+    faults = [each for each in ordered if each.status >= 500][-MOST_REFUSED:]
+    others = [each for each in ordered if each.status < 500][-MOST_REFUSED:]
+    return tuple(sorted((*faults, *others), key=lambda each: each.at))
+
+
+class ProcessReport(NamedTuple):
+    """Everything that a process has counted: the series of its metrics, and its activity. Can be pickled."""
+
+    counts: tuple[Metric, ...] = ()
+    activity: Activity = Activity()
 
 
 class _Sums:
@@ -59,11 +151,6 @@ class _Sums:
         self.buckets[bisect_left(SECONDS, seconds)] += 1
         self.sum += seconds
 
-    @property
-    def told(self) -> tuple[list[int], float]:
-        """The counts by bucket, and the sum."""
-        return self.buckets, self.sum
-
 
 class RequestMetrics:
     """Counts requests and calls to buckets in the process that answers them.
@@ -78,7 +165,9 @@ class RequestMetrics:
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
         self._seconds: dict[tuple[str, str, int], _Sums] = defaultdict(_Sums)
         self._bytes: dict[str, _Sums] = defaultdict(_Sums)
-        self._hits: dict[tuple[str, str], int] = {}
+        self._rules: dict[tuple[str, str], int] = {}
+        self._hits: Counter[RewriteId] = Counter()
+        self._refused = {is_fault: deque[Refused](maxlen=MOST_REFUSED) for is_fault in (False, True)}
         self._s3_calls: dict[tuple[str, str, str], int] = defaultdict(int)
         self._s3_seconds: dict[tuple[str, str, str], _Sums] = defaultdict(_Sums)
         self._webhooks: dict[tuple[str, str, str], int] = defaultdict(int)
@@ -89,6 +178,7 @@ class RequestMetrics:
     def listen(self, bus: Bus) -> None:
         """Counts the events of a bus."""
         bus.add(self._count, Served, Refused)
+        bus.add(lambda event: self._refused[event.status >= 500].append(event), Refused)
         bus.add(self._count_call, S3Called)
         bus.add(self._count_webhook, WebhookCalled)
         bus.add(self._count_sign_in, SignInTried)
@@ -106,14 +196,17 @@ class RequestMetrics:
             "From a request's head to the end of its answer",
             ("target", "method", "class"),
             SECONDS,
-            {(target, method, f"{first}xx"): series.told for (target, method, first), series in self._seconds.items()},
+            {
+                (target, method, f"{first}xx"): (series.buckets, series.sum)
+                for (target, method, first), series in self._seconds.items()
+            },
         )
         yield histogram(
             "tornado_proxy_s3_call_duration_seconds",
             "From a call to a bucket to its answer",
             ("target", "call", "class"),
             SECONDS,
-            {key: series.told for key, series in self._s3_seconds.items()},
+            {key: (series.buckets, series.sum) for key, series in self._s3_seconds.items()},
         )
         sizes = {(target,): each.bytes for target, each in [*self._caches.items()]}
         yield gauge("tornado_proxy_cache_bytes", "Memory that cached objects take", ("target",), sizes)
@@ -130,30 +223,31 @@ class RequestMetrics:
         yield "tornado_proxy_requests", "Requests answered", ("target", "method", "status"), requests
         yield "tornado_proxy_sent_bytes", "Bytes of bodies sent", ("target",), sent
         yield "tornado_proxy_received_bytes", "Bytes of bodies received", ("target",), received
-        yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), {**self._hits}
+        yield "tornado_proxy_rewrite_hits", "Keys that a rewrite took", ("target", "rule"), self._rules
         yield "tornado_proxy_defects", "Requests that met a defect", (), {(): self._defects}
-        calls, webhooks, sign_ins = {**self._s3_calls}, {**self._webhooks}, {**self._sign_ins}
-        yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", ("target", "call", "outcome"), calls
-        yield "tornado_proxy_webhooks", "Webhooks called, by outcome", ("target", "method", "outcome"), webhooks
+        labels = "target", "call", "outcome"
+        yield "tornado_proxy_s3_calls", "Calls to a bucket, by outcome", labels, self._s3_calls
+        labels = "target", "method", "outcome"
+        yield "tornado_proxy_webhooks", "Webhooks called, by outcome", labels, self._webhooks
         yield "tornado_proxy_cache_requests", "GET and HEAD of objects, by result", ("target", "result"), results
         yield "tornado_proxy_cache_evictions", "Objects that made way for others", ("target",), evictions
-        yield "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", ("provider", "step", "outcome"), sign_ins
+        labels = "provider", "step", "outcome"
+        yield "tornado_proxy_sign_ins", "Steps of sign-ins, by outcome", labels, self._sign_ins
 
-    @property
-    def in_flight(self) -> int:
-        """The number of requests being answered."""
-        return self._in_flight()
-
-    def by_target(self) -> Iterator[tuple[str, list[int], list[int], int, int]]:
-        """Yields each target with its answers by class (1xx to 5xx), durations by bucket, bytes sent and received."""
+    def activity(self) -> Activity:
+        """Returns the activity of the process."""
         classes: dict[str, list[int]] = {target: [0] * 5 for target in self._bytes}
         buckets = {target: [0] * (len(SECONDS) + 1) for target in self._bytes}
         for (target, _, status), count in self._requests.items():
             classes[target][status // 100 - 1] += count
         for (target, _, _), series in self._seconds.items():
             buckets[target] = [*map(operator.add, buckets[target], series.buckets)]
-        for target, volume in self._bytes.items():
-            yield target, classes[target], buckets[target], volume.sent, volume.received
+        tallies = {
+            target: Tally(tuple(classes[target]), tuple(buckets[target]), volume.sent, volume.received)
+            for target, volume in self._bytes.items()
+        }
+        refused = _latest(_row(each) for kind in self._refused.values() for each in kind)
+        return Activity(tallies, self._hits.copy(), refused, self._in_flight())
 
     def _count(self, event: Served | Refused) -> None:
         request = event.request
@@ -165,12 +259,17 @@ class RequestMetrics:
         volume = self._bytes[target]
         volume.sent += event.sent
         volume.received += event.received
-        if request.rule is not None:
-            hit = (target, request.rule)
-            # Bounded, since edits bring new rewrites for years.
-            if hit not in self._hits and len(self._hits) >= MOST_RULES:
-                hit = (target, OTHER)
-            self._hits[hit] = self._hits.get(hit, 0) + 1
+        if request.rewrite is not None:
+            self._count_hit(target, request.rewrite)
+
+    def _count_hit(self, target: str, rewrite: Rewrite) -> None:
+        rule, identity = (target, rewrite.label), rewrite_id(target, rewrite)
+        if rule not in self._rules and len(self._rules) >= MOST_RULES:
+            rule = target, OTHER
+        self._rules[rule] = self._rules.get(rule, 0) + 1
+        if identity not in self._hits and len(self._hits) >= MOST_HIT:
+            del self._hits[next(iter(self._hits))]
+        self._hits[identity] += 1
 
     def _count_call(self, event: S3Called) -> None:
         self._s3_calls[event.target, event.call, event.outcome] += 1
@@ -184,3 +283,37 @@ class RequestMetrics:
 
     def _count_defect(self, _event: Failed) -> None:
         self._defects += 1
+
+
+def _row(event: Refused) -> RefusedRow:
+    asked = event.request
+    texts = asked.path[:_LONGEST], event.reason[:_LONGEST]
+    return RefusedRow(asked.at, event.status, asked.method, asked.target, *texts, asked.request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The activity between two samples; `end` is the Unix time in seconds of the later one."""
+
+    end: float
+    seconds: float
+    tally: Tally
+    in_flight: int
+
+
+class ActivityHistory:
+    """The samples of the last minutes."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, Tally, int]] = deque(maxlen=round(SAMPLED / SAMPLE_EVERY) + 1)
+
+    def add(self, at: float, activity: Activity) -> None:
+        """Adds a sample; `at` is the Unix time in seconds."""
+        if self._samples and at <= self._samples[-1][0]:
+            self._samples.clear()  # the clock was set back
+        self._samples.append((at, activity.total, activity.in_flight))
+
+    def intervals(self) -> Iterator[Interval]:
+        """Yields the intervals between the samples, the oldest first."""
+        for (began, before, _), (ended, after, in_flight) in pairwise(self._samples):
+            yield Interval(ended, ended - began, after - before, in_flight)

@@ -7,6 +7,7 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from tornado_proxy.auth.fetching import Fetch, Fetcher
 from tornado_proxy.config.actions import Webhook
@@ -92,7 +93,7 @@ class WebhookCaller:
             failure = await self._attempt(request)
         if failure is not None:
             _LOG.warning(
-                "a webhook of target `%s` failed: %s %s: %s", event.target, request.method, webhook.url, failure
+                "a webhook of target `%s` failed: %s %s: %s", event.target, request.method, webhook.url, failure.reason
             )
         self._emit(WebhookCalled(event.target, event.method, "ok" if failure is None else "failed"))
 
@@ -106,15 +107,11 @@ class WebhookCaller:
         return _Failure(f"status {answer.status}", may_pass=answer.status in _REPEATED)
 
 
-class _Failure:
+class _Failure(NamedTuple):
     """Why a call failed, and whether a repetition may succeed."""
 
-    def __init__(self, reason: str, *, may_pass: bool) -> None:
-        self.reason = reason
-        self.may_pass = may_pass
-
-    def __str__(self) -> str:
-        return self.reason
+    reason: str
+    may_pass: bool
 
 
 def _request(webhook: Webhook, event: ObjectUsed) -> Fetch:
