@@ -1,7 +1,7 @@
 """What a proof says of one source after others, judged by their automata alone."""
 
 from tornado_proxy.goregex.alphabet import Budget, Unsupported
-from tornado_proxy.goregex.proofs import _reach, _settled
+from tornado_proxy.goregex.proofs import _or_unknown, _reach
 
 
 def covered(earlier, later, budget=None):
@@ -15,7 +15,7 @@ def covered(earlier, later, budget=None):
             raise Unsupported("an earlier expression cannot be treated exactly")
         return found
 
-    return _settled(lambda: _reach(earlier, later, taker, (), spent))
+    return _or_unknown(lambda: _reach(earlier, later, taker, (), spent))
 
 
 def is_treatable(language):

@@ -1,18 +1,18 @@
 import pytest
 
 from tornado_proxy.goregex.alphabet import (
-    TRUTHS,
+    ASSERTION_BITS,
     Budget,
     Exhausted,
     OnlyOverlong,
     Unproved,
     Unsupported,
-    everyday,
+    allowed_cases,
+    allowed_characters,
     gaps,
-    is_real,
-    letters,
-    readable,
-    readable_cases,
+    is_valid_key,
+    most_readable,
+    symbols,
 )
 from tornado_proxy.goregex.classes import WORD, complement, difference, listed, union
 from tornado_proxy.goregex.parser import parse
@@ -76,11 +76,11 @@ def test_a_portion_is_never_more_than_the_whole_has():
 )
 def test_a_real_key_is_what_rules_let_through(text, real):
     """It starts with a slash, has no dot segments and nothing that cannot be shown, and at most 1,025 bytes."""
-    assert is_real(text) is real
+    assert is_valid_key(text) is real
 
 
 @pytest.mark.parametrize(
-    ("text", "holding"),
+    ("text", "assertions"),
     [
         ("", [{Kind.TEXT_START, Kind.TEXT_END, Kind.NO_WORD_BOUNDARY}]),
         ("a", [{Kind.TEXT_START, Kind.WORD_BOUNDARY}, {Kind.TEXT_END, Kind.WORD_BOUNDARY}]),
@@ -96,14 +96,17 @@ def test_a_real_key_is_what_rules_let_through(text, real):
         ),
     ],
 )
-def test_each_gap_holds_what_its_sides_say(text, holding):
+def test_each_gap_holds_what_its_sides_say(text, assertions):
     """A gap begins or ends the text, and lies on the edge of a word or does not; words are ASCII."""
-    assert [held for held, _ in gaps(text)] == [sum(TRUTHS[kind] for kind in kinds) for kinds in holding]
+    assert [held for held, _ in gaps(text)] == [sum(ASSERTION_BITS[kind] for kind in kinds) for kinds in assertions]
 
 
 def test_a_key_is_one_line():
     """A line begins and ends where the text does, since no key holds a line end."""
-    assert (TRUTHS[Kind.LINE_START], TRUTHS[Kind.LINE_END]) == (TRUTHS[Kind.TEXT_START], TRUTHS[Kind.TEXT_END])
+    assert (ASSERTION_BITS[Kind.LINE_START], ASSERTION_BITS[Kind.LINE_END]) == (
+        ASSERTION_BITS[Kind.TEXT_START],
+        ASSERTION_BITS[Kind.TEXT_END],
+    )
 
 
 def test_each_gap_comes_with_the_character_after_it():
@@ -112,32 +115,32 @@ def test_each_gap_comes_with_the_character_after_it():
 
 
 def test_letters_are_what_the_sets_tell_apart():
-    """There is a letter for each combination of sets, and for what stands in none; slash and dot are always apart."""
-    found = letters((listed("abc"), listed("cd")), words=False)
-    assert {letter.character: letter.sets for letter in found} == {"a": 1, "c": 3, "d": 2, "e": 0, "/": 0, ".": 0}
+    """There is a symbol for each combination of sets, and for what stands in none; slash and dot are always split."""
+    found = symbols((listed("abc"), listed("cd")), words=False)
+    assert {symbol.character: symbol.sets for symbol in found} == {"a": 1, "c": 3, "d": 2, "e": 0, "/": 0, ".": 0}
 
 
 def test_everyday_characters_stand_for_their_letter():
-    """A letter is shown by a small letter, a digit, or whatever else comes first in a key."""
-    found = letters((listed("\u03b1\u03b2"), listed("~#")), words=False)
-    assert [letter.character for letter in found] == ["a", "/", ".", "~", "\u03b1"]
+    """A symbol is shown by a small symbol, a digit, or whatever else comes first in a key."""
+    found = symbols((listed("\u03b1\u03b2"), listed("~#")), words=False)
+    assert [symbol.character for symbol in found] == ["a", "/", ".", "~", "\u03b1"]
 
 
 def test_letters_know_their_size_in_bytes():
     """What counts against the longest key is UTF-8."""
-    found = letters((listed("é"), listed("\U0001f600")), words=False)
-    assert {letter.character: letter.size for letter in found if letter.sets} == {"é": 2, "\U0001f600": 4}
+    found = symbols((listed("é"), listed("\U0001f600")), words=False)
+    assert {symbol.character: symbol.size for symbol in found if symbol.sets} == {"é": 2, "\U0001f600": 4}
 
 
 def test_characters_that_no_key_holds_are_in_no_letter():
     """A set of control characters and surrogates has none."""
-    assert all(not letter.sets for letter in letters((((0, 0x1F), (0x80, 0x9F), (0xD800, 0xDFFF)),), words=False))
+    assert all(not symbol.sets for symbol in symbols((((0, 0x1F), (0x80, 0x9F), (0xD800, 0xDFFF)),), words=False))
 
 
 def test_word_characters_are_apart_where_that_matters():
     """Letters are on one side of a word's edge each."""
-    assert len({letter.side for letter in letters((), words=True)}) == 2
-    assert len({letter.side for letter in letters((), words=False)}) == 1
+    assert len({symbol.side for symbol in symbols((), words=True)}) == 2
+    assert len({symbol.side for symbol in symbols((), words=False)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,13 +148,13 @@ def test_word_characters_are_apart_where_that_matters():
     [((), None), (listed("Zz9"), "z"), (complement(WORD), "-"), (listed("\u4e00\u4e01"), "\u4e00")],
 )
 def test_the_everyday_character_of_a_set_is_the_first_that_comes_to_mind(ranges, character):
-    """An empty set has none, an exotic one its first."""
-    assert everyday(ranges) == character
+    """An nullable set has none, an exotic one its first."""
+    assert most_readable(ranges) == character
 
 
 def test_what_a_key_cannot_hold_is_left_out():
     """No position of an automaton reads a control character or a surrogate."""
-    assert readable(parse("[^a]").tree) == difference(
+    assert allowed_characters(parse("[^a]").tree) == difference(
         complement(((0x61, 0x61),)), union(((0, 0x1F), (0x7F, 0x9F), (0xD800, 0xDFFF)))
     )
-    assert readable_cases("\n", folded=False) == ()
+    assert allowed_cases("\n", folded=False) == ()

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from proving import covered, is_treatable
 
-from tornado_proxy.goregex.alphabet import is_real
+from tornado_proxy.goregex.alphabet import is_valid_key
 from tornado_proxy.goregex.language import Language, language, longest_matching_part
 from tornado_proxy.goregex.matching import FirstMatch, compile_pattern
 from tornado_proxy.goregex.parser import parse
@@ -14,10 +14,10 @@ from tornado_proxy.goregex.proofs import (
     Covered,
     Example,
     NoKey,
-    closing,
     difference,
-    in_one_case,
-    opening,
+    fold_case,
+    literal_prefix,
+    literal_suffix,
     overlap,
     overlaps,
     reachability,
@@ -50,9 +50,9 @@ SOURCES = st.recursive(st.sampled_from(PIECES), _larger, max_leaves=7)
 LANGUAGES = SOURCES.map(language).filter(is_treatable)
 CHARACTERS = "abkKK\u017fsSéÉ1_/.-{}]*Aα~ "
 TEXTS = st.text(CHARACTERS, max_size=7).map("/{}".format)
-KEYS = TEXTS.filter(is_real)
+KEYS = TEXTS.filter(is_valid_key)
 FEW_KEYS = tuple(
-    key for size in range(4) for letters in product("ab1/.", repeat=size) if is_real(key := "/" + "".join(letters))
+    key for size in range(4) for letters in product("ab1/.", repeat=size) if is_valid_key(key := "/" + "".join(letters))
 )
 
 
@@ -98,7 +98,7 @@ def test_a_shortest_key_is_real_and_matched(found):
     """The example of an expression is a real key that the matcher finds, and no shorter key is."""
     match shortest_key(found):
         case Example(key):
-            assert is_real(key)
+            assert is_valid_key(key)
             assert _matches(found, key)
             assert not any(_matches(found, each) for each in FEW_KEYS if len(each) < len(key.encode()))
         case answer:
@@ -112,7 +112,7 @@ def test_an_overlap_is_a_key_of_both(one, other, keys):
     """The key of an overlap belongs to both; where there is none, no key does."""
     match overlap(one, other):
         case Example(key):
-            assert is_real(key)
+            assert is_valid_key(key)
             assert _matches(one, key)
             assert _matches(other, key)
         case answer:
@@ -126,7 +126,7 @@ def test_a_difference_is_a_key_of_the_one_alone(one, other, keys):
     """The key of a difference belongs to the one only; where there is none, all keys of the one are the other's."""
     match difference(one, other):
         case Example(key):
-            assert is_real(key)
+            assert is_valid_key(key)
             assert _matches(one, key)
             assert not _matches(other, key)
         case answer:
@@ -140,7 +140,7 @@ def test_a_covered_source_is_never_reached(earlier, later, keys):
     """No key escapes those that are said to cover a source, and the key of one that is free escapes all."""
     match covered(earlier, later):
         case Example(key):
-            assert is_real(key)
+            assert is_valid_key(key)
             assert _matches(later, key)
             assert not any(_matches(each, key) for each in earlier)
         case Covered(by):
@@ -181,8 +181,8 @@ def test_pairs_are_those_that_overlap(languages):
 def test_an_opening_and_a_closing_are_those_of_every_key(found, key):
     """What a source's keys are said to begin and end with, they do."""
     assume(_matches(found, key))
-    assert in_one_case(key).startswith(opening(found))
-    assert in_one_case(key).endswith(closing(found))
+    assert fold_case(key).startswith(literal_prefix(found))
+    assert fold_case(key).endswith(literal_suffix(found))
 
 
 @given(LANGUAGES, TEXTS)

@@ -15,10 +15,10 @@ from tornado_proxy.goregex.proofs import (
     NoKey,
     Overlap,
     Unknown,
-    closing,
     difference,
-    in_one_case,
-    opening,
+    fold_case,
+    literal_prefix,
+    literal_suffix,
     overlap,
     overlaps,
     reachability,
@@ -333,12 +333,12 @@ def test_different_openings_cost_nothing():
 )
 def test_openings_and_closings_are_the_certain_texts(text, begin, end):
     """What stands plainly between an anchor and anything else, in one case."""
-    assert (opening(language(text)), closing(language(text))) == (begin, end)
+    assert (literal_prefix(language(text)), literal_suffix(language(text))) == (begin, end)
 
 
 def test_one_case_is_that_of_all_forms_of_a_letter():
     """Letters of ASCII lose their case, and so do the two letters that are a case of them."""
-    assert in_one_case("AzK\u017f\u212aÉ") == "azkskÉ"
+    assert fold_case("AzK\u017f\u212aÉ") == "azkskÉ"
 
 
 def test_the_examples_of_the_module_are_true():

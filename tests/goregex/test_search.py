@@ -10,13 +10,13 @@ def _product(inside, outside=()):
 
 
 def _reached(product, key):
-    """The states that a key leads to, its characters shown by their letters; false where it leads nowhere."""
-    states = {*product.opened()}
+    """The states that a key leads to, its characters shown by their symbols; false where it leads nowhere."""
+    states = {*product.initial_states()}
     for character in key:
         states = {
-            (spot, avoiding)
+            (spot, excluded)
             for state in states
-            for spot, avoiding, move in product.successors(*state)
+            for spot, excluded, move in product.successors(*state)
             if move.character == character
         }
     return states
@@ -51,9 +51,9 @@ def test_one_way_to_match_is_enough():
 
 
 def test_word_characters_are_told_apart_only_where_asked():
-    """A product without word boundaries has one letter for all characters that nobody names."""
-    assert _product(["/"]).letters == 3
-    assert _product([r"/\b"]).letters == 4
+    """A product without word boundaries has one symbol for all characters that nobody names."""
+    assert _product(["/"]).symbols == 3
+    assert _product([r"/\b"]).symbols == 4
 
 
 def _shortest(inside, outside=(), steps=100_000):
@@ -104,7 +104,7 @@ def test_the_work_is_bounded():
 
 
 def test_positions_that_only_hinder_make_no_states():
-    """A source covers itself though its automaton, made deterministic, has a million states."""
+    """A source subsumes itself though its automaton, made deterministic, has a million states."""
     source = "^/.*[ab].{20}$"
     assert _shortest([source], [source], steps=20_000) is None
 

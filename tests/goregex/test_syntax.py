@@ -31,8 +31,8 @@ def test_a_tree_can_be_quoted():
 
 def test_a_text_can_be_taken_apart():
     """Its characters keep their places; one alone is not changed, whatever it is written as."""
-    assert [tuple(each.extent) for each in _tree("ab").apart()] == [(0, 1), (1, 2)]
-    assert _tree(r"a").apart() == (Text("a", False, Extent(0, 4)),)
+    assert [tuple(each.extent) for each in _tree("ab").split()] == [(0, 1), (1, 2)]
+    assert _tree(r"a").split() == (Text("a", False, Extent(0, 4)),)
 
 
 def test_folding_gives_each_node_the_results_of_those_below_it():
@@ -44,7 +44,7 @@ def test_folding_gives_each_node_the_results_of_those_below_it():
 
 
 def test_a_mistake_has_a_message_a_place_and_a_cure():
-    """What is wrong, where, and what to write instead, are apart."""
+    """What is wrong, where, and what to write instead, are split."""
     mistake = PatternError("nothing to repeat before `*`", 0, 1, "write `.*` for any text")
     assert (str(mistake), mistake.offset, mistake.end, mistake.help) == (
         "nothing to repeat before `*`",

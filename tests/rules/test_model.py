@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rule_sites import rule_sets
 from rule_texts import document, statement
 
-from tornado_proxy.goregex.alphabet import LONGEST, is_real
+from tornado_proxy.goregex.alphabet import LONGEST_KEY, is_valid_key
 from tornado_proxy.lang.tree import Verdict
 from tornado_proxy.rules.compile import compile_documents, compile_test
 from tornado_proxy.rules.model import (
@@ -120,13 +120,13 @@ def test_what_the_service_refuses_is_none(host, objection):
 @given(st.text("/.ab\x85\n\x7f\ud800é", max_size=8))
 def test_proofs_know_the_same_keys(text):
     """What proofs take for a real key is what rules let through, where it starts with a slash."""
-    assert is_real(text) == (text.startswith("/") and objection(text) is None)
+    assert is_valid_key(text) == (text.startswith("/") and objection(text) is None)
 
 
-@pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST - 1), True), ("/" + "a" * LONGEST, False)])
+@pytest.mark.parametrize(("text", "real"), [("/" + "a" * (LONGEST_KEY - 1), True), ("/" + "a" * LONGEST_KEY, False)])
 def test_proofs_know_the_longest_key(text, real):
     """The greatest length is the same for proofs and for rules."""
-    assert ((objection(text) is None), is_real(text)) == (real, real)
+    assert ((objection(text) is None), is_valid_key(text)) == (real, real)
 
 
 REWRITE = compile_documents([document('target site { rewrite home `^/a$` -> "/b" }')]).rule_sets["site"].rewrites[0]

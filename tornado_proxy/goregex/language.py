@@ -1,4 +1,4 @@
-"""The language of a source: the real keys in which it is found, a guess at one, and how far into it a key gets."""
+"""The language of a source: the valid keys that it matches, a guess at one, and partial matches."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from functools import cached_property, lru_cache
 from typing import assert_never
 
 from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.alphabet import Budget, Unsupported, everyday, gaps, is_real, readable, readable_cases
+from tornado_proxy.goregex.alphabet import (
+    Budget,
+    Unsupported,
+    allowed_cases,
+    allowed_characters,
+    gaps,
+    is_valid_key,
+    most_readable,
+)
 from tornado_proxy.goregex.automaton import Atom, Automaton, atoms
 from tornado_proxy.goregex.parser import parse
 
 DEEPEST = 60
-"""Groups within groups; beyond, the recursion over a tree would come near Python's own limit."""
+"""The deepest nesting of groups; beyond it, recursion over the tree would come near Python's limit."""
 
 
 @dataclass(frozen=True)  # no slots: what most answers do not need is made when first asked for
 class Language:
-    """The real keys in which an expression is found.
+    """The valid keys that an expression matches.
 
-    Nothing can be proved of one without a `tree`; its `objection` says why.
+    Without a `tree` nothing can be proved of it; `objection` gives the reason.
     """
 
     text: str
@@ -28,14 +36,14 @@ class Language:
 
     @property
     def automaton(self) -> Automaton:
-        """What finds its keys; raises `Unsupported`."""
-        if isinstance(self._made, str):
-            raise Unsupported(self._made)
-        return self._made
+        """The automaton of the expression; raises `Unsupported`."""
+        if isinstance(self._automaton_or_reason, str):
+            raise Unsupported(self._automaton_or_reason)
+        return self._automaton_or_reason
 
     @cached_property
-    def _made(self) -> Automaton | str:
-        """The automaton, or why there is none."""
+    def _automaton_or_reason(self) -> Automaton | str:
+        """The automaton, or the reason why there is none."""
         if self.tree is None:
             return self.objection
         try:
@@ -45,37 +53,37 @@ class Language:
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """The parts of its expression's outermost sequence; none without a tree."""
+        """The parts of the outermost sequence; empty without a tree."""
         return tuple(atoms(self.tree)) if self.tree else ()
 
     @cached_property
     def guess(self) -> str | None:
-        """A short real key that it probably has, read off the tree; None where the tree suggests none."""
+        """A short valid key that probably matches, made from the tree; None if the tree suggests none."""
         return guess(self.tree) if self.tree else None
 
     def finds(self, key: str, budget: Budget | None = None) -> bool:
-        """Whether its expression is found in a key, real or not, that begins with `/`.
+        """Whether the expression matches a key that begins with `/`, valid or not.
 
-        Raises `Unsupported`, and `Exhausted` where it has a budget and that is used up.
+        Raises `Unsupported`, and `Exhausted` if a budget is given and used up.
         """
-        made = self.automaton
-        if not key.startswith(made.opening):
+        automaton = self.automaton
+        if not key.startswith(automaton.literal_prefix):
             return False
-        start = len(made.opening)
+        start = len(automaton.literal_prefix)
         held = 1 << start >> 1
         for holding, character in gaps(key, start):
-            table = made.table(holding)
-            if table.stages[-1].ended(held):
+            table = automaton.table(holding)
+            if table.prefixes[-1].matches_after(held):
                 return True
             if budget:
                 budget.spend(1 + held.bit_count() // 8)
             if character:
-                held = table.heading(held) & made.readers(character)
+                held = table.following(held) & automaton.positions_reading(character)
         return False
 
 
 def language(text: str) -> Language:
-    """The language of an expression; nothing can be proved of it where Go refuses the text."""
+    """Returns the language of an expression, without a tree if Go refuses the text."""
     try:
         tree = parse(text).tree
     except syntax.PatternError as error:
@@ -91,16 +99,16 @@ def _group_depth(node: syntax.Node, below: list[int]) -> int:
 
 
 def guess(tree: syntax.Node) -> str | None:
-    """A short real key in which an expression may be found; None where its tree suggests none."""
+    """Returns a short valid key that an expression may match; None if its tree suggests none."""
     text = _text(tree)
     if text is None:
         return None
     key = text if text.startswith("/") else f"/{text}"
-    return key if is_real(key) else None
+    return key if is_valid_key(key) else None
 
 
 def _text(node: syntax.Node) -> str | None:  # noqa: PLR0911 - one case for each kind of node
-    """The shortest text that a node reads, assertions aside; None where it reads none that a key can hold."""
+    """Returns a short text that a node matches, without regard to assertions; None if no key can contain one."""
     match node:
         case syntax.Text():
             return _joined([_likely_case(each, folded=node.folded) for each in node.characters])
@@ -128,24 +136,24 @@ def _joined(texts: list[str | None]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _likely(node: syntax.AnyOf) -> str | None:
-    """The most everyday character that a node reads, of those that a key may hold."""
-    return everyday(readable(node))
+    """Returns the most readable character that a node matches and a key may contain."""
+    return most_readable(allowed_characters(node))
 
 
 @lru_cache(maxsize=4096)
 def _likely_case(character: str, *, folded: bool) -> str | None:
-    """The same of a character that stands for itself."""
-    return everyday(readable_cases(character, folded=folded))
+    """Returns the most readable case of a literal character."""
+    return most_readable(allowed_cases(character, folded=folded))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The longest leading part of a source that is found in a key.
+    """The longest prefix of a source that matches a key.
 
-    `part` is its extent in the source's text; it ends between two parts of the outermost sequence, in which groups are
-    opened, so that a group's end may be missing. Of a source that is an alternation it is part of the branch that gets
-    furthest. `reached` is where in the key the last match of it ends, and `failing` the extent of what finds nothing to
-    go on with; None where the whole source is found.
+    `part` is its extent in the source's text. It ends between two parts of the outermost sequence; groups are opened,
+    so a group's `)` may be missing. For an alternation it is a part of the branch that gets furthest. `reached` is the
+    offset in the key after the last match of it. `failing` is the extent of the next part, which matches nothing there;
+    None if the whole source matches.
     """
 
     part: syntax.Extent
@@ -153,20 +161,20 @@ class Progress:
     failing: syntax.Extent | None
 
 
-def longest_matching_part(of: Language, key: str) -> Progress | None:
-    """How far into a source a key gets; None where the source cannot be treated exactly."""
+def longest_matching_part(source: Language, key: str) -> Progress | None:
+    """Returns how much of a source matches a key; None if the source cannot be treated exactly."""
     try:
-        found = [_progress(branch, key, start) for branch, start in _branches(of)]
+        found = [_progress(branch, key, start) for branch, start in _branches(source)]
     except Unsupported:
         return None
     return max(found, key=lambda each: (each.failing is None, each.reached, each.part.end - each.part.start))
 
 
-def _branches(of: Language) -> list[tuple[Automaton, int]]:
-    """The branches of a source that is an alternation, or else the source itself, with where their texts begin."""
-    if of.tree is None:
-        raise Unsupported(of.objection)
-    tree = node = of.tree
+def _branches(source: Language) -> list[tuple[Automaton, int]]:
+    """Returns the automata of the branches of an alternation, or of the source itself, and where their texts begin."""
+    if source.tree is None:
+        raise Unsupported(source.objection)
+    tree = node = source.tree
     while isinstance(node, syntax.Group):
         node = node.body
     if isinstance(node, syntax.Alternation):
@@ -175,22 +183,22 @@ def _branches(of: Language) -> list[tuple[Automaton, int]]:
 
 
 def _by_character(node: syntax.Node) -> Automaton:
-    """The automaton of an expression in which each character of a text is an atom."""
-    return Automaton(tuple(each for atom in atoms(node) for each in atom.apart()))
+    """Returns the automaton of an expression in which each character of a text is an atom."""
+    return Automaton(tuple(each for atom in atoms(node) for each in atom.split()))
 
 
-def _progress(of: Automaton, key: str, start: int) -> Progress:
-    """How far into an expression a key gets, where its text begins at `start`."""
+def _progress(automaton: Automaton, key: str, start: int) -> Progress:
+    """Returns how much of an expression matches a key; its text begins at `start`."""
     held, done, reached = 0, 0, 0
     for place, (holding, character) in enumerate(gaps(key)):
-        table = of.table(holding)
+        table = automaton.table(holding)
         # A match of a part holds matches of all its leading parts, which end no later: none is ever skipped.
-        while done < len(of.atoms) and table.stages[done + 1].ended(held):
+        while done < len(automaton.atoms) and table.prefixes[done + 1].matches_after(held):
             done += 1
-        if done and table.stages[done].ended(held):
+        if done and table.prefixes[done].matches_after(held):
             reached = place
         if character:
-            held = table.heading(held) & of.readers(character)
-    end = of.atoms[done - 1].end if done else start
-    failing = of.atoms[done].node.extent if done < len(of.atoms) else None
+            held = table.following(held) & automaton.positions_reading(character)
+    end = automaton.atoms[done - 1].end if done else start
+    failing = automaton.atoms[done].node.extent if done < len(automaton.atoms) else None
     return Progress(syntax.Extent(start, end), reached, failing)

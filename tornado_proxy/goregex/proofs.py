@@ -1,6 +1,6 @@
-r"""What can be proved of sources: which keys two of them share, and which of a list no key ever reaches.
+"""Proofs about sources: which keys two of them share, and which sources of a list no key reaches.
 
-An answer is a real key that shows it, short and in everyday characters; the proof that no key does; or `Unknown`.
+An answer is a short, readable key as an example, the proof that there is no such key, or `Unknown`.
 
     >>> from tornado_proxy.goregex.language import language
     >>> one, both = language("^/a/"), language("^/[ab]/.+$")
@@ -11,13 +11,13 @@ An answer is a real key that shows it, short and in everyday characters; the pro
     >>> shortest_key(language("^docs/"))
     NoKey()
 
-For a list, a proof looks for a key that the later source finds and some earlier ones do not, beginning without any.
-The earlier source that takes the key that turns up joins them, until none takes it (the key reaches the later one) or
-there is no such key (those that joined cover the later one). So a proof only ever deals with the few rewrites that
-matter.
+To prove that a source is covered by earlier ones, we look for a key that it matches and a set of earlier sources does
+not; the set is empty at first. The earlier source that takes the key joins the set. This goes on until no earlier
+source takes the key (so it reaches the later source), or there is no such key (so the set covers it). A proof therefore
+deals only with the few sources that matter.
 
-Why not a library: interegular, greenery, pyformlang and automata-lib read other syntaxes than Go's, know neither
-anchors within a searched text nor word boundaries, and most list their alphabet character by character.
+No library does this: interegular, greenery, pyformlang and automata-lib read other syntaxes than Go's, support neither
+anchors within a searched text nor word boundaries, and most of them list their alphabet character by character.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from itertools import chain, takewhile
 from typing import NamedTuple
 
 from tornado_proxy.goregex.alphabet import (
-    LIST,
-    QUESTION,
+    STEPS_PER_LIST,
+    STEPS_PER_QUESTION,
     Budget,
     Exhausted,
     OnlyOverlong,
     Unproved,
     Unsupported,
-    is_real,
+    is_valid_key,
 )
 from tornado_proxy.goregex.language import Language
 from tornado_proxy.goregex.search import shortest
@@ -46,19 +46,19 @@ from tornado_proxy.goregex.syntax import Assertion, AssertionKind, FlagChange, N
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """There is such a key: this one, which is real."""
+    """There is such a key: this valid one."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class NoKey:
-    """There is no such real key: proved."""
+    """There is no such valid key: proved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither was proved: the expression cannot be treated exactly, or the budget was used up."""
+    """Nothing was proved: the expression cannot be treated exactly, or the budget was used up."""
 
     reason: str
 
@@ -66,18 +66,18 @@ class Unknown:
 Proof = Example | NoKey | Unknown
 
 
-def shortest_key(of: Language, budget: Budget | None = None) -> Proof:
-    """The shortest key in which a source is found; a source with none is unmatchable."""
-    return _answer(lambda: shortest([of.automaton], [], budget or Budget()))
+def shortest_key(source: Language, budget: Budget | None = None) -> Proof:
+    """Returns the shortest key that a source matches; `NoKey` if it is unmatchable."""
+    return _answer(lambda: shortest([source.automaton], [], budget or Budget()))
 
 
 def overlap(one: Language, other: Language, budget: Budget | None = None) -> Proof:
-    """The shortest key in which both of two sources are found."""
+    """Returns the shortest key that two sources match."""
     return _answer(lambda: shortest([one.automaton, other.automaton], [], budget or Budget()))
 
 
 def difference(one: Language, other: Language, budget: Budget | None = None) -> Proof:
-    """The shortest key in which the one source is found and the other is not; none: the other finds them all."""
+    """Returns the shortest key that one source matches and the other does not; `NoKey` if the other matches all."""
     return _answer(lambda: shortest([one.automaton], [other.automaton], budget or Budget()))
 
 
@@ -91,28 +91,29 @@ def _answer(question: Callable[[], str | None]) -> Proof:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Every real key in which the source is found is taken by an earlier one; `by` are their indices, all needed."""
+    """Earlier sources take every valid key that the source matches; `by` has their indices, all of them necessary."""
 
     by: tuple[int, ...]
 
 
 Reach = Covered | Proof
-"""A key that reaches a rewrite, the earlier ones that take all its keys, no key at all, or nothing proved."""
+"""A key that reaches a rewrite, the earlier rewrites that take all its keys, no key at all, or nothing proved."""
 
 
 def reachability(
     languages: Sequence[Language], first: Callable[[str], int | None], budget: Budget | None = None
 ) -> tuple[Reach, ...]:
-    """For each source of an ordered list, whether a key reaches it.
+    """Returns for each source of an ordered list whether a key reaches it.
 
-    `first` is the matcher that will run: the index of the first source found in a key, None for none. It judges every
-    example, so no example is wrong, and a list with few unreachable sources costs little more than its parsing.
+    `first` is the matcher of the product: it returns the index of the first source that matches a key, or None. It
+    checks every example, so no example is wrong, and a list with few unreachable sources costs little more than its
+    parsing.
     """
-    whole = budget or Budget(LIST)
-    return tuple(_settled(partial(_reached, languages, index, first, whole)) for index in range(len(languages)))
+    whole = budget or Budget(STEPS_PER_LIST)
+    return tuple(_or_unknown(partial(_reached, languages, index, first, whole)) for index in range(len(languages)))
 
 
-def _settled(question: Callable[[], Reach]) -> Reach:
+def _or_unknown(question: Callable[[], Reach]) -> Reach:
     try:
         return question()
     except Unproved as error:
@@ -125,72 +126,75 @@ def _reached(languages: Sequence[Language], index: int, first: Callable[[str], i
     taken = None if key is None else first(key)
     if key is not None and taken == index:
         return Example(key)
-    budget = whole.portion(min(QUESTION, whole.left))
-    # A source that takes one key of this source is the first candidate for taking them all.
-    suspects = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
+    budget = whole.portion(min(STEPS_PER_QUESTION, whole.left))
+    # A source that takes one key may take them all.
+    candidates = (taken,) if key and taken is not None and taken < index and later.finds(key, budget) else ()
 
-    def taker(key: str) -> int | None:
+    def first_match(key: str) -> int | None:
         taken = first(key)
         if taken is None or taken > index:
             raise Unsupported("the matcher does not find what the automaton finds")
         return None if taken == index else taken
 
-    return _reach(languages, later, taker, suspects, budget)
+    return _reach(languages, later, first_match, candidates, budget)
 
 
 def _reach(
     earlier: Sequence[Language],
     later: Language,
-    taker: Callable[[str], int | None],
-    suspects: Iterable[int],
+    first_match: Callable[[str], int | None],
+    candidates: Iterable[int],
     budget: Budget,
 ) -> Reach:
-    """The answer, by those who take key after key; `suspects` take one of the later source's. Raises as proofs do."""
-    by = list(suspects)
-    while (key := _escaping(earlier, later, by, budget)) is not None:
-        taken = taker(key)
+    """Returns the answer; `first_match` returns the earlier source that takes a key, or None if the later one gets it.
+
+    `candidates` are known to take a key of the later source. Raises `Unproved`.
+    """
+    by = list(candidates)
+    while (key := _uncovered_key(earlier, later, by, budget)) is not None:
+        taken = first_match(key)
         if taken is None:
             return Example(key)
         if taken in by:
             raise Unsupported("the matcher finds what the automaton does not find")
         by.append(taken)
-    return Covered(tuple(sorted(_needed(earlier, later, by, budget)))) if by else NoKey()
+    return Covered(tuple(sorted(_minimal_cover(earlier, later, by, budget)))) if by else NoKey()
 
 
-def _escaping(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> str | None:
-    """A key that a later source finds, and none of some earlier ones."""
+def _uncovered_key(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> str | None:
+    """Returns a key that a later source matches and some earlier ones do not."""
     return shortest([later.automaton], [earlier[each].automaton for each in by], budget)
 
 
-def _leave_any(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> bool:
-    """Whether some earlier ones leave a later source any key, even one that is too long."""
+def _leave_keys(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> bool:
+    """Whether some earlier sources leave a key for a later one, even one that is too long."""
     try:
-        return _escaping(earlier, later, by, budget) is not None
+        return _uncovered_key(earlier, later, by, budget) is not None
     except OnlyOverlong:
         return True
 
 
-def _needed(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> list[int]:
-    """Those of some that cover a later source which it takes to cover it, as far as the budget goes."""
+def _minimal_cover(earlier: Sequence[Language], later: Language, by: Sequence[int], budget: Budget) -> list[int]:
+    """Returns the sources without which a later source would not be covered, as far as the budget allows."""
     needed = list(by)
     try:
         for each in by if len(by) > 1 else ():
             others = [other for other in needed if other != each]
-            if not _leave_any(earlier, later, others, budget):
+            if not _leave_keys(earlier, later, others, budget):
                 needed = others
     except Exhausted:
-        pass  # the proof stands; some of its members may be idle
+        pass  # the proof holds; some of its members may be unnecessary
     return needed
 
 
 _STARTS = {AssertionKind.TEXT_START, AssertionKind.LINE_START}
 _ENDS = {AssertionKind.TEXT_END, AssertionKind.LINE_END}
-# Of characters that are cases of each other, one stands for all: of those in ASCII and their third forms.
-_ONE_CASE = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} | {0x212A: "k", 0x17F: "s"}
+# One form for all cases of a letter: A to Z, the Kelvin sign and the long s.
+_FOLDED = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} | {0x212A: "k", 0x17F: "s"}
 
 
 class Overlap(NamedTuple):
-    """Two sources of a list, as indices in order, and a key in which both are found."""
+    """Two sources of a list, by index, and a key that both match."""
 
     one: int
     other: int
@@ -200,17 +204,16 @@ class Overlap(NamedTuple):
 def overlaps(
     languages: Sequence[Language], finds: Callable[[int, str], bool], budget: Budget | None = None
 ) -> Iterator[Overlap]:
-    """The pairs of sources that share a key, ordered by the later one.
+    """Yields the pairs of sources that share a key, ordered by the later source.
 
-    `finds` is the matcher that will run: whether the source of an index is found in a key. It judges what is guessed,
-    so that most pairs need no proof. The budget is for all pairs together; pairs that it does not reach, and pairs of
-    which nothing can be proved, are passed over.
+    `finds` is the matcher of the product: whether the source of an index matches a key. It checks guessed keys, so that
+    most pairs need no proof. The budget is for all pairs together. Pairs without a proof are passed over.
     """
-    whole = budget or Budget(LIST)
-    for one, other in _candidates(languages):
+    whole = budget or Budget(STEPS_PER_LIST)
+    for one, other in _candidate_pairs(languages):
         try:
             whole.spend(1)
-            key = _guessed(one, other, languages, finds) or _shared(languages[one], languages[other], whole)
+            key = _guessed(one, other, languages, finds) or _proved(languages[one], languages[other], whole)
         except Exhausted:
             return
         if key is not None:
@@ -218,77 +221,77 @@ def overlaps(
 
 
 def _guessed(one: int, other: int, languages: Sequence[Language], finds: Callable[[int, str], bool]) -> str | None:
-    """A guessed key in which both of two sources are found."""
+    """Returns a guessed key that two sources match."""
     guesses = _guesses(languages[one].guess, languages[other].guess)
     return next((key for key in guesses if finds(one, key) and finds(other, key)), None)
 
 
-def _shared(one: Language, other: Language, whole: Budget) -> str | None:
-    """A key in which both of two sources are found; raises `Exhausted` with the whole budget."""
-    answer = overlap(one, other, whole.portion(min(QUESTION, whole.left)))
+def _proved(one: Language, other: Language, whole: Budget) -> str | None:
+    """Returns a key that two sources match; raises `Exhausted` if the whole budget is used up."""
+    answer = overlap(one, other, whole.portion(min(STEPS_PER_QUESTION, whole.left)))
     return answer.key if isinstance(answer, Example) else None
 
 
 def _guesses(one: str | None, other: str | None) -> Iterator[str]:
-    """Keys that may belong to two sources, by one that each probably finds."""
+    """Yields keys that two sources may match, made from a guess at a key of each."""
     if one and other:
         yield from (one, other)
-        yield from (key for key in (one + other[1:], other + one[1:]) if is_real(key))
+        yield from (key for key in (one + other[1:], other + one[1:]) if is_valid_key(key))
 
 
-def _candidates(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
-    """The pairs whose keys do not begin or end with different texts."""
-    earlier = Neighbours(languages)
+def _candidate_pairs(languages: Sequence[Language]) -> Iterator[tuple[int, int]]:
+    """Yields the pairs of sources whose literal prefixes and suffixes are compatible."""
+    earlier = OverlapCandidates(languages)
     for other in range(len(languages)):
-        yield from ((one, other) for one in sorted(earlier.of(other)))
+        yield from ((one, other) for one in sorted(earlier.find(other)))
         earlier.add(other)
 
 
-class Neighbours:
-    """Some sources of a list, found by others of it whose keys may begin and end as theirs do."""
+class OverlapCandidates:
+    """An index of sources by their literal prefixes, to find those that may share a key."""
 
     def __init__(self, languages: Sequence[Language]) -> None:
-        self._openings = [opening(each) for each in languages]
-        self._closings = [closing(each) for each in languages]
-        lengths = sorted(set(map(len, self._openings)))
-        # What of an opening may be the whole of another one.
-        self._begun = [[text[:each] for each in lengths if each < len(text)] for text in self._openings]
-        self._alike: defaultdict[str, list[int]] = defaultdict(list)  # by opening
-        self._longer: defaultdict[str, list[int]] = defaultdict(list)  # by what an opening goes on from
+        self._prefixes = [literal_prefix(each) for each in languages]
+        self._suffixes = [literal_suffix(each) for each in languages]
+        lengths = sorted(set(map(len, self._prefixes)))
+        # The proper prefixes that may be the whole literal prefix of another source.
+        self._shorter = [[text[:each] for each in lengths if each < len(text)] for text in self._prefixes]
+        self._by_prefix: defaultdict[str, list[int]] = defaultdict(list)  # by literal prefix
+        self._by_shorter_prefix: defaultdict[str, list[int]] = defaultdict(list)  # by its proper prefixes
 
     def add(self, index: int) -> None:
-        """Take in a source."""
-        text = self._openings[index]
-        self._alike[text].append(index)
-        for begun in self._begun[index]:
-            self._longer[begun].append(index)
+        """Adds a source of the list."""
+        text = self._prefixes[index]
+        self._by_prefix[text].append(index)
+        for shorter in self._shorter[index]:
+            self._by_shorter_prefix[shorter].append(index)
 
-    def of(self, index: int) -> Iterator[int]:
-        """Returns the sources that may share a key with a source; no other does."""
-        text, end = self._openings[index], self._closings[index]
-        alike = (self._alike[begun] for begun in (text, *self._begun[index]) if begun in self._alike)
-        for number in chain(self._longer.get(text, ()), *alike):
-            other = self._closings[number]
+    def find(self, index: int) -> Iterator[int]:
+        """Yields the added sources that may share a key with a source; no other added source does."""
+        text, end = self._prefixes[index], self._suffixes[index]
+        alike = (self._by_prefix[shorter] for shorter in (text, *self._shorter[index]) if shorter in self._by_prefix)
+        for number in chain(self._by_shorter_prefix.get(text, ()), *alike):
+            other = self._suffixes[number]
             if other.endswith(end) or end.endswith(other):
                 yield number
 
 
-def opening(of: Language) -> str:
-    """A text with which all keys begin in which a source is found, in one case; empty where none is certain."""
-    return _edge(_parts(of), _STARTS)
+def literal_prefix(source: Language) -> str:
+    """Returns a text with which all keys of a source begin, case folded; empty if none is certain."""
+    return _literal_edge(_parts(source), _STARTS)
 
 
-def closing(of: Language) -> str:
-    """A text with which all keys end in which a source is found, in one case; empty where none is certain."""
-    return _edge(_parts(of)[::-1], _ENDS, -1)[::-1]
+def literal_suffix(source: Language) -> str:
+    """Returns a text with which all keys of a source end, case folded; empty if none is certain."""
+    return _literal_edge(_parts(source)[::-1], _ENDS, -1)[::-1]
 
 
-def _parts(of: Language) -> list[Node]:
-    return [node for node, _ in of.atoms if not isinstance(node, FlagChange)]
+def _parts(source: Language) -> list[Node]:
+    return [node for node, _ in source.atoms if not isinstance(node, FlagChange)]
 
 
-def _edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
-    """The plain characters between an anchor that comes first and whatever else comes; `step` is the way to read."""
+def _literal_edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> str:
+    """Returns the literal characters next to an anchor that comes first; `step` is the direction of reading."""
     rest = iter(parts)
     first = next(rest, None)
     if not isinstance(first, Assertion) or first.kind not in anchors:
@@ -302,9 +305,9 @@ def _edge(parts: Iterable[Node], anchors: set[AssertionKind], step: int = 1) -> 
         found.append("".join(certain))
         if len(found[-1]) < len(text):
             break
-    return in_one_case("".join(found))
+    return fold_case("".join(found))
 
 
-def in_one_case(text: str) -> str:
-    """A text in which the case of ASCII letters makes no difference."""
-    return text.translate(_ONE_CASE)
+def fold_case(text: str) -> str:
+    """Returns a text with its ASCII letters, and their other forms in Unicode, in lower case."""
+    return text.translate(_FOLDED)

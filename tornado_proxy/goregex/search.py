@@ -1,10 +1,10 @@
-"""The shortest real key that some automata find and others do not: a breadth-first search of their product.
+"""The shortest valid key that some automata match and others do not: a breadth-first search of their product.
 
-Keys are tried in the order of their length in bytes, and of any length: where the search ends without one, there is
-none. Of an automaton that has to match one position is held, since one way to match is enough; of those that must not
-match, all positions that can be held. A state is left out where another that is no longer leads wherever it leads: one
-that differs from it in holding fewer positions of automata that must not match. So the search mostly stays small where
-an automaton made deterministic would be too large.
+Keys are tried in the order of their length in bytes, without a limit of length: if the search ends without a key, there
+is none. For an automaton that must match, a state holds one position, because one way to match is enough. For automata
+that must not match, it holds all possible positions. A state is skipped if an earlier one subsumes it, that is, differs
+only by fewer positions of automata that must not match. This keeps the search small in most cases where a deterministic
+automaton would be too large.
 """
 
 from __future__ import annotations
@@ -17,280 +17,291 @@ from operator import or_
 from typing import NamedTuple
 
 from tornado_proxy.goregex.alphabet import (
-    BLANK,
-    BOUNDARIES,
+    DEAD,
     EDGE,
-    ENDS,
-    FOLLOWING,
-    HOLDING,
-    LETTER,
-    LONGEST,
-    NOWHERE,
+    FINAL_STATES,
+    GAP_ASSERTIONS,
+    LONGEST_KEY,
+    OTHER_CHARACTER,
+    PATH_TRANSITIONS,
+    WORD_BOUNDARIES,
+    WORD_CHARACTER,
     Budget,
     OnlyOverlong,
-    led,
-    letters,
+    path_state,
     side,
+    symbols,
 )
-from tornado_proxy.goregex.automaton import Automaton, Stage, bits
+from tornado_proxy.goregex.automaton import Automaton, Prefix, bits
 from tornado_proxy.goregex.classes import Ranges
 
-Spot = tuple[int, int, int]
-"""A place in a key's segments, the side of its last character, and what automata hold that have to match."""
+PartialState = tuple[int, int, int]
+"""The state of the path, the side that the last character forms, and one position of each required automaton."""
 
 
 class Move(NamedTuple):
-    """A letter that may be read: its role, its character and size, the positions that read it."""
+    """A symbol that may be read: its role in a path, its character and size, and the positions that read it."""
 
-    role: int
+    path_role: int
     character: str
     size: int
     readers: int
 
 
 class Component(NamedTuple):
-    """An automaton that has to match, within the whole."""
+    """A required automaton within the product, as sets of positions."""
 
-    held: int  # all its bits
+    held: int  # all its positions
     complete: int
-    certain: int  # the positions after which its match is complete, whatever follows
+    certain: int  # the positions after which it matches, whatever follows
 
 
 class Gap(NamedTuple):
-    """The tables of all automata for the gaps between two sides, as one."""
+    """The transitions of all automata across the gaps between two sides."""
 
     follow: list[int]
-    ends: tuple[Stage, ...]  # of each automaton that has to match
-    first: int  # of those that must not
-    end: Stage  # of those that must not
+    ends: tuple[Prefix, ...]  # of each required automaton
+    first: int  # of all excluded automata
+    end: Prefix  # of all excluded automata
 
 
 class Product:
-    """Automata that have to match, automata that must not, and the language of real keys.
+    """The product of required automata, excluded automata and the automaton of valid keys.
 
-    The positions of all share one integer: those of each automaton stand above those of the one before. Above them
-    stand two bits for each automaton that has to match, as positions that read every character: one says that its match
-    has yet to begin, the other that it is complete. All keys begin with the opening, a text that may follow what the
-    automata's own keys begin with.
+    The positions of all automata share one integer, in their order. Above them are two more positions for each required
+    automaton, which read every character: one says that its match has not begun, the other that it is complete. All
+    keys begin with `literal_prefix`, which is compatible with the literal prefixes of the automata.
     """
 
-    def __init__(self, inside: Sequence[Automaton], outside: Sequence[Automaton], opening: str = "") -> None:
-        self._automata = (*inside, *outside)
+    def __init__(
+        self, required: Sequence[Automaton], excluded_automata: Sequence[Automaton], literal_prefix: str = ""
+    ) -> None:
+        self._automata = (*required, *excluded_automata)
         *self._shifts, self._size = accumulate((len(each.sets) for each in self._automata), initial=0)
-        self._wanted = len(inside)
-        self._every = (1 << 2 * self._wanted) - 1 << self._size  # the bits that read every character
-        self._words = any(each.truths & BOUNDARIES for each in self._automata)
-        self._sides = (BLANK, LETTER) if self._words else (BLANK,)
-        self._opening = opening
+        self._required_count = len(required)
+        self._every = (1 << 2 * self._required_count) - 1 << self._size  # the positions that read every character
+        self._words = any(each.assertions & WORD_BOUNDARIES for each in self._automata)
+        self._sides = (OTHER_CHARACTER, WORD_CHARACTER) if self._words else (OTHER_CHARACTER,)
+        self._literal_prefix = literal_prefix
         certain = [each.certain << shift for each, shift in zip(self._automata, self._shifts, strict=True)]
-        self._parts = tuple(self._part(index, certain[index]) for index in range(self._wanted))
-        self._forbidden = reduce(or_, certain[self._wanted :], 0)
+        self._parts = tuple(self._part(index, certain[index]) for index in range(self._required_count))
+        self._excluded_certain = reduce(or_, certain[self._required_count :], 0)
         self._gaps: dict[tuple[int, int], Gap] = {}
         self.positions = self._size
 
     @property
-    def letters(self) -> int:
-        """The number of its letters."""
+    def symbols(self) -> int:
+        """The number of its symbols."""
         return sum(map(len, self._moves.values()))
 
-    def accepts(self, spot: Spot, avoiding: int) -> bool:
-        """Whether the key that led here is real, and matched as it has to be."""
-        place, before, matching = spot
-        if place not in ENDS:
+    def accepts(self, partial: PartialState, excluded: int) -> bool:
+        """Whether the key that leads to a state is valid, matches all required automata and no excluded one."""
+        place, before, positions = partial
+        if place not in FINAL_STATES:
             return False
         gap = self._gap(before, EDGE)
-        return not gap.end.ended(avoiding) and all(end.ended(matching) for end in gap.ends)
+        return not gap.end.matches_after(excluded) and all(end.matches_after(positions) for end in gap.ends)
 
-    def successors(self, spot: Spot, avoiding: int) -> Iterator[tuple[Spot, int, Move]]:
-        """Where letters lead if all can still match as they have to; `avoiding` is held by those that must not."""
-        place, before, matching = spot
+    def successors(self, partial: PartialState, excluded: int) -> Iterator[tuple[PartialState, int, Move]]:
+        """Yields the states after one more symbol, while all required automata can still match."""
+        place, before, positions = partial
         for after in self._sides:
             gap = self._gap(before, after)
-            if gap.end.ended(avoiding):
+            if gap.end.matches_after(excluded):
                 continue
             ahead = gap.first
-            for position in bits(avoiding):
+            for position in bits(excluded):
                 ahead |= gap.follow[position]
-            headings = [
-                self._heading(gap, part, end, matching) for part, end in zip(self._parts, gap.ends, strict=True)
+            next_positions = [
+                self._following(gap, part, end, positions) for part, end in zip(self._parts, gap.ends, strict=True)
             ]
             for move in self._moves[after]:
-                reached, landed = FOLLOWING[place][move.role], ahead & move.readers
-                if reached == NOWHERE or landed & self._forbidden:
+                path, still_excluded = PATH_TRANSITIONS[place][move.path_role], ahead & move.readers
+                if path == DEAD or still_excluded & self._excluded_certain:
                     continue
-                for held in self._landings(headings, move.readers):
-                    yield (reached, after, held), landed, move
+                for held in self._choices(next_positions, move.readers):
+                    yield (path, after, held), still_excluded, move
 
-    def opened(self) -> list[tuple[Spot, int]]:
-        """The states that the opening leads to, with what is then held by those that must not match."""
-        text = self._opening
-        place = led(text)
-        before = EDGE if not text else side(text[-1]) if self._words else BLANK
-        avoiding = 0
-        for each, shift in zip(self._automata[self._wanted :], self._shifts[self._wanted :], strict=True):
+    def initial_states(self) -> list[tuple[PartialState, int]]:
+        """Returns the states after the literal prefix."""
+        text = self._literal_prefix
+        place = path_state(text)
+        before = EDGE if not text else side(text[-1]) if self._words else OTHER_CHARACTER
+        excluded = 0
+        for each, shift in zip(
+            self._automata[self._required_count :], self._shifts[self._required_count :], strict=True
+        ):
             held, complete = each.read(text)
             if complete:
                 return []
-            avoiding |= held << shift
-        if place == NOWHERE:
+            excluded |= held << shift
+        if place == DEAD:
             return []
-        return [((place, before, sum(held)), avoiding) for held in product(*map(self._beginnings, range(self._wanted)))]
+        return [
+            ((place, before, sum(held)), excluded)
+            for held in product(*map(self._initial_positions, range(self._required_count)))
+        ]
 
-    def _beginnings(self, index: int) -> list[int]:
-        """What an automaton may hold that has to match, once the opening is read."""
-        of = self._automata[index]
-        held, complete = of.read(self._opening)
+    def _initial_positions(self, index: int) -> list[int]:
+        """Returns the possible positions of a required automaton after the literal prefix."""
+        automaton = self._automata[index]
+        held, complete = automaton.read(self._literal_prefix)
         if complete:
             return [self._parts[index].complete]
-        waiting = [self._waiting(index)] if of.restarts or not self._opening else []
+        waiting = [self._not_begun(index)] if automaton.may_start_later or not self._literal_prefix else []
         return waiting + [1 << each for each in bits(held << self._shifts[index])]
 
-    def _heading(self, gap: Gap, part: Component, end: Stage, matching: int) -> int:
-        """The positions of one automaton that may read the character after a gap."""
-        held = matching & part.held
-        return part.complete if end.ended(held) else gap.follow[held.bit_length() - 1]
+    def _following(self, gap: Gap, part: Component, end: Prefix, positions: int) -> int:
+        """Returns the positions of one required automaton that may read the next character."""
+        held = positions & part.held
+        return part.complete if end.matches_after(held) else gap.follow[held.bit_length() - 1]
 
-    def _landings(self, headings: Sequence[int], readers: int) -> list[int]:
-        """The positions that may be held once a letter is read, one of each automaton that has to match."""
+    def _choices(self, next_positions: Sequence[int], readers: int) -> list[int]:
+        """Returns the sets with one position of each required automaton after a symbol was read."""
         found = [0]
-        for part, heading in zip(self._parts, headings, strict=True):
-            landed = heading & readers
-            if not landed:
+        for part, following in zip(self._parts, next_positions, strict=True):
+            held = following & readers
+            if not held:
                 return []
-            choices = [part.complete] if landed & part.certain else [1 << each for each in bits(landed)]
+            choices = [part.complete] if held & part.certain else [1 << each for each in bits(held)]
             found = [one | other for one in found for other in choices]
         return found
 
     def _gap(self, before: int, after: int) -> Gap:
         found = self._gaps.get((before, after))
         if found is None:
-            found = self._gaps[before, after] = self._joined(HOLDING[before][after])
+            found = self._gaps[before, after] = self._joined(GAP_ASSERTIONS[before][after])
         return found
 
-    def _joined(self, holding: int) -> Gap:
-        tables = [(each.table(holding), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
+    def _joined(self, assertions: int) -> Gap:
+        tables = [(each.table(assertions), shift) for each, shift in zip(self._automata, self._shifts, strict=True)]
         follow = [each << shift for table, shift in tables for each in table.follow]
-        for index, (table, shift) in enumerate(tables[: self._wanted]):
-            waiting = self._waiting(index) if self._automata[index].restarts else 0
+        for index, (table, shift) in enumerate(tables[: self._required_count]):
+            waiting = self._not_begun(index) if self._automata[index].may_start_later else 0
             follow += (table.first << shift | waiting, self._parts[index].complete)
-        ends = [Stage(table.stages[-1].empty, table.stages[-1].last << shift) for table, shift in tables]
+        ends = [Prefix(table.prefixes[-1].nullable, table.prefixes[-1].last << shift) for table, shift in tables]
         for index, part in enumerate(self._parts):
-            ends[index] = Stage(ends[index].empty, ends[index].last | part.complete)
-        unwanted = ends[self._wanted :]
+            ends[index] = Prefix(ends[index].nullable, ends[index].last | part.complete)
+        unwanted = ends[self._required_count :]
         return Gap(
             follow,
-            tuple(ends[: self._wanted]),
-            reduce(or_, (table.first << shift for table, shift in tables[self._wanted :]), 0),
-            Stage(any(end.empty for end in unwanted), reduce(or_, (end.last for end in unwanted), 0)),
+            tuple(ends[: self._required_count]),
+            reduce(or_, (table.first << shift for table, shift in tables[self._required_count :]), 0),
+            Prefix(any(end.nullable for end in unwanted), reduce(or_, (end.last for end in unwanted), 0)),
         )
 
-    def _waiting(self, index: int) -> int:
-        """The bit that says that a match has yet to begin."""
+    def _not_begun(self, index: int) -> int:
+        """Returns the position that says that a match has not begun."""
         return 1 << self._size + 2 * index
 
     def _part(self, index: int, certain: int) -> Component:
         positions = (1 << len(self._automata[index].sets)) - 1 << self._shifts[index]
-        waiting = self._waiting(index)
+        waiting = self._not_begun(index)
         return Component(positions | waiting | waiting << 1, waiting << 1, certain)
 
     @cached_property
     def _moves(self) -> dict[int, list[Move]]:
-        """The letters that may be read once the opening was, by the side that they are."""
+        """The symbols that may follow the literal prefix, by the side that they form."""
         readers: dict[Ranges, int] = {}
         for each, shift in zip(self._automata, self._shifts, strict=True):
-            # Of the positions that read an opening, none is ever held again.
-            for ranges, positions in each.holders(min(len(self._opening), len(each.opening))).items():
+            # The positions that read the literal prefix are never reached again.
+            start = min(len(self._literal_prefix), len(each.literal_prefix))
+            for ranges, positions in each.positions_by_set(start).items():
                 readers[ranges] = readers.get(ranges, 0) | positions << shift
-        sets = tuple(sorted(readers))  # one alphabet serves all products of the same sets
+        sets = tuple(sorted(readers))  # sorted, so that products of the same sets share the cached symbols
         masks = [readers[each] for each in sets]
         found: dict[int, list[Move]] = {side: [] for side in self._sides}
-        for letter in letters(sets, words=self._words):
+        for symbol in symbols(sets, words=self._words):
             held = self._every
-            for index in bits(letter.sets):
+            for index in bits(symbol.sets):
                 held |= masks[index]
-            found[letter.side].append(Move(letter.role, letter.character, letter.size, held))
+            found[symbol.side].append(Move(symbol.path_role, symbol.character, symbol.size, held))
         return found
 
 
-State = tuple[Spot, int]
-"""Where a key has led, and the positions held by the automata that must not match."""
+State = tuple[PartialState, int]
+"""A state of the search, with the positions of all excluded automata."""
 
 Step = tuple[State, State | None, str]
-"""A state, the one before it, and the character that led on from that."""
+"""A state, its predecessor, and the character between them."""
 
 
-_BEGINNING = 50
-"""The steps that a search costs before it has read anything."""
+_SETUP_STEPS = 50
+"""The steps that a search costs before it reads anything."""
 
 
-def shortest(inside: Sequence[Automaton], outside: Sequence[Automaton], budget: Budget) -> str | None:
-    """The shortest real key that all of `inside`, one at least, find and none of `outside` does; raises `Unproved`."""
-    opening = max((each.opening for each in inside), key=len)
-    if not all(opening.startswith(each.opening) for each in inside):
+def shortest(required: Sequence[Automaton], excluded_automata: Sequence[Automaton], budget: Budget) -> str | None:
+    """Returns the shortest valid key that all `required` automata match and no excluded one; raises `Unproved`.
+
+    At least one automaton is required. None means that there is no such key.
+    """
+    prefix = max((each.literal_prefix for each in required), key=len)
+    if not all(prefix.startswith(each.literal_prefix) for each in required):
         return None
-    product = Product(inside, [each for each in outside if _may_follow(opening, each.opening)], opening)
-    budget.spend(_BEGINNING + product.positions // 8)
-    opened = product.opened()
-    if not opened:
+    compatible = [each for each in excluded_automata if _are_compatible(prefix, each.literal_prefix)]
+    product = Product(required, compatible, prefix)
+    budget.spend(_SETUP_STEPS + product.positions // 8)
+    initial = product.initial_states()
+    if not initial:
         return None
-    budget.spend(product.letters)
+    budget.spend(product.symbols)
     reached = _Reached(budget)
-    size = len(opening.encode())
-    waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in opened]})
+    size = len(prefix.encode())
+    waiting: defaultdict[int, list[Step]] = defaultdict(list, {size: [(state, None, "") for state in initial]})
     while waiting:
-        for state, origin, character in sorted(waiting.pop(size, ()), key=_held):
+        for state, origin, character in sorted(waiting.pop(size, ()), key=_excluded_count):
             if not reached.add(state, origin, character):
                 continue
             if product.accepts(*state):
-                if size > LONGEST:
+                if size > LONGEST_KEY:
                     raise OnlyOverlong
-                return opening + reached.spelt(state)
-            budget.spend(product.letters + state[1].bit_count() // 4)
-            for spot, avoiding, move in product.successors(*state):
-                if not reached.covers(spot, avoiding):
-                    waiting[size + move.size].append(((spot, avoiding), state, move.character))
+                return prefix + reached.key_to(state)
+            budget.spend(product.symbols + state[1].bit_count() // 4)
+            for partial, excluded, move in product.successors(*state):
+                if not reached.subsumes(partial, excluded):
+                    waiting[size + move.size].append(((partial, excluded), state, move.character))
         size += 1
     return None
 
 
-def _may_follow(opening: str, other: str) -> bool:
-    """Whether a key that begins with one text may begin with another one."""
-    return opening.startswith(other) or other.startswith(opening)
+def _are_compatible(prefix: str, other: str) -> bool:
+    """Whether a key may begin with both texts."""
+    return prefix.startswith(other) or other.startswith(prefix)
 
 
-def _held(step: Step) -> int:
-    """How many positions of automata that must not match a state holds: the fewer, the more it makes others idle."""
+def _excluded_count(step: Step) -> int:
+    """Returns the number of positions of excluded automata; states with few of them subsume most others."""
     return step[0][1].bit_count()
 
 
 class _Reached:
-    """The states reached so far, with how, and by spot the least that is held by automata that must not match."""
+    """The states reached so far, their predecessors, and the minimal excluded positions by partial state."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._origins: dict[State, tuple[State | None, str]] = {}
-        self._least: dict[Spot, list[int]] = {}
+        self._least: dict[PartialState, list[int]] = {}
 
-    def covers(self, spot: Spot, avoiding: int) -> bool:
-        """Whether a state reached before leads wherever this one leads."""
-        least = self._least.get(spot, ())
+    def subsumes(self, partial: PartialState, excluded: int) -> bool:
+        """Whether an earlier state subsumes this one."""
+        least = self._least.get(partial, ())
         self._budget.spend(1 + len(least) // 8)
         for each in least:  # noqa: SIM110 - a generator costs more than most of these loops
-            if not each & ~avoiding:
+            if not each & ~excluded:
                 return True
         return False
 
     def add(self, state: State, origin: State | None, character: str) -> bool:
-        """Take in a state, if none before leads wherever it leads."""
-        spot, avoiding = state
-        if self.covers(spot, avoiding):
+        """Adds a state unless an earlier one subsumes it; returns whether it was added."""
+        partial, excluded = state
+        if self.subsumes(partial, excluded):
             return False
-        self._least[spot] = [each for each in self._least.get(spot, ()) if avoiding & ~each] + [avoiding]
+        self._least[partial] = [each for each in self._least.get(partial, ()) if excluded & ~each] + [excluded]
         self._origins[state] = (origin, character)
         return True
 
-    def spelt(self, state: State | None) -> str:
-        """The key that led to a state."""
+    def key_to(self, state: State | None) -> str:
+        """Returns the characters that lead to a state."""
         characters = []
         while state is not None:
             state, character = self._origins[state]

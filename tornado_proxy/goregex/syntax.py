@@ -67,7 +67,7 @@ class Text(NamedTuple):
     folded: bool
     extent: Extent
 
-    def apart(self) -> tuple[Text, ...]:
+    def split(self) -> tuple[Text, ...]:
         """Its characters, each as a text of its own."""
         if len(self.characters) == 1:
             return (self,)

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tornado_proxy.goregex import syntax
-from tornado_proxy.goregex.alphabet import readable
+from tornado_proxy.goregex.alphabet import allowed_characters
 from tornado_proxy.goregex.classes import contains
 from tornado_proxy.goregex.language import language
 from tornado_proxy.lint.shapes import (
@@ -41,7 +41,7 @@ def matches_every_slash(expression: str) -> bool:
         case syntax.Text():
             return node.characters == "/"
         case syntax.BracketClass() | syntax.PerlClass() | syntax.UnicodeClass() | syntax.AnyCharacter():
-            return contains(readable(node), ord("/"))
+            return contains(allowed_characters(node), ord("/"))
         case _:
             return False
 
@@ -66,7 +66,7 @@ def _reads_slash(node: syntax.Node | syntax.Member) -> bool:
         case syntax.Text():
             return "/" in node.characters
         case syntax.BracketClass() | syntax.PerlClass() | syntax.UnicodeClass() | syntax.AnyCharacter():
-            return contains(readable(node), ord("/"))
+            return contains(allowed_characters(node), ord("/"))
         case _:
             return False
 

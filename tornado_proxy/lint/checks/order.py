@@ -7,7 +7,7 @@ from itertools import islice
 
 from tornado_proxy.goregex.alphabet import Budget
 from tornado_proxy.goregex.language import Language
-from tornado_proxy.goregex.proofs import Example, Neighbours, NoKey, Overlap, difference, overlap, overlaps
+from tornado_proxy.goregex.proofs import Example, NoKey, Overlap, OverlapCandidates, difference, overlap, overlaps
 from tornado_proxy.goregex.syntax import Assertion, Group, Node, Sequence, Text
 from tornado_proxy.lang.diagnostic import Note, Severity
 from tornado_proxy.lang.tree import Dialect
@@ -271,9 +271,9 @@ def _shielding(target: TargetRules, idle: Collection[int]) -> set[int]:
     if not idle:
         return found
     languages, budget = target.languages, Budget(_EFFECT_STEPS)
-    later = Neighbours(languages)
+    later = OverlapCandidates(languages)
     for index in reversed(range(len(languages))):
-        if index in idle and any(_may_share(languages[index], languages[each], budget) for each in later.of(index)):
+        if index in idle and any(_may_share(languages[index], languages[each], budget) for each in later.find(index)):
             found.add(index)
         later.add(index)
     return found

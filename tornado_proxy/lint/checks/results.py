@@ -167,7 +167,9 @@ def _reads_no_slash_first(group: Group) -> bool:
     table = found.table(0)
     first = [found.sets[position] for position in bits(table.first)]
     # With assertions inside, other characters may come first.
-    return not found.truths and not table.stages[-1].empty and not any(contains(each, ord("/")) for each in first)
+    return (
+        not found.assertions and not table.prefixes[-1].nullable and not any(contains(each, ord("/")) for each in first)
+    )
 
 
 def _relative(rewrite: Rewrite, beginning: str) -> LintFinding:

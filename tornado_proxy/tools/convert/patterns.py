@@ -198,7 +198,7 @@ def _after(start: syntax.Assertion, tree: syntax.Node) -> Several[syntax.Node] |
 def _anchored(text: str, start: syntax.Extent, parts: Several[syntax.Node], prefix: str) -> Here | NeverFound:
     """`^` and what follows it, the prefix taken off and a slash put in."""
     rest = start.end
-    apart = (each for part in parts for each in (part.apart() if isinstance(part, syntax.Text) else (part,)))
+    apart = (each for part in parts for each in (part.split() if isinstance(part, syntax.Text) else (part,)))
     for expected, part in zip(prefix, apart, strict=False):
         if not isinstance(part, syntax.Text | syntax.AnyOf):
             raise NotConvertible(f"it does not spell out the prefix `{prefix}`", f"begin it with `^{prefix}`")
