@@ -229,7 +229,7 @@ def test_a_set_without_memory_to_read_on_is_done_without(key, index):
     """The patterns are tried one by one, with the same answer."""
     first_match = FirstMatch([compile_pattern("^/x"), compile_pattern("^/a")])
     (portion,) = first_match._portions
-    first_match._portions = (portion._replace(together=_Exhausted()),)
+    first_match._portions = (portion._replace(combined=_Exhausted()),)
     found = first_match.find(key)
     assert (found and found[0]) == index
 

@@ -54,7 +54,7 @@ def test_an_escape_stands_for_one_character(text, code, end):
             r"\1",
             r"unsupported back-reference `\1`",
             2,
-            "an expression cannot ask for the same text twice; match both, and let the template use one",
+            "an expression cannot require the same text twice; match both, and use one in the template",
         ),
         (r"\18", r"unsupported back-reference `\1`", 2, None),
         (r"\8", r"unsupported back-reference `\8`", 2, None),

@@ -1,7 +1,7 @@
-r"""Which characters a class matches: sets of code points as sorted ranges, and what each node of a tree matches.
+"""The characters of classes: sets of code points as sorted ranges, and the characters that a node matches.
 
-What a Unicode class holds is asked of RE2, by letting it read every code point once, and completed by what Unicode has
-added since RE2's tables were made.
+RE2 knows the members of Unicode classes: it searches all code points once. What Unicode has added since RE2's tables
+were made is listed here.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Range = tuple[int, int]
 """The first and the last code point."""
 
 Ranges = tuple[Range, ...]
-"""Sorted, apart from one another; compared by value."""
+"""Sorted and not adjacent; compared by value."""
 
 LAST = 0x10FFFF
 EVERYTHING: Ranges = ((0, LAST),)
 
 
 def union(ranges: Iterable[Range]) -> Ranges:
-    """The ranges, in any order, as one set."""
+    """Returns ranges, in any order, as one set."""
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -39,14 +39,14 @@ def union(ranges: Iterable[Range]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Every code point that is not in a set."""
+    """Returns the code points that are not in a set."""
     edges = [(-1, -1), *ranges, (LAST + 1, LAST + 1)]
     gaps = ((left[1] + 1, right[0] - 1) for left, right in pairwise(edges))
     return tuple(gap for gap in gaps if gap[0] <= gap[1])
 
 
 def difference(ranges: Ranges, others: Ranges) -> Ranges:
-    """Every code point of a set that is not in another."""
+    """Returns the code points of one set that are not in another."""
     return complement(union((*complement(ranges), *others)))
 
 
@@ -57,17 +57,17 @@ def contains(ranges: Ranges, code_point: int) -> bool:
 
 
 def listed(characters: str) -> Ranges:
-    """The characters of a text as a set."""
+    """Returns the characters of a text as a set."""
     return union((ord(each), ord(each)) for each in characters)
 
 
 def spelled(ranges: Iterable[Range]) -> str:
-    """The ranges as they stand between the brackets of a class."""
+    """Returns ranges as they are written between the brackets of a class."""
     return "".join(f"\\x{{{low:x}}}" if low == high else f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in ranges)
 
 
 def bracketed(ranges: Ranges) -> str:
-    """A class of exactly these code points, in Go's syntax and in RE2's."""
+    """Returns a class of exactly these code points, in the syntax of Go and RE2."""
     return f"[{spelled(ranges)}]" if ranges else f"[^{spelled(EVERYTHING)}]"
 
 
@@ -79,10 +79,10 @@ ALNUM = DIGIT + ALPHA
 GRAPH: Ranges = ((0x21, 0x7E),)
 ASCII: Ranges = ((0, 0x7F),)
 WORD = union((*ALNUM, *listed("_")))
-r"""What `\w` matches, and what `\b` looks for on one of its sides."""
+r"""The characters that `\w` matches, next to which `\b` finds a boundary."""
 
 PERL = {"d": DIGIT, "s": listed("\t\n\f\r "), "w": WORD}
-r"""The classes `\d`, `\s` and `\w` by their letters."""
+r"""The classes `\d`, `\s` and `\w` by letter."""
 
 POSIX = {
     "alnum": ALNUM,
@@ -100,7 +100,7 @@ POSIX = {
     "word": WORD,
     "xdigit": listed("0123456789ABCDEFabcdef"),
 }
-"""The classes that stand between `[:` and `:]`, by name."""
+"""The classes between `[:` and `:]` by name."""
 
 
 _CATEGORIES = """
@@ -118,7 +118,7 @@ _LONG_NAMES = """
     cntrl=Cc digit=Nd punct=P
 """
 LONG_NAMES = dict(pair.split("=") for pair in _LONG_NAMES.split())
-"""The short name for each long one."""
+"""The short name of each long one."""
 
 _SCRIPTS = """
     Adlam Ahom Anatolian_Hieroglyphs Arabic Armenian Avestan Balinese Bamum Bassa_Vah Batak Bengali Beria_Erfe
@@ -140,7 +140,7 @@ _SCRIPTS = """
 """
 
 NAMES = (*_CATEGORIES.split(), *_SCRIPTS.split(), *LONG_NAMES, "Any", "ASCII", "Assigned")
-"""Every name of a class."""
+"""The names of all classes."""
 
 
 def _ranges(text: str) -> Ranges:
@@ -233,18 +233,18 @@ _PAIRS = [
 ]
 
 OTHER_CASE = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-"""A letter's other case, for letters that RE2 does not know to have one."""
+"""The other case of letters for which RE2 knows none."""
 
 
 _SURROGATES = (0xD800, 0xDFFF)
-_PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))  # for good: Unicode stability policy
+_PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))  # fixed by the Unicode stability policy
 
 # Unicode's simple case folding gives two letters of ASCII a third form: the Kelvin sign and the long s.
 _THIRD_FORMS = {"K": "\u212a", "S": "\u017f"}
 
 
 def _plain(name: str) -> str:
-    """A name as names are compared: in any case, without spaces, hyphens and underscores (regexp/syntax)."""
+    """Returns a name in the form in which names are compared: lower case, without spaces, hyphens and underscores."""
     return name.lower().translate({ord(each): None for each in " -_"})
 
 
@@ -254,12 +254,12 @@ def _by_plain_name() -> Mapping[str, str]:
 
 
 def resolve(name: str) -> str | None:
-    """The official name of a Unicode class; None for an unknown one."""
+    """Returns the official name of a Unicode class; None for an unknown one."""
     return _by_plain_name().get(_plain(name)) if name.isascii() else None
 
 
 def members(name: str, *, fold: bool = False) -> Ranges:
-    """The code points of a class by its official name; `fold` adds those that differ from them in case only."""
+    """Returns the code points of a class by its official name; `fold` adds their other cases."""
     # Go has no folding table for LC.
     return folded(_members(name)) if fold and name != "LC" else _members(name)
 
@@ -283,7 +283,7 @@ def _other() -> Ranges:
     return union((*matched(r"\pC"), _SURROGATES, *_PRIVATE_USE, *_members("Cn")))
 
 
-# Classes that RE2 does not have, or has without what is not assigned, and those that need no asking.
+# Classes that RE2 lacks, classes with unassigned code points, which RE2 lacks too, and constant ones.
 _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
     "Any": lambda: EVERYTHING,
     "ASCII": lambda: ASCII,
@@ -297,20 +297,20 @@ _SPECIAL: Mapping[str, Callable[[], Ranges]] = {
 
 
 def _added_to_categories(name: str) -> Iterable[Range]:
-    """What Unicode has added to a category, or to all categories that begin with a letter."""
+    """Returns the additions to a category, or to all categories that begin with a letter."""
     parts = (part for part in ADDED_TO_CATEGORIES if name in (part, part[0]))
     return (each for part in parts for each in ADDED_TO_CATEGORIES[part])
 
 
 @cache
 def folded(ranges: Ranges) -> Ranges:
-    """The code points of a set and all that differ from them in case only (Go's unicode.SimpleFold)."""
+    """Returns the code points of a set with all their other cases (Go's unicode.SimpleFold)."""
     other_cases = ((code, code) for letter, code in OTHER_CASE.items() if contains(ranges, letter))
     return union((*ranges, *matched(f"(?i)[{spelled(ranges)}]"), *other_cases)) if ranges else ranges
 
 
 def matched(expression: str) -> Ranges:
-    """The assigned code points that RE2's expression of one character matches; empty if RE2 refuses it."""
+    """Returns the assigned code points that a one-character expression matches; empty if RE2 refuses it."""
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 << 20
@@ -324,21 +324,21 @@ def matched(expression: str) -> Ranges:
 
 @cache
 def _assigned_planes() -> tuple[bytes, ...]:
-    """Every code point of the planes that hold characters, in order, but for those of private use."""
+    """All code points of the planes with assigned characters, in order, without private use."""
     planes = ((*range(_SURROGATES[0]),), (*range(_SURROGATES[1] + 1, 0x40000),), (*range(0xE0000, 0xF0000),))
     return tuple(array("I", codes).tobytes().decode("utf-32").encode() for codes in planes)
 
 
 @lru_cache(maxsize=4096)
 def cases(character: str, *, folded: bool) -> Ranges:
-    """What a character matches that stands for itself, with its other cases if `folded`."""
+    """Returns the characters that a literal character matches; with its other cases if `folded`."""
     found = listed(character)
     return _every_case(found) if folded else found
 
 
 @lru_cache(maxsize=4096)
 def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
-    """The characters that a node matches."""
+    """Returns the characters that a node matches."""
     match node:
         case syntax.BracketClass():
             found = union(each for member in node.members for each in characters(member))
@@ -362,7 +362,7 @@ def characters(node: syntax.AnyOf | syntax.Member) -> Ranges:
 
 
 def _every_case(found: Ranges) -> Ranges:
-    """A set with the other cases of its characters; ASCII is folded here, since asking RE2 takes milliseconds."""
+    """Returns a set with the other cases of its characters; ASCII is folded here, because RE2 takes milliseconds."""
     within = difference(found, complement(ALPHA))
     letters = "".join(chr(code) for low, high in within for code in range(low, high + 1))
     upper = letters.upper()

@@ -1,12 +1,12 @@
-"""Patterns matched by RE2 in linear time, one alone or the first of a list.
+"""Patterns matched by RE2 in linear time: one alone, or the first of a list.
 
-All patterns of a list together are one automaton, an `re2.Set`, that reads the key once and says which of them match,
-at the same cost for ten patterns and ten thousand. Patterns whose programs are too large for one set are spread over
-several, asked in order; where a set cannot be built, or runs out of memory while it reads, its patterns are tried one
-by one, with the same answer.
+An `re2.Set` combines the patterns of a list in one automaton, which reads a key once and returns the patterns that
+match, at the same cost for ten patterns as for ten thousand. Patterns that are too large for one set are distributed
+over several, which are searched in order. If a set cannot be built, or runs out of memory while it reads, its patterns
+are tried one by one, with the same result.
 
-Several threads may use a pattern or a set at once; RE2 releases the interpreter's lock while it reads, and takes one of
-its own only to add a state to the automaton.
+Several threads may use a pattern or a set at once. RE2 releases the GIL while it reads, and takes a lock of its own
+only to add a state to the automaton.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from tornado_proxy.goregex.syntax import PatternError, fold, measure
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 _SET_MEMORY = 128 << 20
-"""Bytes for one set, its program and the states that it remembers; RE2's 8 MiB hold some 2,000 patterns."""
+"""Bytes for one set, with the states that it caches; RE2's default of 8 MiB is enough for about 2,000 patterns."""
 
 MOST_PARTS = 1_200
-"""The most characters, classes and alternatives of a source, counts written out: two of `[^/]{1,255}` and the rest."""
+"""The most characters, classes and alternatives of a source with its counts written out, such as two `[^/]{1,255}`."""
 MOST_INSTRUCTIONS = 16_000
-"""The most of RE2's instructions for a source; `\\pL` is some 1,200 of them."""
+r"""The most instructions of RE2 for a source; `\pL` has about 1,200."""
 MOST_CAPTURES = 100_000
-"""The most of a source's instructions times its groups."""
+"""The most instructions of a source times its groups."""
 
-# Far less than what fits: some 2,500 patterns. A set is compiled with the interpreter's lock held, one of this size for
-# about 20 ms, which requests hardly notice; and each set more costs a key a microsecond.
+# About 2,500 patterns, far fewer than fit. RE2 compiles a set while it holds the GIL: 20 ms for this size, which
+# requests hardly notice. Each additional set costs a microsecond for every key.
 _SET_INSTRUCTIONS = 80_000
 
 
 @dataclass(frozen=True, slots=True)
 class Captures:
-    """The text that each group of an expression matched: `groups[0]` is the whole match, None a group that did not.
+    """The text that each group matched: `groups[0]` is the whole match; None for a group that took no part.
 
-    `names` maps each group's name to its number; where two groups have one name, Go takes the first that matched.
+    `names` maps the name of a group to its number. If groups share a name, Go takes the first that matched.
     """
 
     groups: tuple[str | None, ...]
@@ -54,9 +54,9 @@ class Captures:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled expression; `names` maps group names to numbers, `group_count` leaves out the whole match.
+    """A compiled expression; `names` maps group names to numbers, and `group_count` does not count the whole match.
 
-    `program` is what RE2 reads instead of the text. Threads may share a pattern.
+    `program` is the text that RE2 reads. Threads may share a pattern.
     """
 
     text: str
@@ -70,12 +70,12 @@ class Pattern:
 
     @property
     def program_size(self) -> int:
-        """The number of RE2's instructions."""
+        """The number of instructions in RE2."""
         size: int = self._compiled.programsize
         return size
 
     def search(self, key: str) -> Captures | None:
-        """The captures of the leftmost match, as Go's `FindStringSubmatch`; None where there is none."""
+        """Returns the captures of the leftmost match, as Go's `FindStringSubmatch` does, or None."""
         try:
             found = self._leftmost(key.encode())
         except UnicodeEncodeError:
@@ -86,7 +86,7 @@ class Pattern:
         return Captures(groups, self._names_of(groups) if self._shared_names else self.names)
 
     def _search_ill_formed(self, key: str) -> Captures | None:
-        """As Go reads what is not valid UTF-8: as U+FFFD, which the captures still show as it was."""
+        """Searches as Go does in invalid UTF-8: it reads U+FFFD, but the captures have the original text."""
         read = encoded(key)
         found = self._leftmost(read)
         if found is None:
@@ -98,7 +98,7 @@ class Pattern:
         return Captures(groups, self._names_of(groups))
 
     def _names_of(self, groups: tuple[str | None, ...]) -> Mapping[str, int]:
-        """The group number of each name; of groups that share a name, the first that matched (Go's Regexp.Expand)."""
+        """Returns the number of each name; for shared names, the first group that matched (Go's Regexp.Expand)."""
         taking_part = {
             name: next((number for number in numbers if groups[number] is not None), numbers[0])
             for name, numbers in self._shared_names
@@ -107,7 +107,7 @@ class Pattern:
 
 
 def encoded(key: str) -> bytes:
-    """The UTF-8 of a text, U+FFFD for what is not valid Unicode."""
+    """Returns the UTF-8 of a text, with U+FFFD for surrogates."""
     try:
         return key.encode()
     except UnicodeEncodeError:
@@ -115,7 +115,7 @@ def encoded(key: str) -> bytes:
 
 
 def compile_pattern(text: str, memory: Sequence[int] = MEMORY) -> Pattern:
-    """The pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
+    """Returns the pattern of an expression; raises `PatternError` where Go's regexp.Compile refuses it."""
     return _compiled(parse(text), memory)
 
 
@@ -146,10 +146,10 @@ def _compiled(expression: Expression, memory: Sequence[int] = MEMORY) -> Pattern
 
 
 def compile_source(text: str) -> Pattern:
-    """The pattern of an expression that requests are matched with; raises `PatternError`, also for one that is slow.
+    """Returns the pattern of a rewrite's source; raises `PatternError`, also for one that would be slow to match.
 
-    Any key of 1,024 bytes is searched in some 20 ms at most: RE2's first pass over a key of a new kind takes time by
-    all places where a match may stand, and by the instructions for these; that for groups by instructions and groups.
+    The limits keep the search of any key of 1,024 bytes below about 20 ms. The first search of a new kind of key takes
+    time in proportion to the parts and instructions, and one for groups in proportion to instructions times groups.
     """
     expression = parse(text)
     pattern = _compiled(expression)
@@ -165,15 +165,15 @@ def compile_source(text: str) -> Pattern:
 
 
 def _parts(expression: Expression) -> int:
-    """The size of an expression as Go counts it; of a short text without counts, only what it is at most."""
-    most = 2 * len(expression.text)  # an operator adds two at most
+    """Returns the size of an expression as Go counts it; for a short text without counts, an upper bound."""
+    most = 2 * len(expression.text)  # an operator adds at most two
     return most if most <= MOST_PARTS and "{" not in expression.text else fold(expression.tree, measure).size
 
 
 class FirstMatch:
-    """The first of its patterns that matches a key; frozen once made.
+    """Finds the first pattern of a list that matches a key; immutable.
 
-    Where one that is `known` has a portion of the same patterns, that is taken over.
+    It takes over portions of `known` that have the same patterns.
     """
 
     __slots__ = ("_portions",)
@@ -186,29 +186,29 @@ class FirstMatch:
         *,
         known: FirstMatch | None = None,
     ) -> None:
-        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - another of its kind
+        made = {each[:2]: each for each in known._portions} if known else {}  # noqa: SLF001 - the same class
         self._portions: tuple[_Portion, ...] = tuple(
             made.get((start, part)) or _Portion(start, part, _build_set(part, memory))
-            for start, part in _spread(patterns, instructions)
+            for start, part in _portions_of(patterns, instructions)
         )
 
     def find(self, key: str) -> tuple[int, Captures] | None:
-        """The index of the first pattern that matches, and its captures; None where none does."""
-        for start, patterns, together in self._portions:
+        """Returns the index of the first pattern that matches and its captures, or None."""
+        for start, patterns, combined in self._portions:
             candidates: Sequence[int] = range(len(patterns))
-            # A set names at least its last pattern, which matches every key, unless it has run out of memory.
-            if together is not None and (matching := together.Match(encoded(key))):
+            # The last pattern of a set matches every key, so an empty result means that it ran out of memory.
+            if combined is not None and (matching := combined.Match(encoded(key))):
                 matching.sort()
                 candidates = matching[:-1]
-            for index in candidates:  # those of a set match, all but a few with `\B`
+            for index in candidates:  # candidates of a set match, except for a few with `\B`
                 captures = patterns[index].search(key)
                 if captures is not None:
                     return start + index, captures
         return None
 
 
-def _spread(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
-    """The list in parts whose programs fit a set, each with the index of its first."""
+def _portions_of(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+    """Yields portions of the list whose programs fit into a set, each with the index of its first pattern."""
     start = size = 0
     for index, pattern in enumerate(patterns):
         size += pattern.program_size
@@ -220,15 +220,15 @@ def _spread(patterns: Sequence[Pattern], instructions: int) -> Iterator[tuple[in
 
 
 class _Portion(NamedTuple):
-    """Neighbours in the list, from an index on, and the set that finds them; a single pattern needs none."""
+    """Consecutive patterns of the list, the index of the first, and their set; None for a single pattern."""
 
     start: int
     patterns: tuple[Pattern, ...]
-    together: re2.Set | None
+    combined: re2.Set | None
 
 
 def _build_set(patterns: Sequence[Pattern], memory: int) -> re2.Set | None:
-    """A set of the patterns and one that matches every key; None for a single pattern, or where memory is short."""
+    """Returns a set of the patterns and one that matches every key; None for one pattern, or without memory."""
     if len(patterns) == 1:
         return None
     built = re2.Set.SearchSet(options(memory))

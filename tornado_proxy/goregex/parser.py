@@ -1,7 +1,7 @@
-r"""From the text of an expression to its tree: one pass that accepts and refuses what Go's parser does.
+r"""The parser of expressions: one pass that accepts and refuses what Go's parser does.
 
-Groups are kept on a stack of their own, so that no depth of a text exhausts Python's. Operators apply to the operand
-before them, even where flags or an empty `\Q\E` stand between.
+Groups are on a stack of their own, so that no nesting exhausts Python's. An operator applies to the operand before it,
+even if flags or an empty `\Q\E` are between them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tornado_proxy.goregex.tokens import (
     read_unicode_class,
 )
 
-# A text this short is neither too deep nor, without counts, too large.
+# A shorter text cannot be too deep nor, without counts, too large.
 _SHORT = 1000
 _PLAIN = re.compile(r"[^\\()\[|^$.*+?{]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +36,7 @@ _ESCAPED_ASSERTIONS = {
 
 
 class Expression(NamedTuple):
-    """An expression that Go accepts: its tree, and the name of each capturing group, empty where it has none."""
+    """An expression that Go accepts: its tree, and the names of its capturing groups, `""` for one without a name."""
 
     text: str
     tree: syntax.Node
@@ -44,7 +44,7 @@ class Expression(NamedTuple):
 
 
 def parse(text: str) -> Expression:
-    """The expression of a text; raises `PatternError` where Go's regexp.Compile refuses it."""
+    """Returns the expression of a text; raises `PatternError` where Go's regexp.Compile refuses it."""
     if ill := _SURROGATE.search(text):
         raise syntax.PatternError("the expression is not valid Unicode", ill.start(), ill.end())
     parser = _Parser(text)
@@ -58,7 +58,7 @@ def parse(text: str) -> Expression:
 
 @dataclass(slots=True)
 class _OpenGroup:
-    """A group that has not been closed, or the whole expression: what stands in it, and the flags outside it."""
+    """An unclosed group, or the whole expression: its parts so far, and the flags outside it."""
 
     start: int
     opening: GroupOpening
@@ -69,7 +69,7 @@ class _OpenGroup:
     parts: list[syntax.Node] = field(default_factory=list)
 
     def close_branch(self, end: int) -> None:
-        """Close the alternative that ends at an offset."""
+        """Ends an alternative at an offset."""
         parts = self.parts
         self.branches.append(
             parts[0] if len(parts) == 1 else syntax.Sequence(tuple(parts), syntax.Extent(self.branch_start, end))
@@ -77,7 +77,7 @@ class _OpenGroup:
         self.parts, self.branch_start = [], end + 1
 
     def body(self, end: int) -> syntax.Node:
-        """What stands between its parentheses."""
+        """Returns the body of the group, which ends at an offset."""
         self.close_branch(end)
         if len(self.branches) == 1:
             return self.branches[0]
@@ -93,10 +93,10 @@ class _Parser:
         self.names: list[str] = []
         self._flags: frozenset[str] = frozenset()
         self._groups = [_OpenGroup(0, GroupOpening(0), None, self._flags, 0)]
-        self._repetition: int | None = None  # where the last step's repetition began, if it was one
+        self._repetition: int | None = None  # where the last step began, if it read a repetition
 
     def step(self) -> None:
-        """Read one construct."""
+        """Reads one construct."""
         repetition, self._repetition = self._repetition, None
         character = self.text[self.at]
         if found := _PLAIN.match(self.text, self.at):
@@ -111,10 +111,10 @@ class _Parser:
             self._literal("{", self.at + 1)
 
     def finish(self) -> syntax.Node:
-        """The tree, once all has been read."""
+        """Returns the tree of the whole text."""
         whole = self._groups[-1]
         if len(self._groups) > 1:
-            advice = "write `)` where it ends, or `\\(` for a parenthesis"
+            advice = "close it with `)`, or write `\\(` for a parenthesis"
             raise syntax.PatternError("unclosed group", whole.start, whole.start + 1, advice)
         return whole.body(len(self.text))
 
@@ -122,7 +122,7 @@ class _Parser:
         self._groups[-1].parts.append(node)
 
     def _advance(self, end: int) -> syntax.Extent:
-        """Go on behind a construct; its extent."""
+        """Moves to the end of a construct; returns its extent."""
         extent = syntax.Extent(self.at, end)
         self.at = end
         return extent
@@ -131,7 +131,7 @@ class _Parser:
         self._push(syntax.Text(characters, self._folds(characters), self._advance(end)))
 
     def _folds(self, characters: str) -> bool:
-        """Whether the flag `i` holds and some of the characters may have another case."""
+        """Whether the flag `i` is on and some of the characters may have other cases."""
         return "i" in self._flags and _may_have_cases(characters)
 
     def bar(self) -> None:
@@ -175,7 +175,7 @@ class _Parser:
         )
 
     def _repeat(self, count: Count, end: int, repetition: int | None) -> None:
-        """Apply a repetition that ends at an offset, or one character later if it is lazy."""
+        """Applies a repetition that ends at an offset, or one character later if it is lazy."""
         start, self._repetition = self.at, self.at
         lazy = self.text.startswith("?", end)
         end += lazy
@@ -187,7 +187,7 @@ class _Parser:
             raise _nothing_to_repeat(self.text[start:end], start, end)
         operand = parts[index]
         if isinstance(operand, syntax.Text) and len(operand.characters) > 1:
-            before, operand = self._split(operand)
+            before, operand = self._without_last(operand)
             parts.insert(index, before)
             index += 1
         extent = syntax.Extent(operand.extent.start, end)
@@ -195,8 +195,8 @@ class _Parser:
         self.at = end
 
     @staticmethod
-    def _split(text: syntax.Text) -> tuple[syntax.Text, syntax.Text]:
-        """A text without its last character, and that character."""
+    def _without_last(text: syntax.Text) -> tuple[syntax.Text, syntax.Text]:
+        """Splits a text before its last character."""
         start, end = text.extent
         before, last = text.characters[:-1], text.characters[-1]
         return (
@@ -217,7 +217,7 @@ class _Parser:
             self._literal(chr(code), end)
 
     def _quotation(self) -> None:
-        r"""Read the characters between `\Q` and `\E`, or the end."""
+        r"""Reads the characters between `\Q` and `\E` or the end of the text."""
         start, closing = self.at + 2, self.text.find("\\E", self.at + 2)
         end = len(self.text) if closing < 0 else closing
         self.at = start
@@ -226,7 +226,7 @@ class _Parser:
         self.at = end if closing < 0 else end + 2
 
     def _named_class(self, letter: str) -> syntax.PerlClass | syntax.UnicodeClass | None:
-        """The class of a backslash and a letter, within brackets or outside; None, and nothing read, otherwise."""
+        r"""Reads a class such as `\d` or `\p{Greek}`; returns None, and reads nothing, for another escape."""
         folded = "i" in self._flags
         if letter and letter in "pP":
             found, end = read_unicode_class(self.text, self.at)
@@ -240,7 +240,7 @@ class _Parser:
         negated = self.text.startswith("^", start + 1)
         self.at += 1 + negated
         members: list[syntax.Member] = []
-        # A closing bracket that stands first is a character like others.
+        # A closing bracket in first place is a literal character.
         while not (members and self.text.startswith("]", self.at)):
             members.append(self._member(start))
         self.at += 1
@@ -267,10 +267,10 @@ class _Parser:
         return syntax.CharacterRange(first, last, "i" in self._flags, syntax.Extent(start, self.at))
 
     def _bound(self, opening: int) -> str:
-        """One end of a range: a character as it stands, or escaped."""
+        """Reads one end of a range: a character, perhaps escaped."""
         if self.at == len(self.text):
             raise syntax.PatternError(
-                "unclosed class", opening, opening + 1, "write `]` where it ends, or `\\[` for a bracket"
+                "unclosed class", opening, opening + 1, "close it with `]`, or write `\\[` for a bracket"
             )
         if self.text[self.at] != "\\":
             self.at += 1
@@ -289,7 +289,7 @@ _STEPS: Mapping[str, Callable[[_Parser], None]] = {
     ".": _Parser.dot,
     "\\": _Parser.backslash,
 }
-"""By the character that begins a construct: what reads it."""
+"""The method that reads a construct, by its first character."""
 
 
 def _may_have_cases(characters: str) -> bool:
@@ -299,9 +299,9 @@ def _may_have_cases(characters: str) -> bool:
 def _nested(text: str, repetition: int, start: int, end: int) -> syntax.PatternError:
     operators = text[repetition:end]
     if text[start] == "+":
-        advice = "leave out the `+`: RE2 never goes back, so a possessive quantifier changes nothing"
+        advice = "remove the `+`: RE2 never backtracks, so a possessive quantifier changes nothing"
         return syntax.PatternError(f"unsupported possessive quantifier `{operators}`", repetition, end, advice)
-    advice = "put what is repeated in a group: `(?:…)`"
+    advice = "put the repeated part in a group: `(?:…)`"
     return syntax.PatternError(f"invalid nested repetition `{operators}`", repetition, end, advice)
 
 

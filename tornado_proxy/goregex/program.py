@@ -1,8 +1,9 @@
-r"""The program that RE2 reads for an expression: printed from its tree so that RE2 finds what Go finds, and compiled.
+"""The program that RE2 reads for an expression, printed from the tree so that RE2 finds what Go finds, and compiled.
 
-Flags are part of the nodes, so that the program sets them only where they matter. RE2 knows an older Unicode than Go,
-and would fold fewer cases; it takes more than Go where what is repeated may match nothing, unless something stands
-in it that is true at any place; and it counts copies that are repeated no times.
+The tree holds flags in its nodes, so the program sets flags only where they matter. RE2 differs from Go in three ways,
+which the printer makes up for. Its Unicode is older, so it would fold fewer cases. It matches more than Go if the body
+of a repetition may match nothing, unless the body contains something that is true everywhere. It also counts copies
+that are repeated zero times.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from tornado_proxy.goregex import syntax
 from tornado_proxy.goregex.classes import OTHER_CASE, bracketed, cases, characters
 
 MEMORY = (8 << 20, 256 << 20, 2 << 30)
-"""Bytes for one program; the next where one is too small."""
+"""Limits of memory in bytes for one program; the next one is tried if a limit is too low."""
 
 
 class ProgramRefused(Exception):
-    """RE2 cannot compile a program; the text is its own message."""
+    """RE2 cannot compile a program; the text is RE2's message."""
 
 
 class ProgramTooLarge(ProgramRefused):
-    """RE2 needs more memory for a program than it may take."""
+    """RE2 needs more memory for a program than the limits allow."""
 
 
 def options(memory: int) -> re2.Options:
-    """RE2's options: nothing on standard error, and a limit in bytes of memory."""
+    """Returns options for RE2: a limit of memory in bytes, and no output on standard error."""
     chosen = re2.Options()
     chosen.log_errors = False
     chosen.max_mem = memory
@@ -38,7 +39,7 @@ def options(memory: int) -> re2.Options:
 
 
 def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
-    """RE2's compiled form of a program; raises `ProgramRefused`."""
+    """Returns a program in compiled form; raises `ProgramRefused`."""
     for most in memory:
         try:
             made = re2.compile(program, options(most))
@@ -47,16 +48,16 @@ def compile_program(program: bytes, memory: Sequence[int] = MEMORY) -> Any:
             if "too large" not in message:
                 raise ProgramRefused(message) from None
         else:
-            re2.purge()  # the binding would keep the last 128 of any size, also those of rules that are gone
+            re2.purge()  # the binding caches the last 128 programs of any size, even of rules that no longer exist
             return made
     raise ProgramTooLarge(message)
 
 
 def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -> Any:
-    r"""RE2's leftmost match from an offset on, without those of a `\B` between the bytes of one character.
+    r"""Returns the leftmost match from an offset on, without a `\B` that matches inside a character.
 
-    RE2 searches bytes where Go searches characters. `sees_within` is whether the program has a `\B`, so that there can
-    be such a match.
+    RE2 searches bytes, while Go searches characters. `sees_within` is true if the program has a `\B`, so that such a
+    match is possible.
     """
     found = compiled.search(text, start)
     while sees_within and found is not None and is_within(text, found.start()):
@@ -65,7 +66,7 @@ def leftmost(compiled: Any, text: bytes, start: int = 0, *, sees_within: bool) -
 
 
 def is_within(text: bytes, offset: int) -> bool:
-    """Whether an offset is between the bytes of one character: before one of the form 10xxxxxx."""
+    """Whether an offset is inside a character, that is, before a byte of the form 10xxxxxx."""
     return offset < len(text) and text[offset] & 0xC0 == 0x80
 
 
@@ -83,9 +84,9 @@ _SOMEWHERE = r"(?:\b|\B)"
 
 
 class _Printed(NamedTuple):
-    """The program of a node: whether it needs a group where it is repeated, or also where it stands in a sequence.
+    """The program of a node, and whether it needs a group in a repetition or in a sequence.
 
-    `nullable` is whether it may match nothing, `groups` how many groups capture within it.
+    `nullable` is true if it may match the empty text; `groups` is the number of its capturing groups.
     """
 
     program: str
@@ -96,12 +97,12 @@ class _Printed(NamedTuple):
 
     @property
     def atom(self) -> str:
-        """The program in a form that a repetition can follow."""
+        """The program in a form that an operator can follow."""
         return self.program if self.is_atom else f"(?:{self.program})"
 
     @property
     def part(self) -> str:
-        """The program in a form that can stand in a sequence."""
+        """The program in a form that fits into a sequence."""
         return f"(?:{self.program})" if self.is_alternation else self.program
 
 
@@ -110,7 +111,7 @@ _NOTHING = _Printed("", is_atom=False, nullable=True)
 
 
 def print_program(tree: syntax.Node) -> str:
-    """The program of a tree."""
+    """Returns the program of a tree."""
     return syntax.fold(tree, _printed).program
 
 
@@ -158,7 +159,7 @@ def _by_number(found: re.Match[str]) -> str:
 
 
 def _class(node: syntax.AnyOf) -> str:
-    """A class as RE2 reads it; by its code points where RE2 would know others."""
+    """Returns a class in RE2's syntax; as code points if RE2 knows other members."""
     match node:
         case syntax.AnyCharacter():
             return "(?s:.)" if node.newline else "."
@@ -173,13 +174,13 @@ def _class(node: syntax.AnyOf) -> str:
             return _by_code_points(node)
 
 
-@lru_cache  # 128 texts of classes; those of Unicode classes may be 20 KiB
+@lru_cache  # 128 entries; the text of a Unicode class may be 20 KiB
 def _by_code_points(node: syntax.AnyOf) -> str:
     return bracketed(characters(node))
 
 
 def _is_known_alike(member: syntax.Member) -> TypeGuard[_KnownAlike]:
-    """Whether RE2 knows the same characters of it."""
+    """Whether RE2 and Go agree on the characters of a member."""
     return not isinstance(member, syntax.UnicodeClass) and not member.folded
 
 
@@ -201,7 +202,7 @@ def _perl(node: syntax.PerlClass) -> str:
 
 def _repeated(node: syntax.Repeat, body: _Printed) -> _Printed:
     least, most = node.least, node.most
-    if most == 0:  # of its groups, only their numbers matter
+    if most == 0:  # only the numbers of its groups matter
         return _Printed(f"(?:{'()' * body.groups}){{0}}", is_atom=False, nullable=True, groups=body.groups)
     operand = body.atom
     if body.nullable and most != 1 and (isinstance(node.body, syntax.Repeat) or _is_plain_group(node.body)):

@@ -1,4 +1,4 @@
-"""The syntax tree of an expression, and Go's limits on its depth, its size and its repetitions."""
+"""The syntax tree of an expression, and Go's limits on its depth, size and repetitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 
 class PatternError(Exception):
-    """A text that is not an expression in Go's syntax; `offset` and `end` are code points in it."""
+    """The text is not an expression in Go's syntax; `offset` and `end` are code points in it."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class PatternError(Exception):
 
 
 class Extent(NamedTuple):
-    """A stretch of the expression's text: code-point offsets, the end excluded."""
+    """A range of the expression's text in code points; `end` is excluded."""
 
     start: int
     end: int
@@ -29,24 +29,24 @@ _Kind = TypeVar("_Kind")
 
 
 def _node(kind: type[_Kind]) -> type[_Kind]:
-    """A kind of nodes: equal to none of another kind, compared and quoted without its extent."""
+    """Makes a class a kind of node: compared and printed without its extent, and never equal to another kind."""
     made: Any = kind
-    made.__eq__ = lambda node, other: type(node) is type(other) and _said(node) == _said(other)
+    made.__eq__ = lambda node, other: type(node) is type(other) and _content(node) == _content(other)
     made.__ne__ = object.__ne__
-    made.__hash__ = lambda node: hash((kind, *_said(node).values()))
+    made.__hash__ = lambda node: hash((kind, *_content(node).values()))
     made.__repr__ = lambda node: (
-        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _said(node).items())})"
+        f"{kind.__name__}({', '.join(f'{name}={value!r}' for name, value in _content(node).items())})"
     )
     return kind
 
 
-def _said(node: Any) -> dict[str, Any]:
-    """The parts of a node but its extent."""
+def _content(node: Any) -> dict[str, Any]:
+    """Returns the fields of a node except its extent."""
     return {name: part for name, part in zip(node._fields, node, strict=True) if name != "extent"}
 
 
 class AssertionKind(Enum):
-    """A condition on the characters beside a gap, which reads none."""
+    """A condition on the characters around a gap."""
 
     TEXT_START = "text start"  # `^`, `\A`
     TEXT_END = "text end"  # `$`, `\z`
@@ -58,9 +58,9 @@ class AssertionKind(Enum):
 
 @_node
 class Text(NamedTuple):
-    """Characters in a row that stand for themselves; `folded` where their other cases match too.
+    """Consecutive literal characters; `folded` if their other cases match too.
 
-    One that is written otherwise than as itself is a text alone, so that a character's place is known by its index.
+    An escaped character is a text of its own, so that a character's offset follows from its index.
     """
 
     characters: str
@@ -68,7 +68,7 @@ class Text(NamedTuple):
     extent: Extent
 
     def split(self) -> tuple[Text, ...]:
-        """Its characters, each as a text of its own."""
+        """Returns a text for each of its characters."""
         if len(self.characters) == 1:
             return (self,)
         places = enumerate(self.characters, self.extent.start)
@@ -77,7 +77,7 @@ class Text(NamedTuple):
 
 @_node
 class Character(NamedTuple):
-    """One character within brackets, however written; `folded` where its other cases match too."""
+    """One character within brackets; `folded` if its other cases match too."""
 
     character: str
     folded: bool
@@ -96,7 +96,7 @@ class CharacterRange(NamedTuple):
 
 @_node
 class PerlClass(NamedTuple):
-    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` are negated."""
+    r"""`\d`, `\s` or `\w`; `\D`, `\S` and `\W` if negated."""
 
     letter: str
     negated: bool
@@ -106,7 +106,7 @@ class PerlClass(NamedTuple):
 
 @_node
 class PosixClass(NamedTuple):
-    """`[:alpha:]` or, negated, `[:^alpha:]`, within brackets."""
+    """`[:alpha:]` within brackets; `[:^alpha:]` if negated."""
 
     name: str
     negated: bool
@@ -116,7 +116,7 @@ class PosixClass(NamedTuple):
 
 @_node
 class UnicodeClass(NamedTuple):
-    r"""`\pL`, `\p{Greek}` and, negated, `\PL`, `\P{Greek}`, `\p{^Greek}`, by its one official name."""
+    r"""`\pL` or `\p{Greek}` by its official name; `\PL`, `\P{Greek}` or `\p{^Greek}` if negated."""
 
     name: str
     negated: bool
@@ -125,12 +125,12 @@ class UnicodeClass(NamedTuple):
 
 
 Member = Character | CharacterRange | PerlClass | PosixClass | UnicodeClass
-"""What may stand within brackets."""
+"""The nodes within brackets."""
 
 
 @_node
 class BracketClass(NamedTuple):
-    """`[…]` or, negated, `[^…]`: one character, of any of its members or of none."""
+    """`[…]`: one character of its members; `[^…]` if negated: one of no member."""
 
     members: tuple[Member, ...]
     negated: bool
@@ -139,7 +139,7 @@ class BracketClass(NamedTuple):
 
 @_node
 class AnyCharacter(NamedTuple):
-    """`.`: any character; a line end too under `(?s)`."""
+    """`.`: any character; under `(?s)` also a line end."""
 
     newline: bool
     extent: Extent
@@ -155,7 +155,7 @@ class Assertion(NamedTuple):
 
 @_node
 class FlagChange(NamedTuple):
-    """`(?i)`: flags for the rest of the group it stands in."""
+    """`(?i)`: flags for the rest of the group that contains it."""
 
     on: frozenset[str]
     off: frozenset[str]
@@ -164,7 +164,7 @@ class FlagChange(NamedTuple):
 
 @_node
 class Group(NamedTuple):
-    """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; flags may be set for what it holds."""
+    """`(…)`, `(?P<name>…)` or, without a number, `(?:…)`; it may set flags for its body."""
 
     body: Node
     number: int | None
@@ -176,7 +176,7 @@ class Group(NamedTuple):
 
 @_node
 class Repeat(NamedTuple):
-    """`*`, `+`, `?`, `{n,m}`: `least` to `most` times, any number where that is None; `lazy` prefers fewer."""
+    """`*`, `+`, `?` or `{n,m}`: `least` to `most` times; `most` is None without a bound; `lazy` prefers fewer."""
 
     body: Node
     least: int
@@ -187,7 +187,7 @@ class Repeat(NamedTuple):
 
 @_node
 class Sequence(NamedTuple):
-    """One part after another; none: the empty expression."""
+    """Consecutive parts; without parts, the empty expression."""
 
     parts: tuple[Node, ...]
     extent: Extent
@@ -195,25 +195,25 @@ class Sequence(NamedTuple):
 
 @_node
 class Alternation(NamedTuple):
-    """`a|b`: any of its branches."""
+    """`a|b`: one of its branches."""
 
     branches: tuple[Node, ...]
     extent: Extent
 
 
 AnyOf = PerlClass | UnicodeClass | BracketClass | AnyCharacter
-"""The nodes that read one character, of several."""
+"""The nodes that match one character of a set."""
 
 Node = Text | AnyOf | Assertion | FlagChange | Group | Repeat | Sequence | Alternation
 
 
 def children(node: Node | Member) -> tuple[Node | Member, ...]:
-    """The nodes directly below one."""
+    """Returns the child nodes."""
     return node.members if isinstance(node, BracketClass) else _parts(node)
 
 
 def walk(node: Node) -> Iterator[Node | Member]:
-    """A node and all below it, in the order of the text."""
+    """Yields a node and all its descendants, in the order of the text."""
     waiting: list[Node | Member] = [node]
     while waiting:
         found = waiting.pop()
@@ -225,9 +225,9 @@ _Result = TypeVar("_Result")
 
 
 def fold(tree: Node, combine: Callable[[Node, list[_Result]], _Result]) -> _Result:
-    """What `combine` makes of the whole tree, given each node with the results of the nodes directly below it.
+    """Returns the result of `combine` for a tree; it is called for each node with the results of its children.
 
-    Members of classes are left out. A tree may be deeper than Python's stack.
+    Members of classes are left out. The tree may be deeper than Python's stack.
     """
     order: list[Node] = []
     waiting = [tree]
@@ -252,19 +252,19 @@ def _parts(node: Node | Member) -> tuple[Node, ...]:
     return node.branches if isinstance(node, Alternation) else ()
 
 
-# Go counts on its own tree (regexp/syntax: maxHeight, maxSize, repeatIsValid), where neighbouring characters are one
-# literal and a group that captures nothing has no node of its own; so does `measure`. It does not factor common
-# beginnings out of alternatives, as Go does before it counts, so that a depth within a few of the limit may be judged
-# otherwise; nor does it let a literal of thousands of characters grow past the largest size, as Go does.
+# Go measures its own tree (regexp/syntax: maxHeight, maxSize, repeatIsValid), in which adjacent characters are one
+# literal and non-capturing groups have no node; `measure` does the same. There are two differences: Go first factors
+# common prefixes out of alternatives, so a depth within a few levels of the limit may be judged differently, and Go
+# lets a literal of thousands of characters exceed the size.
 GREATEST_REPEAT = 1000
 """The greatest bound of a count, and the most copies that nested counts may make."""
 GREATEST_DEPTH = 1000
 GREATEST_SIZE = (128 << 20) // 40
-"""In instructions of Go's program, which may take 128 MiB."""
+"""Instructions of Go's program, which may take 128 MiB."""
 
 
 class _MeasureKind(Enum):
-    """What Go treats apart when it joins nodes."""
+    """The kinds of nodes that Go treats differently when it joins nodes."""
 
     LITERAL = auto()
     FOLDED = auto()  # a literal under `(?i)`
@@ -276,7 +276,7 @@ class _MeasureKind(Enum):
 
 
 class Measure(NamedTuple):
-    """A node as Go counts it: instructions, levels, and the most copies that counts make of anything within it."""
+    """A node as Go counts it: instructions, levels, and the most copies that counts make of one part."""
 
     kind: _MeasureKind
     size: int = 1
@@ -288,7 +288,7 @@ _EMPTY = Measure(_MeasureKind.EMPTY)
 
 
 def measure(node: Node, below: list[Measure]) -> Measure:
-    """The measure of a node, given those of the nodes below it; raises `PatternError`."""
+    """Returns the measure of a node from those of its children; raises `PatternError`."""
     found = _measured(node, below)
     start, end = node.extent
     if found.size > GREATEST_SIZE:
@@ -326,7 +326,7 @@ def _repeated(body: Measure, least: int, most: int | None) -> Measure:
         size = body.size + 2 if least == 0 else least * body.size + 1
     else:
         size = max(1, most * body.size + most - least)
-    # What is repeated no times has no copies, however often they would be repeated.
+    # `{0}` makes no copies, whatever its body has.
     copies = 1 if most == 0 else body.copies * max(1, least if most is None else most)
     return Measure(_MeasureKind.OTHER, size, body.depth + 1, copies)
 
@@ -349,7 +349,7 @@ def _joined(kind: _MeasureKind, parts: list[Measure], extra: int) -> Measure:
     return Measure(
         kind,
         sum(part.size for part in parts) + extra,
-        # A part of the same kind is not a level of its own.
+        # A child of the same kind adds no level.
         1 + max(part.depth - (part.kind is kind) for part in parts),
         max(part.copies for part in parts),
     )

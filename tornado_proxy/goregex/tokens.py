@@ -1,6 +1,6 @@
-r"""The parts of an expression that need no context: escapes, names of classes, counts, and how groups begin.
+"""The tokens of an expression that need no context: escapes, class names, counts and the starts of groups.
 
-Each reader takes the text and the offset where its part begins, and raises `PatternError` where Go refuses it.
+Each reader takes the text and the offset of the token, and raises `PatternError` where Go refuses it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import NamedTuple
 from tornado_proxy.goregex.classes import LAST, NAMES, POSIX, resolve
 from tornado_proxy.goregex.syntax import GREATEST_REPEAT, PatternError
 
-# What to write instead of what other dialects have. RE2 finds matches in time linear in the text, at the price of
-# everything that would need to go back: look-around, back-references, recursion. The rest is spelled differently.
-_AROUND = "match what stands there too, or give the exceptions a rewrite of their own above this one"
-_AGAIN = "an expression cannot ask for the same text twice; match both, and let the template use one"
-_FOREVER = "an expression cannot contain itself; write the levels out"
-_COMMENT = "write a comment of the rule file, from `#` to the end of its line"
+# What to write instead of the constructs of other dialects. RE2 matches in linear time, so it has nothing that needs
+# backtracking: look-around, back-references, recursion. The rest is only written differently.
+_AROUND = "match that text too, or give the exceptions a rewrite of their own above this one"
+_AGAIN = "an expression cannot require the same text twice; match both, and use one in the template"
+_FOREVER = "an expression cannot contain itself; write out the levels"
+_COMMENT = "write the comment in the rule file, from `#` to the end of the line"
 _NAMED = "write `(?P<name>…)` or `(?<name>…)`"
 
-# The longest beginnings first.
+# Longer prefixes first.
 _GROUPS = (
     ("(?<=", "look-behind", _AROUND),
     ("(?<!", "look-behind", _AROUND),
     ("(?=", "look-ahead", _AROUND),
     ("(?!", "look-ahead", _AROUND),
-    ("(?>", "atomic group", "write `(?:…)`: RE2 never goes back, so an atomic group changes nothing"),
+    ("(?>", "atomic group", "write `(?:…)`: RE2 never backtracks, so an atomic group changes nothing"),
     ("(?#", "comment", _COMMENT),
     ("(?(", "condition", "write one alternative for each case"),
     ("(?'", "group name in quotes", _NAMED),
@@ -36,15 +36,15 @@ _GROUPS = (
 )
 
 _FLAGS_ELSEWHERE = {
-    "x": "there is no flag for free spacing; leave out the spaces",
-    "u": "Unicode is always on; leave the flag out",
-    "a": "`\\d`, `\\w`, `\\s` and `\\b` are always ASCII; leave the flag out",
+    "x": "remove the flag and the spaces",
+    "u": "remove the flag: Unicode is always on",
+    "a": "`\\d`, `\\w`, `\\s` and `\\b` are always ASCII; remove the flag",
 }
 
 _ESCAPES = {
     "Z": "write `\\z` for the end of the text",
     "G": "write `^` or `\\A` for the beginning of the text",
-    "K": "a template replaces the whole key, so there is nothing to keep; leave it out",
+    "K": "remove it: a template replaces the whole key",
     "h": "write `[ \\t]`",
     "R": "write `(?:\\r\\n|\\n|\\r)`",
     "e": "write `\\x1b`",
@@ -64,7 +64,7 @@ _ESCAPES_IN_CLASS = {
 }
 
 
-# One non-zero digit alone would be a back-reference.
+# A single digit other than zero would be a back-reference.
 _OCTAL = re.compile(r"\\(0[0-7]{0,2}|[1-7][0-7]{1,2})")
 _HEXADECIMAL = re.compile(r"\\x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]+)\})")
 _PUNCTUATION = re.compile(r"\\([\x00-/:-@\[-`{-\x7f])")
@@ -82,7 +82,7 @@ _FLAGS_BEGIN = re.compile(r"\(\?[imsU]*-?[imsU]*")
 
 
 def read_escape(text: str, at: int, *, in_class: bool = False) -> tuple[int, int]:
-    """The code point of an escape, and the offset after it (regexp/syntax, parseEscape)."""
+    """Returns the code point of an escape and the offset after it (regexp/syntax, parseEscape)."""
     if at + 1 == len(text):
         raise PatternError("trailing backslash", at, at + 1, "write `\\\\` for the character itself")
     if found := _PUNCTUATION.match(text, at):
@@ -118,14 +118,14 @@ def _invalid_escape(escape: str, at: int, *, in_class: bool) -> PatternError:
 
 
 class CharacterClassName(NamedTuple):
-    """A class by its official name; `negated` where everything outside it is meant."""
+    """A class by its official name; `negated` for the characters outside it."""
 
     name: str
     negated: bool
 
 
 def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
-    r"""The class of a `\p` or `\P`, and the offset after it."""
+    r"""Returns the class of a `\p` or `\P` and the offset after it."""
     found = _UNICODE_CLASS.match(text, at)
     assert found
     sign, caret, braced, single = found.groups(default="")
@@ -139,7 +139,7 @@ def read_unicode_class(text: str, at: int) -> tuple[CharacterClassName, int]:
 
 
 def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | None:
-    """The class of a `[:`, and the offset after it; None where no `:]` follows."""
+    """Returns the class of a `[:` and the offset after it; None if no `:]` follows."""
     found = _POSIX_CLASS.match(text, at)
     if found is None:
         return None
@@ -151,20 +151,20 @@ def read_posix_class(text: str, at: int) -> tuple[CharacterClassName, int] | Non
 def _unknown_class(name: str, at: int, end: int, names: Iterable[str]) -> PatternError:
     from difflib import get_close_matches  # noqa: PLC0415 - a good expression needs no suggestion, and starts sooner
 
-    # difflib's time grows with the length, and no name is that long.
+    # No name is that long, and difflib's time grows with the length.
     close = get_close_matches(name, names, n=1, cutoff=0.65) if len(name) <= 64 else []
     return PatternError(f"unknown character class `{name}`", at, end, f"did you mean `{close[0]}`?" if close else None)
 
 
 class Count(NamedTuple):
-    """How often a repetition repeats; `most` is None where there is no upper bound."""
+    """The bounds of a repetition; `most` is None without an upper bound."""
 
     least: int
     most: int | None
 
 
 def read_count(text: str, at: int) -> tuple[Count, int] | None:
-    """The count of a `{`, and the offset after it; None where the brace is a character."""
+    """Returns the count of a `{` and the offset after it; None if the brace is a literal character."""
     found = _COUNT.match(text, at)
     if found is None:
         return None
@@ -181,9 +181,9 @@ def read_count(text: str, at: int) -> tuple[Count, int] | None:
 
 
 class GroupOpening(NamedTuple):
-    """What stands after `(`: the name of a group, flags to turn on and off, or neither.
+    """The text after `(`: a group's name, flags to turn on and off, or neither.
 
-    `opens` is False for flags that hold for the rest of the group around them.
+    `opens` is False for flags that apply to the rest of the surrounding group.
     """
 
     end: int
@@ -195,7 +195,7 @@ class GroupOpening(NamedTuple):
 
 
 def read_opening(text: str, at: int) -> GroupOpening:
-    """The beginning of a group, or flags for the rest of one (regexp/syntax, parsePerlFlags)."""
+    """Returns the start of a group, or flags for the rest of one (regexp/syntax, parsePerlFlags)."""
     if not text.startswith("(?", at):
         return GroupOpening(at + 1, captures=True)
     if named := _GROUP_NAME.match(text, at):
