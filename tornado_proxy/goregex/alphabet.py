@@ -203,7 +203,7 @@ _RANKS = [_READABLE.index(each) if each in _READABLE else _UNRANKED + ord(each) 
 _BASE = (KEY_CHARACTERS, listed("/"), listed("."))
 
 
-class Symbol(NamedTuple):
+class KeySymbol(NamedTuple):
     """All characters that are in the same sets; `character` is the most readable of them.
 
     `sets` has a bit for each set that contains them; `size` is in bytes of UTF-8.
@@ -222,7 +222,7 @@ def most_readable(ranges: Ranges) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[Symbol, ...]:
+def symbols(sets: tuple[Ranges, ...], *, words: bool) -> tuple[KeySymbol, ...]:
     r"""Returns the symbols of some sets, readable ones first; `words` distinguishes the characters of `\w`."""
     borders, members = _intervals([*sets, *_BASE, *((WORD,) if words else ())])
     real = 1 << len(sets)
@@ -247,8 +247,8 @@ def _character_at(rank: int) -> str:
     return _READABLE[rank] if rank < _UNRANKED else chr(rank - _UNRANKED)
 
 
-def _symbol(character: str, sets: int, *, words: bool) -> Symbol:
-    return Symbol(
+def _symbol(character: str, sets: int, *, words: bool) -> KeySymbol:
+    return KeySymbol(
         character, sets, len(character.encode()), path_role(character), side(character) if words else OTHER_CHARACTER
     )
 
