@@ -205,7 +205,7 @@ async def test_a_listing_in_an_unknown_format_is_refused(accept):
     async with serve({"d/a": b"x"}) as site:
         answer = await site.get("/d/?format=jsn", Accept=accept)
     assert (answer.status, answer.headers["content-type"].partition(";")[0]) == (400, accept)
-    assert "The format of a listing is “html”, “json” or “text”" in answer.text
+    assert "A listing is available as html, json, text" in answer.text
     assert "archive" not in answer.text
 
 

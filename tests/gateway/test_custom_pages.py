@@ -12,8 +12,7 @@ from serving import part, serve
 
 from tornado_proxy.config.actions import GetAction
 from tornado_proxy.gateway.answer import Whole
-from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, customized, read_text
-from tornado_proxy.gateway.errors import PageFailed
+from tornado_proxy.gateway.custom_pages import FRESH, LARGEST, BucketPages, PageFailed, customized, read_text
 from tornado_proxy.pages.custom import FILE_HEADERS, BucketKey, CustomRendering, Recipe
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.storage.errors import Busy

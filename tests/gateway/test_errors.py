@@ -7,19 +7,10 @@ import errno
 import pytest
 
 from tornado_proxy.auth.authenticator import AuthBusy
-from tornado_proxy.gateway.errors import (
-    BodyTimeout,
-    ClientDisconnected,
-    FormTooLarge,
-    HeadTooLarge,
-    MalformedForm,
-    MalformedMessage,
-    NotAForm,
-    PageFailed,
-    Refusal,
-    refusal,
-    refusal_of,
-)
+from tornado_proxy.gateway.answer import Refusal, refusal, refusal_of
+from tornado_proxy.gateway.custom_pages import PageFailed
+from tornado_proxy.gateway.incoming import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
+from tornado_proxy.gateway.upload import FormTooLarge, MalformedForm, NotAForm
 from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError, status_of
 from tornado_proxy.routing.plan import Refuse
 from tornado_proxy.rules.model import RewriteError

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
-from tornado_proxy.gateway.incoming import Body, RequestParser
+from tornado_proxy.gateway.incoming import (
+    Body,
+    BodyTimeout,
+    ClientDisconnected,
+    HeadTooLarge,
+    MalformedMessage,
+    RequestParser,
+)
 
 CHUNKED = b"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -16,7 +16,8 @@ from serving import EVERYTHING, generation, serve
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, HeadAction, PutAction, Webhook
 from tornado_proxy.config.model import Bucket, Mount
-from tornado_proxy.gateway.perform import RequestContext, perform
+from tornado_proxy.gateway.generation import RequestContext
+from tornado_proxy.gateway.perform import perform
 from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Receive, Serve
 from tornado_proxy.routing.request import ObjectKey, Request, RequestPath

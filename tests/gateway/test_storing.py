@@ -10,8 +10,7 @@ from serving import head, serve
 
 from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.config.model import Resource
-from tornado_proxy.gateway.errors import UploadIncomplete
-from tornado_proxy.gateway.storing import check_parts
+from tornado_proxy.gateway.storing import UploadIncomplete, check_parts
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.store import UploadedPart, Write
 

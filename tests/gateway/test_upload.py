@@ -19,8 +19,15 @@ from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket, Mount, Resource
 from tornado_proxy.config.server import Limits
-from tornado_proxy.gateway.errors import FormTooLarge, MalformedForm, NotAForm
-from tornado_proxy.gateway.upload import FilePart, MultipartForm, boundary, content_type
+from tornado_proxy.gateway.upload import (
+    FilePart,
+    FormTooLarge,
+    MalformedForm,
+    MultipartForm,
+    NotAForm,
+    boundary,
+    content_type,
+)
 from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write

@@ -44,9 +44,8 @@ def test_the_query_overrides_the_header(accept, override, expected):
 def test_a_listing_refuses_a_form_that_it_does_not_have():
     """A mistyped `?format=` is an error; an empty one is ignored."""
     offers = (Form.HTML, Form.JSON)
-    with pytest.raises(UnknownFormat, match="there is no format `jsn`") as raised:
+    with pytest.raises(UnknownFormat, match="available as html, json, zip"):
         choose(offers, "*/*", "jsn", is_strict=True, others=("zip",))
-    assert raised.value.offered == ("html", "json", "zip")
     assert choose(offers, "application/json", "", is_strict=True) is Form.JSON
     assert choose(offers, None, "json", is_strict=True) is Form.JSON
 

@@ -2,19 +2,14 @@ import pytest
 
 from tornado_proxy.routing import errors
 
+KINDS = [errors.BadAddress, errors.BadPath, errors.BadFileName, errors.KeyTooLong, errors.UnknownFormat]
 
-@pytest.mark.parametrize("kind", [errors.BadAddress, errors.BadPath, errors.BadFileName, errors.KeyTooLong])
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_request_that_cannot_be_read_is_bad(kind):
     """An error without a row of its own has its parent's."""
     assert issubclass(kind, errors.RequestError)
     assert errors.status_of(kind("x")) == 400
-
-
-def test_an_unknown_format_is_bad():
-    """The error holds what was asked for and what there is."""
-    error = errors.UnknownFormat("jsn", ["html", "json"])
-    assert (errors.status_of(error), str(error)) == (400, "there is no format `jsn`")
-    assert (error.asked, error.offered) == ("jsn", ("html", "json"))
 
 
 def test_a_defect_has_no_status():

@@ -337,10 +337,10 @@ def test_an_endpoint_that_is_not_configured_is_empty():
 def test_hidden_names_are_those_that_a_pattern_covers(site, globs, hidden, shown):
     """A pattern is compared with the whole name; only `*` and `?` mean something."""
     target = replace(site().target, listing=ListingOptions(hidden=globs))
-    pattern = Site(target, RuleSet("site"), Access(())).hidden
-    assert [name for name in (*hidden, *shown) if pattern.search(name)] == hidden
+    compiled = Site(target, RuleSet("site"), Access(()))
+    assert [name for name in (*hidden, *shown) if not compiled.shows(name)] == hidden
 
 
 def test_nothing_is_hidden_by_default(site):
     """Without patterns there is nothing to compare with."""
-    assert site().hidden is None
+    assert site().shows(".git/")

@@ -1,59 +1,76 @@
-"""A directory as an archive: lists all files that its viewer may read, then streams them."""
+"""A directory as an archive: finds all files that its viewer may read, then streams them.
+
+The files are stored uncompressed. What S3 holds in bulk is compressed already, and only so is the length known in
+advance, by which a client sees progress and notices that a download was cut.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, closing, suppress
+import struct
+import zipfile
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from tarfile import BLOCKSIZE, PAX_FORMAT, TarInfo
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import quote
 
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole
-from tornado_proxy.gateway.archive_formats import EARLIEST, FORMATS, ArchiveFormat, ArchiveMember
-from tornado_proxy.gateway.errors import ArchiveTooLarge
+from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.pages.listing import link_to
-from tornado_proxy.routing.access import lets_pass
-from tornado_proxy.routing.decide import plan_beside
+from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.plan import Browse, Serve, Sign
 from tornado_proxy.routing.request import ObjectKey, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
-from tornado_proxy.storage.store import Entry, ObjectInfo, Store
+from tornado_proxy.storage.store import Entry, ObjectInfo
 
-if TYPE_CHECKING:
-    from tornado_proxy.gateway.perform import RequestContext
-
-_PIECE = 64 * 1024  # bytes that are sent at once, where members are small
+_PIECE = 64 * 1024  # bytes that are sent at once, where files are small
 _TURN = 100  # entries after which others get a turn
+
+EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
+"""The first time that a ZIP file can express, which stands for an unknown one."""
+
+_LATEST = datetime(2107, 12, 31, tzinfo=UTC)
+
+
+class ArchiveTooLarge(RequestError):
+    """A directory with more files or bytes than an archive may hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A member of the archive and its object."""
+class ArchiveMember:
+    """A file of an archive: its path in there, its size in bytes, and its object."""
 
-    member: ArchiveMember
+    path: str
+    size: int
+    modified: datetime
     key: ObjectKey
     etag: str | None
 
 
+Read = Callable[[ArchiveMember], AsyncGenerator[bytes, None]]
+"""Reads the content of a member."""
+
+
 async def archive(context: RequestContext, name: str) -> Answer:
     """Returns the archive of a directory; raises `ArchiveTooLarge` before anything is sent."""
-    content_type, make = FORMATS[name]
-    sources = await _DirectoryWalk(context).sources()
-    members = [each.member for each in sources]
-    written = await asyncio.to_thread(make, members)
+    archive_format = FORMATS[name]
+    members = await _DirectoryWalk(context).members()
+    length = await asyncio.to_thread(archive_format.length, members)
     headers = (
-        ("Content-Type", content_type),
-        ("Content-Length", str(written.length)),
+        ("Content-Type", archive_format.content_type),
+        ("Content-Length", str(length)),
         ("Content-Disposition", _disposition(f"{_directory_name(context)}.{name}")),
         ("Cache-Control", "no-cache"),
         ("X-Content-Type-Options", "nosniff"),
     )
     if context.request.method == "HEAD":
-        written.close()
         return Whole(200, headers)
-    return Streamed(200, headers, OpenedArchive(sources, written, context.store))
+    return Streamed(200, headers, OpenedArchive(length, archive_format.write(members, _reader(context))))
 
 
 def _directory_name(context: RequestContext) -> str:
@@ -80,11 +97,11 @@ class _DirectoryWalk:
     def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._limits = context.match.site.target.listing.archive
-        self._found: list[_Source] = []
+        self._found: list[ArchiveMember] = []
         self._seen = self._size = 0
 
-    async def sources(self) -> Sequence[_Source]:
-        """Yields all files, directory after directory."""
+    async def members(self) -> Sequence[ArchiveMember]:
+        """Returns all files, directory after directory."""
         top = self._context.request.path
         waiting, name = [top], _directory_name(self._context)
         while waiting:
@@ -93,118 +110,203 @@ class _DirectoryWalk:
             for number, entry in enumerate(entries):
                 if number % _TURN == 0:
                     await asyncio.sleep(0)
-                if link_to(path, entry.name) is None or not self._is_open(path + entry.name):
+                below = RequestPath(path + entry.name)
+                if link_to(path, entry.name) is None or not self._context.may("GET", below):
                     continue
                 if entry.is_directory:
-                    waiting.append(RequestPath(path + entry.name))
-                else:
-                    found = await self._source(RequestPath(path + entry.name), prefix, entry)
-                    self._add(f"{name}/{path[len(top) :]}{entry.name}", found)
+                    waiting.append(below)
+                elif found := await self._object(below, prefix, entry):
+                    self._add(f"{name}/{below[len(top) :]}", *found)
         return self._found
 
-    def _is_open(self, path: str) -> bool:
-        context = self._context
-        guard = context.match.site.access.guard(RequestPath(path), "GET")
-        return lets_pass(guard, context.guard, context.user)
-
     async def _entries(self, path: RequestPath) -> tuple[str, list[Entry]]:
-        """The prefix of a directory's keys, and what its listing shows.
+        """Returns the prefix of a directory's keys, and what its listing shows.
 
         That is its index document alone, where that would be shown in its place.
         """
         context, token = self._context, None
-        plan = plan_beside(context.match, context.request, path, context.user)
-        found = next((each for each in plan if isinstance(each, Browse)), None)
+        found = next((each for each in context.plan_beside(path) if isinstance(each, Browse)), None)
+        if found is None:
+            return "", []
         entries: list[Entry] = []
-        while found is not None:
+        while True:
             page = await context.store.list(found.prefix, token)
             self._count(len(page.entries))
             entries += page.entries
             token = page.next_token
             if token is None:
                 break
-        index = context.match.site.target.actions.get.index_document
+        site = context.match.site
+        index = site.target.actions.get.index_document
         shown = [each for each in entries if each.name == index] if path != context.request.path else []
-        hidden = context.match.site.hidden
-        seen = [each for each in entries if not (hidden and hidden.search(each.name.removesuffix("/")))]
-        return found.prefix if found else "", shown or seen
+        return found.prefix, shown or [each for each in entries if site.shows(each.name)]
 
     def _count(self, entries: int) -> None:
         self._seen += entries
         if self._seen > self._limits.max_files:
             raise ArchiveTooLarge(f"the directory holds more than {self._limits.max_files} files and directories")
 
-    async def _source(
+    async def _object(
         self, path: RequestPath, prefix: str, entry: Entry
     ) -> tuple[ObjectKey, Entry | ObjectInfo] | None:
-        """The object that a GET of a path would find, with its entry or info; None without one."""
-        context = self._context
-        first = plan_beside(context.match, context.request, path, context.user)[0]
+        """Returns the object that a GET of a path would find, with its entry or info; None without one."""
+        first = self._context.plan_beside(path)[0]
         if not isinstance(first, Serve | Sign):
             return None
         if first.key == prefix + entry.name:
             return first.key, entry
         with suppress(ObjectMissing):
-            return first.key, await context.store.head(first.key, UNCONDITIONAL)
+            return first.key, await self._context.store.head(first.key, UNCONDITIONAL)
         return None
 
-    def _add(self, name: str, found: tuple[ObjectKey, Entry | ObjectInfo] | None) -> None:
-        if found is None or found[1].size is None:
-            return
-        key, info = found
-        self._size += info.size or 0
+    def _add(self, path: str, key: ObjectKey, info: Entry | ObjectInfo) -> None:
+        size = info.size or 0
+        self._size += size
         if self._size > self._limits.max_size:
             raise ArchiveTooLarge(f"the files of the directory have more than {self._limits.max_size} bytes")
-        member = ArchiveMember(_safe(name), info.size or 0, info.last_modified or EARLIEST)
-        self._found.append(_Source(member, key, info.etag))
+        self._found.append(ArchiveMember(_safe(path), size, info.last_modified or EARLIEST, key, info.etag))
 
 
 class OpenedArchive:
     """An archive as an object that is read to its end or closed before; it holds one object of the store at a time."""
 
-    def __init__(self, sources: Sequence[_Source], written: ArchiveFormat, store: Store) -> None:
-        self.info = ObjectInfo(written.length)
-        self.content_range: ContentRange | None = None
-        self._sources = sources
-        self._written = written
-        self._store = store
-        self._running: AsyncGenerator[bytes, None] | None = None
+    content_range: ContentRange | None = None
 
-    def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The archive, piece by piece; raises `StorageError` where an object is not what was listed any more."""
-        self._running = self._pieces()
-        return self._running
+    def __init__(self, length: int, written: AsyncGenerator[bytes, None]) -> None:
+        self.info = ObjectInfo(length)
+        self._written = written
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yields the archive in pieces; raises `StorageError` where an object is not what was listed any more."""
+        held = bytearray()
+        async for piece in self._written:
+            held += piece
+            if len(held) >= _PIECE:
+                yield bytes(held)
+                held.clear()
+        yield bytes(held)
 
     async def close(self) -> None:
         """Closes the object that is being read."""
-        if self._running is not None:
-            await self._running.aclose()
+        await self._written.aclose()
 
-    async def _pieces(self) -> AsyncGenerator[bytes, None]:
-        held = bytearray()
-        with closing(self._written) as written:
-            for source in self._sources:
-                held += written.begin(source.member)
-                async with aclosing(self._content(source)) as content:
-                    async for chunk in content:
-                        held += written.write(chunk)
-                        if len(held) >= _PIECE:
-                            yield bytes(held)
-                            held.clear()
-                held += written.finish()
-            yield bytes(held + written.end())
 
-    async def _content(self, source: _Source) -> AsyncGenerator[bytes, None]:
-        conditions = Conditions.from_headers({"If-Match": source.etag} if source.etag else {})
-        opened = await self._store.open(source.key, conditions)
+def _reader(context: RequestContext) -> Read:
+    """Returns the function that reads the objects of members."""
+
+    async def read(member: ArchiveMember) -> AsyncGenerator[bytes, None]:
+        conditions = Conditions.from_headers({"If-Match": member.etag} if member.etag else {})
+        opened = await context.store.open(member.key, conditions)
         size = 0
         try:
             async for chunk in opened.chunks():
                 size += len(chunk)
-                if size > source.member.size:
+                if size > member.size:
                     break
                 yield chunk
         finally:
             await opened.close()
-        if size != source.member.size:
-            raise StorageError(f"`{source.key}` is not as large as it was when it was listed")
+        if size != member.size:
+            raise StorageError(f"`{member.key}` is not as large as it was when it was listed")
+
+    return read
+
+
+async def _tar(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[bytes, None]:
+    """Yields a tar archive in the format of POSIX.1-2001 (pax)."""
+    for member in members:
+        yield _tar_header(member)
+        async with aclosing(read(member)) as content:
+            async for chunk in content:
+                yield chunk
+        yield bytes(_padding(member.size))
+    yield bytes(2 * BLOCKSIZE)
+
+
+def _tar_length(members: Sequence[ArchiveMember]) -> int:
+    return sum(len(_tar_header(each)) + each.size + _padding(each.size) for each in members) + 2 * BLOCKSIZE
+
+
+def _tar_header(member: ArchiveMember) -> bytes:
+    info = TarInfo(member.path)
+    info.size, info.mtime = member.size, int(member.modified.timestamp())
+    return info.tobuf(PAX_FORMAT, "utf-8", "replace")
+
+
+def _padding(size: int) -> int:
+    return -size % BLOCKSIZE
+
+
+async def _zip(members: Sequence[ArchiveMember], read: Read) -> AsyncGenerator[bytes, None]:
+    """Yields a ZIP archive, whose checksums stand behind the contents (APPNOTE 4.3.9)."""
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w") as written:  # type: ignore[call-overload]  # a stream that only writes
+        for member in members:
+            moment = min(max(member.modified.astimezone(UTC), EARLIEST), _LATEST)
+            info = zipfile.ZipInfo(member.path, moment.timetuple()[:6])
+            info.external_attr = 0o644 << 16
+            with written.open(info, "w", force_zip64=_needs_zip64(member)) as file:
+                async with aclosing(read(member)) as content:
+                    async for chunk in content:
+                        file.write(chunk)
+                        yield sink.taken()
+    yield sink.taken()
+
+
+class _Sink:
+    """A stream that hands over what was written; without a position, so that `zipfile` never goes back."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def write(self, data: bytes) -> int:
+        self._held += data
+        return len(data)
+
+    def flush(self) -> None:
+        """Does nothing; `zipfile` calls it."""
+
+    def taken(self) -> bytes:
+        """Returns what was written since the last call."""
+        found = bytes(self._held)
+        self._held.clear()
+        return found
+
+
+def _needs_zip64(member: ArchiveMember) -> bool:
+    return member.size > zipfile.ZIP64_LIMIT
+
+
+# The fixed parts of the records (APPNOTE 4.3.7, 4.3.9, 4.3.12, 4.3.14 to 4.3.16), and the extra field of ZIP64 (4.5.3).
+_LOCAL, _DESCRIPTOR, _DESCRIPTOR64, _CENTRAL, _END, _END64 = 30, 16, 24, 46, 22, 56 + 20
+_EXTRA, _NUMBER = struct.calcsize("<HH"), struct.calcsize("<Q")
+
+
+def _zip_length(members: Sequence[ArchiveMember]) -> int:
+    """Returns the length of the archive that `zipfile` writes of members to a stream."""
+    at = directory = 0
+    for each in members:
+        name, is_large = len(each.path.encode()), _needs_zip64(each)
+        extra_numbers = (2 if is_large else 0) + (1 if at > zipfile.ZIP64_LIMIT else 0)
+        directory += _CENTRAL + name + (_EXTRA + extra_numbers * _NUMBER if extra_numbers else 0)
+        local = _LOCAL + name + (_EXTRA + 2 * _NUMBER if is_large else 0)
+        at += local + each.size + (_DESCRIPTOR64 if is_large else _DESCRIPTOR)
+    beyond = len(members) > zipfile.ZIP_FILECOUNT_LIMIT or max(at, directory) > zipfile.ZIP64_LIMIT
+    return at + directory + _END + (_END64 if beyond else 0)
+
+
+class ArchiveFormat(NamedTuple):
+    """A format of archives: its type, its writer, and the length in bytes of what the writer yields."""
+
+    content_type: str
+    write: Callable[[Sequence[ArchiveMember], Read], AsyncGenerator[bytes, None]]
+    length: Callable[[Sequence[ArchiveMember]], int]
+
+
+FORMATS: Mapping[str, ArchiveFormat] = MappingProxyType(
+    {
+        "zip": ArchiveFormat("application/zip", _zip, _zip_length),
+        "tar": ArchiveFormat("application/x-tar", _tar, _tar_length),
+    }
+)
+"""The formats of archives by their names for `?format=`."""

@@ -5,30 +5,22 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from markupsafe import Markup
+
 from tornado_proxy.gateway.answer import Answer, page
-from tornado_proxy.gateway.archive import archive
-from tornado_proxy.gateway.archive_formats import FORMATS
-from tornado_proxy.gateway.custom_pages import customized, read_text
-from tornado_proxy.gateway.errors import PageFailed
+from tornado_proxy.gateway.archive import FORMATS, archive
+from tornado_proxy.gateway.custom_pages import PageFailed, customized, read_text
+from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.pages.custom import NEVER, FolderEntry, FolderListData
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.listing_view import LARGEST_README, Offers, find_readme, render_readme
 from tornado_proxy.pages.render import LISTING_FORMS, Form, choose
-from tornado_proxy.routing.access import lets_pass
-from tornado_proxy.routing.decide import plan_beside
 from tornado_proxy.routing.plan import Browse, Serve, Sign
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, RequestPath
 from tornado_proxy.storage.errors import StorageError
 from tornado_proxy.storage.store import Write
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from tornado_proxy.gateway.perform import RequestContext
-
 
 _ANY_KEY = ObjectKey("any")  # every key of a bucket has the same origin
 _PATIENCE = 5.0  # seconds that a listing waits for its README
@@ -46,9 +38,7 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     if named in archives:
         return await archive(context, named)
     lines = tuple(
-        Line(each.name, each.size, each.last_modified, each.etag)
-        for each in found.entries
-        if site.hidden is None or site.hidden.search(each.name.removesuffix("/")) is None
+        Line(each.name, each.size, each.last_modified, each.etag) for each in found.entries if site.shows(each.name)
     )
     first = site.target.listing.directories_first
     listing = Listing(context.request.path, context.match.mount, lines, query, found.next_token, first)
@@ -63,19 +53,12 @@ async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     return customized(page(200, context.pages.listing(listing, form, offers)), custom)
 
 
-def may(context: RequestContext, method: str, path: str, *, assume_policy: bool = False) -> bool:
-    """Whether the viewer of a directory may use another path of the target, as far as known without a question."""
-    site = context.match.site
-    guard = site.access.guard(RequestPath(path), method)
-    return method in site.methods and lets_pass(guard, context.guard, context.user, assume_policy=assume_policy)
-
-
 async def _offers(listing: Listing, context: RequestContext) -> Offers:
     put, path = context.match.site.target.actions.put, listing.path
     named = (line for line in listing.lines if not line.is_directory and listing.href(line))
-    is_mine = partial(may, context, assume_policy=True)
+    may = partial(context.may, assume_policy=True)
     reserved = f"/{ASSETS_AT}" in path
-    uploads = not reserved and is_mine("PUT", path)
+    uploads = not reserved and may("PUT", RequestPath(path))
     files_from, uploads_to = await _origins(context, uploads=uploads)
     removes = not reserved and "DELETE" in context.match.site.methods
     return Offers(
@@ -84,7 +67,7 @@ async def _offers(listing: Listing, context: RequestContext) -> Offers:
         max_size=put.max_size,
         archives=tuple(FORMATS) if context.match.site.target.listing.archive.enabled and listing.lines else (),
         readme=await _readme(listing, context),
-        removable=frozenset(each.name for each in named if is_mine("DELETE", path + each.name))
+        removable=frozenset(each.name for each in named if may("DELETE", RequestPath(path + each.name)))
         if removes
         else frozenset(),
         reserved=reserved,
@@ -114,9 +97,9 @@ async def _readme(listing: Listing, context: RequestContext) -> Markup | None:
     """Returns the directory's README if the viewer may read it, else None."""
     name = find_readme(line.name for line in listing.lines if (line.size or 0) <= LARGEST_README)
     path = RequestPath(f"{listing.path}{name}")
-    if not context.match.site.target.listing.readme or not listing.first or not name or not may(context, "GET", path):
+    if not context.match.site.target.listing.readme or not listing.first or not name or not context.may("GET", path):
         return None
-    first = plan_beside(context.match, context.request, path, context.user)[0]
+    first = context.plan_beside(path)[0]
     if isinstance(first, Serve | Sign):
         with suppress(StorageError, PageFailed, TimeoutError):
             async with asyncio.timeout(_PATIENCE):

@@ -19,8 +19,7 @@ from time import time
 from typing import cast
 
 from tornado_proxy.config.server import Limits
-from tornado_proxy.gateway.errors import ClientDisconnected
-from tornado_proxy.gateway.incoming import Incoming, RequestHead, RequestParser
+from tornado_proxy.gateway.incoming import ClientDisconnected, Incoming, RequestHead, RequestParser
 from tornado_proxy.gateway.tls import shown_certificate
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.fields import REASONS

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from tornado_proxy.gateway.answer import Whole, with_headers, without
-from tornado_proxy.gateway.errors import PageFailed
 from tornado_proxy.pages.custom import (
     CustomPage,
     CustomPageMistake,
@@ -38,6 +37,10 @@ _SMALL = 100  # entries up to which a page is rendered on the event loop
 _BODILESS = (204, 304)
 # Headers that describe the body that is replaced.
 _OF_BODY = frozenset({"content-type", "content-security-policy", "content-length"})
+
+
+class PageFailed(Exception):
+    """A custom page that cannot be made; the text is for the log."""
 
 
 @dataclass(slots=True)

@@ -9,26 +9,18 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from tornado_proxy.gateway.answer import Answer, Outcome, Reply, Whole, page
-from tornado_proxy.gateway.custom_pages import customized
-from tornado_proxy.gateway.errors import (
-    ClientDisconnected,
-    CrossOrigin,
-    PageFailed,
-    Refusal,
-    refusal,
-    refusal_of,
-)
-from tornado_proxy.gateway.generation import Generation
-from tornado_proxy.gateway.incoming import Incoming
-from tornado_proxy.gateway.perform import RequestContext, object_used, perform
+from tornado_proxy.gateway.answer import Answer, Outcome, Refusal, Reply, Whole, page, refusal, refusal_of
+from tornado_proxy.gateway.custom_pages import PageFailed, customized
+from tornado_proxy.gateway.generation import Generation, RequestContext
+from tornado_proxy.gateway.incoming import ClientDisconnected, Incoming
+from tornado_proxy.gateway.perform import object_used, perform
 from tornado_proxy.gateway.sign_in import Reception
 from tornado_proxy.gateway.upload import IncomingFile, checked, raw_upload, read_form
 from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
-from tornado_proxy.routing.errors import STATUSES
+from tornado_proxy.routing.errors import STATUSES, RequestError
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
 from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request, shown_path
 from tornado_proxy.routing.uploads import ReceivePart
@@ -43,6 +35,10 @@ from tornado_proxy.templates.template import RequestData, User
 _CHANGING = frozenset({"PUT", "DELETE"})
 
 _CLIENT_CLOSED = STATUSES["ClientDisconnected"]
+
+
+class CrossOrigin(RequestError):
+    """A PUT or DELETE that a browser sends for a page of another origin, with the authority of its user."""
 
 
 class Exchange:

@@ -1,22 +1,30 @@
-"""A generation: configuration and rules and everything live made of them, at one moment."""
+"""A generation: the configuration, the rules, and all that was made of them; and what a request takes from it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 from tornado_proxy.auth.authenticator import Authenticator
 from tornado_proxy.auth.fetching import Fetcher, HttpFetcher
 from tornado_proxy.config.model import Settings
 from tornado_proxy.gateway.custom_pages import PageRenderer
 from tornado_proxy.gateway.filters import Compressor, PolicyHeaders, compressor_of
+from tornado_proxy.gateway.upload import IncomingFile
+from tornado_proxy.pages.custom import CustomRendering, PageData
 from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.routing.access import Guard, Nobody, lets_pass
+from tornado_proxy.routing.decide import plan_beside
+from tornado_proxy.routing.mounts import Mounts, RouteMatch
+from tornado_proxy.routing.plan import Plan
+from tornado_proxy.routing.request import Request, RequestPath
+from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.storage.store import Store
+from tornado_proxy.templates.template import User
 
 GENERATION = "X-Tornado-Proxy-Generation"
 _SHOWN_DIGITS = 12  # of a digest, which tell the sets of one fleet apart
@@ -112,3 +120,45 @@ class Generation:
         async with AsyncExitStack() as stack:
             for shared in self._held:
                 stack.push_async_callback(shared.let_go)
+
+
+class RequestContext(NamedTuple):
+    """What a plan is performed with: the request, its target's store and pages, and the file of an upload."""
+
+    request: Request
+    match: RouteMatch
+    store: Store
+    pages: Pages
+    headers: Mapping[str, str]  # of the request, names in any case
+    conditions: Conditions  # of the request
+    upload: IncomingFile | None = None
+    user: User | None = None
+    renderer: PageRenderer = PageRenderer()
+    guard: Guard = Nobody()  # that the user has passed
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query; of several values of one name the first counts."""
+        return dict(reversed(self.request.query))
+
+    @property
+    def path_below_mount(self) -> str:
+        """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
+        return self.request.path[len(self.match.mount) :]
+
+    def may(self, method: str, path: RequestPath, *, assume_policy: bool = False) -> bool:
+        """Whether the user may make a request for another path of the target, as far as known without a question.
+
+        `assume_policy` takes the permission of a policy server for granted.
+        """
+        site = self.match.site
+        guard = site.access.guard(path, method)
+        return method in site.methods and lets_pass(guard, self.guard, self.user, assume_policy=assume_policy)
+
+    def plan_beside(self, path: RequestPath) -> Plan:
+        """Plans the GET of another path of the same mount, whether or not the user may see it."""
+        return plan_beside(self.match, self.request, path, self.user)
+
+    async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
+        """Returns the rendering of a custom page, or None without one; raises `PageFailed`."""
+        return await self.renderer.render(kind, self.match.site.target.name, self.store, data)

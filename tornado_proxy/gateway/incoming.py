@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import httptools
 
-from tornado_proxy.gateway.errors import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
 from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 
@@ -35,6 +34,22 @@ _MOST_FRAMING = 128 * 1024  # bytes of chunk extensions or trailers without a by
 # Clients send few names, and short ones; what else they send is not remembered.
 _NAMES_KEPT = 1024
 _LONGEST_NAME_KEPT = 64
+
+
+class MalformedMessage(RequestError):
+    """A head that breaks the grammar of HTTP (RFC 9112), or a body whose framing does."""
+
+
+class HeadTooLarge(RequestError):
+    """Request line and headers together are longer than the limit (RFC 6585 5)."""
+
+
+class BodyTimeout(RequestError):
+    """A client that stopped sending its body."""
+
+
+class ClientDisconnected(RequestError):
+    """A client that closed the connection, or stopped taking the answer."""
 
 
 class RequestHead(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from tornado_proxy.gateway import storing
 from tornado_proxy.gateway.answer import (
@@ -16,63 +16,29 @@ from tornado_proxy.gateway.answer import (
     Streamed,
     Whole,
     file_headers,
+    refusal_of,
     unchanged_headers,
     with_headers,
 )
 from tornado_proxy.gateway.browse import browse
-from tornado_proxy.gateway.custom_pages import PageRenderer, customized
-from tornado_proxy.gateway.errors import refusal_of
-from tornado_proxy.gateway.upload import FileHead, IncomingFile, stored_type
+from tornado_proxy.gateway.custom_pages import customized
+from tornado_proxy.gateway.generation import RequestContext
+from tornado_proxy.gateway.upload import FileHead, stored_type
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     NEVER,
-    CustomRendering,
     DeleteData,
     DeletePageData,
-    PageData,
     StreamFile,
     StreamFileData,
 )
-from tornado_proxy.pages.render import Pages
-from tornado_proxy.routing.access import Guard, Nobody
-from tornado_proxy.routing.mounts import RouteMatch
 from tornado_proxy.routing.plan import Attempt, Browse, Plan, Presign, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.request import Request
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange
 from tornado_proxy.storage.errors import NotModified, ObjectMissing
-from tornado_proxy.storage.store import ObjectInfo, Store
+from tornado_proxy.storage.store import ObjectInfo
 from tornado_proxy.telemetry.events import ObjectUsed
-from tornado_proxy.templates.template import ObjectMetadata, User
-
-
-class RequestContext(NamedTuple):
-    """What a plan is performed with: the request, where it led, what may be asked, and the form of an upload."""
-
-    request: Request
-    match: RouteMatch
-    store: Store
-    pages: Pages
-    headers: Mapping[str, str]  # of the request, names in any case
-    conditions: Conditions  # of the request
-    upload: IncomingFile | None = None
-    user: User | None = None
-    renderer: PageRenderer = PageRenderer()
-    guard: Guard = Nobody()  # that the user has passed
-
-    @property
-    def query(self) -> Mapping[str, str]:
-        """The query; of several values of one name the first counts."""
-        return dict(reversed(self.request.query))
-
-    @property
-    def path_below_mount(self) -> str:
-        """The request path below the mount, without a leading slash, as s3-proxy shows it to templates and webhooks."""
-        return self.request.path[len(self.match.mount) :]
-
-    async def written(self, kind: str, data: Callable[[], PageData]) -> CustomRendering | None:
-        """The rendering of a custom page, or None without one; raises `PageFailed`."""
-        return await self.renderer.render(kind, self.match.site.target.name, self.store, data)
+from tornado_proxy.templates.template import ObjectMetadata
 
 
 async def perform(plan: Plan, context: RequestContext) -> tuple[Outcome, Attempt]:

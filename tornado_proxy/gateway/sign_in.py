@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, cast
 from tornado_proxy.auth.authenticator import Authenticator, Challenge, SignIn
 from tornado_proxy.auth.fetching import Fetcher
 from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
-from tornado_proxy.gateway.answer import Headers, Outcome, Whole
-from tornado_proxy.gateway.errors import Refusal, refusal_of
+from tornado_proxy.gateway.answer import Headers, Outcome, Refusal, Whole, refusal_of
 from tornado_proxy.routing.decide import Authenticate, Authorize
 from tornado_proxy.routing.plan import Refuse, VisitProvider
 from tornado_proxy.routing.request import Request

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from tornado_proxy.gateway.answer import Answer, Whole, page
 from tornado_proxy.gateway.custom_pages import customized
-from tornado_proxy.gateway.errors import TypeNotAllowed, UploadIncomplete
+from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.upload import FileHead, check_raw, stored_type
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
-from tornado_proxy.routing.errors import LengthRequired
+from tornado_proxy.routing.errors import LengthRequired, RequestError
 from tornado_proxy.routing.mounts import Properties, PutData, PutInput
 from tornado_proxy.routing.plan import Presign, Receive
 from tornado_proxy.routing.request import ObjectKey
@@ -31,8 +30,13 @@ from tornado_proxy.storage.errors import TooLarge
 from tornado_proxy.storage.store import IncomingPart, UploadedPart, Write
 from tornado_proxy.templates.template import HeaderFields
 
-if TYPE_CHECKING:
-    from tornado_proxy.gateway.perform import RequestContext
+
+class UploadIncomplete(RequestError):
+    """An upload whose parts are not the whole file: one is missing, too small, or of another size than it should."""
+
+
+class TypeNotAllowed(RequestError):
+    """An upload of a type that is not one of the target's `allowedTypes`."""
 
 
 async def receive(attempt: Receive, context: RequestContext) -> Answer:

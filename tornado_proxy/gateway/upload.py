@@ -18,8 +18,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
-from tornado_proxy.gateway.errors import DigestMismatch, FormTooLarge, MalformedForm, NotAFile, NotAForm, PartialPut
-from tornado_proxy.routing.errors import LengthRequired
+from tornado_proxy.routing.errors import LengthRequired, RequestError
 from tornado_proxy.semantics.fields import ContentCheck, Disposition
 from tornado_proxy.storage.errors import TooLarge
 
@@ -31,6 +30,30 @@ FILE_FIELD = "file"
 
 # The parser would write a warning for each mistake of a client; ours stands in the access log.
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)  # noqa: LOG001 - outside the tree that people configure
+
+
+class NotAForm(RequestError):
+    """An upload whose body is not `multipart/form-data`."""
+
+
+class NotAFile(RequestError):
+    """An upload to a file path whose body is a form, or has a content coding."""
+
+
+class PartialPut(RequestError):
+    """A PUT that carries a part of a file only (RFC 9110 14.5)."""
+
+
+class DigestMismatch(RequestError):
+    """A body that is not what Content-MD5 or Content-Digest announce, or a digest that cannot be read."""
+
+
+class MalformedForm(RequestError):
+    """A form that breaks its grammar (RFC 7578), ends before its closing boundary, or has not exactly one `file`."""
+
+
+class FormTooLarge(RequestError):
+    """A form that holds more than is allowed besides its file: other fields, headers, a preamble or an epilogue."""
 
 
 @dataclass(frozen=True, slots=True)

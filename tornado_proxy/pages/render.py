@@ -56,7 +56,7 @@ def choose(
     """
     named = next((form for form in offers if form.value == override), None)
     if is_strict and override and named is None:
-        raise UnknownFormat(override, (*(form.value for form in offers), *others))
+        raise UnknownFormat(f"A listing is available as {', '.join((*(form.value for form in offers), *others))}")
     by_type = {form.media_type: form for form in offers}
     return named or by_type[negotiate(accept, tuple(by_type))]
 

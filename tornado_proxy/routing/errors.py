@@ -1,27 +1,16 @@
 """The errors of requests before any call to S3, and the one table of the statuses of all errors.
 
-RequestError
-├── BadAddress     the request line has neither a path nor an absolute address
-├── BadPath        the path is not percent-encoded UTF-8, or not a valid key
-├── BadStep        the query of an upload in parts is not valid
-├── BadFileName    an upload's file has no name that could end a key
-├── UnknownFormat  a `?format=` that a listing does not have
-├── KeyTooLong     prefix and key together are longer than S3 allows
-├── LengthRequired an upload does not announce a size that is needed before its content
-├── MetadataTooLarge  the metadata of an upload is longer than S3 allows
-└── PropertyFailed a template of an upload's properties failed
-
-`gateway.errors` adds what HTTP itself can get wrong.
+`gateway` adds the errors of HTTP itself, each where it is raised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 
 class RequestError(Exception):
-    """A request that must be refused; the text is for the log and `explain`, never for a client."""
+    """A request that must be refused; the text is for the log and `explain`, not for a client."""
 
 
 class BadAddress(RequestError):
@@ -41,12 +30,7 @@ class BadFileName(RequestError):
 
 
 class UnknownFormat(RequestError):
-    """A `?format=` that a listing does not have; `offered` are the formats that it has."""
-
-    def __init__(self, asked: str, offered: Iterable[str]) -> None:
-        super().__init__(f"there is no format `{asked}`")
-        self.asked = asked
-        self.offered = tuple(offered)
+    """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
 
 
 class KeyTooLong(RequestError):

@@ -153,7 +153,7 @@ class Site:
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
     has_webhooks: bool = field(init=False, compare=False, repr=False)
     properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
-    hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
+    _hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
@@ -162,7 +162,11 @@ class Site:
         object.__setattr__(self, "methods", actions.methods)
         object.__setattr__(self, "has_webhooks", bool(get.webhooks or head.webhooks or put.webhooks or delete.webhooks))
         object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
-        object.__setattr__(self, "hidden", _names(listing.hidden) if listing.hidden else None)
+        object.__setattr__(self, "_hidden", _names(listing.hidden) if listing.hidden else None)
+
+    def shows(self, name: str) -> bool:
+        """Whether listings show an entry, whose name ends in `/` for a directory."""
+        return self._hidden is None or self._hidden.search(name.removesuffix("/")) is None
 
 
 def _names(globs: Sequence[str]) -> Pattern:

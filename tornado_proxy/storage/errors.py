@@ -1,4 +1,4 @@
-"""The errors of a store; `gateway.errors` turns each into an answer.
+"""The errors of a store; `gateway.answer` turns each into an answer.
 
 StorageError
 ├── ObjectMissing        no such key                                          → 404
