@@ -10,7 +10,7 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.templates.golang import view
 from tornado_proxy.templates.jinja.views import NAMES, RECORDS
-from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, ItemKind, completions, fields
+from tornado_proxy.tools.lsp.completion import GO, JINJA, Completion, completions, fields, group_names
 
 
 def _template_items(text: str) -> list[Completion]:
@@ -93,8 +93,8 @@ def _proposed(text: str) -> list[Completion]:
     return completions(*pointed(text), ["site", "team"])
 
 
-def _labels(text: str, *kinds: ItemKind) -> list[str]:
-    return [each.label for each in _proposed(text) if not kinds or each.kind in kinds]
+def _labels(text: str) -> list[str]:
+    return [each.label for each in _proposed(text)]
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,20 @@ def test_no_text_makes_it_fail(text, before, data):
     offset = data.draw(st.integers(0, len(source.text)))
     for each in completions(source, offset):
         assert 0 <= each.span.start <= each.span.end == offset
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("^/(?P<a>x)/(y)/(?<b>z)", ["a", "2", "b"]),
+        ("^/(?:x)", []),
+        ("^/(?P<a>x)|(?P<a>y)", ["a"]),
+        ("^/(?P<a>x)/(?P<b>[^/", ["a", "b"]),
+    ],
+)
+def test_groups_have_their_name_or_else_their_number(source, names):
+    """Of an unfinished expression, those with names are known."""
+    assert group_names(source) == names
 
 
 _GO_TYPES = {

@@ -5,18 +5,30 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from editing import NAME, analysed, asked, site
-from rule_texts import document
+from editing import CURSOR, NAME, analysed, asked, site
+from hypothesis import given
+from hypothesis import strategies as st
+from rule_texts import document, statement
 
+from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
-from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, page, symbols
+from tornado_proxy.tools.lsp.hover import (
+    Reference,
+    definitions,
+    group_of,
+    hover_at,
+    lenses,
+    page,
+    reference_at,
+    symbols,
+)
 
 _CHECK = next(check for check in CHECKS if check.name == "unescaped-dot")
 
 
 def _describe(text: str) -> str | None:
     found = hover_at(*asked(text))
-    return found.text if found else None
+    return found[0] if found else None
 
 
 def test_a_pattern_is_told_part_by_part():
@@ -143,6 +155,71 @@ def test_of_a_file_that_is_not_there_nothing_is_told():
     """A request may come for a file that was closed."""
     analysis, _, offset = asked("‸")
     assert hover_at(analysis, "other.rules", offset) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("tar‸get site {}", "site"),
+        ("target si‸te {}", "site"),
+        ('target site { rewr‸ite a `^/a` -> "/b" }', 'rewrite a `^/a` -> "/b"'),
+        ('target site { rewrite a `^/‸a` -> "/b" }', "`^/a`"),
+        ('target site { rewrite a `^/(a)` -> "/$‸1" }', "$1"),
+        ('target site { rewrite a `^/(a)` -> "\\u002f$‸1" }', "$1"),
+        ('target site { test "/a" ‸-> "/b" }', 'test "/a" -> "/b"'),
+        ("target site { ‸ }", None),
+        ("target site {}\n‸\n", None),
+    ],
+)
+def test_a_hover_is_about_a_span(text, about):
+    """It covers a target's name, a rewrite, its source, a reference in its template, or a test."""
+    found = hover_at(*asked(text))
+    assert (found[1].text if found else None) == about
+
+
+@pytest.mark.parametrize(
+    ("name", "extent"), [("page", (6, 21)), ("2", (6, 21)), ("1", (2, 5)), ("3", None), ("x", None)]
+)
+def test_a_group_is_found_by_name_and_by_number(name, extent):
+    """Its extent is a part of the source."""
+    found = group_of(statement('rewrite `^/(a)/(?P<page>[^/]+)` -> "/$1"'), name)
+    assert (found.extent if found else None) == extent
+
+
+def test_a_source_with_a_mistake_has_no_groups():
+    """It has no tree."""
+    assert group_of(statement('rewrite `^/(` -> "/a"'), "1") is None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "found"),
+    [
+        (Dialect.PLAIN, "/a/$pa‸ge/b", Reference("page", 3, 8, is_group=True)),
+        (Dialect.PLAIN, "/a/${1‸}b", Reference("1", 3, 7, is_group=True)),
+        (Dialect.PLAIN, "/a/$$pa‸ge", None),
+        (Dialect.JINJA, "/{{ groups.pa‸ge }}", Reference("page", 4, 15, is_group=True)),
+        (Dialect.JINJA, "/{{ groups['pa‸ge'] }}", Reference("page", 4, 18, is_group=True)),
+        (Dialect.JINJA, "/{{ us‸er.username }}", Reference("user", 4, 8)),
+        (Dialect.JINJA, "/{{ user.user‸name }}", Reference("user.username", 9, 17)),
+        (Dialect.JINJA, "/{{ 'us‸er' }}", None),
+        (Dialect.JINJA, "/us‸er/{{ key }}", None),
+        (Dialect.JINJA, "{% if us‸er", Reference("user", 6, 10)),
+        (Dialect.GO, "/{{ .Groups.pa‸ge }}", Reference("page", 4, 16, is_group=True)),
+        (Dialect.GO, '/{{ index .Groups "pa‸ge" }}', Reference("page", 10, 24, is_group=True)),
+        (Dialect.GO, "/{{ $.User.GetUser‸name }}", Reference("User.GetUsername", 11, 22)),
+        (Dialect.GO, "/{{ up‸per .Key }}", None),
+    ],
+)
+def test_a_reference_is_found_at_a_place_of_a_template(dialect, text, found):
+    """It is a group or a variable with its path; plain text and strings have none."""
+    assert reference_at(dialect, text.replace(CURSOR, ""), text.index(CURSOR)) == found
+
+
+@given(st.sampled_from(Dialect), st.text(alphabet="{}%$. groupsGuser1[]'\"|\\", max_size=60), st.data())
+def test_templates_with_mistakes_have_references_too(dialect, text, data):
+    """No text makes the search fail."""
+    found = reference_at(dialect, text, data.draw(st.integers(0, len(text))))
+    assert found is None or 0 <= found.start <= found.end <= len(text)
 
 
 def _defined(text: str, **others: str) -> list[str]:

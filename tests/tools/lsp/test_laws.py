@@ -5,11 +5,13 @@ from __future__ import annotations
 from editing import NAME, after, analysed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsprotocol.types import PositionEncodingKind
+from pygls.workspace import PositionCodec
 
 from tornado_proxy.lang.diagnostic import Span
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
-from tornado_proxy.tools.lsp.translation import Encoding, Translation
+from tornado_proxy.tools.lsp.translation import Translation
 from tornado_proxy.tools.lsp.workspace import actions, layout_edits, safe_fixes
 
 _PIECES = st.sampled_from(
@@ -43,25 +45,25 @@ TEXTS = st.one_of(st.lists(_PIECES, max_size=25).map(" ".join), st.text(max_size
 
 
 @settings(max_examples=100, deadline=None)
-@given(TEXTS, st.sampled_from(Encoding), st.data())
+@given(TEXTS, st.sampled_from(PositionEncodingKind), st.data())
 def test_every_feature_answers_whatever_stands_in_the_file(text, encoding, data):
     """None fails, and what each says has a place in the file."""
     analysis = analysed(text)
     document = analysis.document(NAME)
     source = document.source
     offset = data.draw(st.integers(0, len(text)))
-    told = Translation(encoding)
+    told = Translation(PositionCodec(encoding))
     hover = hover_at(analysis, NAME, offset)
-    spans: list[Span] = [hover.span] if hover else []
+    spans: list[Span] = [hover[1]] if hover else []
     spans += definitions(analysis, NAME, offset)
     for proposal in completions(source, offset, ["site"]):
         told.completion(proposal, 0)
         spans.append(proposal.span)
     spans += [lens.span for lens in lenses(analysis, NAME)]
     spans += [symbol.name_span for symbol in symbols(document)]
-    for action in actions(analysis, NAME, 0, len(text)):
-        told.action(action)
-        spans += [edit.span for edit in action.edits]
+    for finding, fix in actions(analysis, NAME, 0, len(text)):
+        told.action(finding, fix)
+        spans += [edit.span for edit in fix.edits]
     spans += [edit.span for edit in layout_edits(analysis.parsed[NAME])]
     told.diagnostics(source, analysis.diagnostics_of(NAME))
     assert all(0 <= span.start <= span.end <= len(text) for span in spans)

@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_texts import parsed
 
-from tornado_proxy.lang.diagnostic import Severity, SourceFile
+from tornado_proxy.lang.diagnostic import Diagnostic, Fix, Safety, Severity, SourceFile
 from tornado_proxy.lang.printer import print_document
 from tornado_proxy.lint.settings import Selection
 from tornado_proxy.tools.lsp import workspace as lsp_workspace
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     MOST_FILES,
-    Action,
     CheckOptions,
     RuleFileSet,
     Workspace,
@@ -235,7 +234,7 @@ def test_a_file_that_is_not_there_has_no_document():
 _DOT = 'rewrite `^/a.b$` -> "/c"'
 
 
-def _offered(text: str) -> list[Action]:
+def _offered(text: str) -> list[tuple[Diagnostic, Fix]]:
     return list(actions(analysed(text), NAME, 0, len(text)))
 
 
@@ -244,16 +243,16 @@ def _codes(text: str) -> list[str]:
 
 
 def _allow(text: str, name: str) -> str:
-    action = next(each for each in _offered(text) if each.title == f"allow `{name}` here")
-    return after(text, action.edits)
+    fix = next(fix for _, fix in _offered(text) if fix.message == f"allow `{name}` here")
+    return after(text, fix.edits)
 
 
 def test_fixes_say_what_they_promise():
-    """Only a safe one is preferred, so that a key press never changes a key."""
+    """The title warns of a fix that may change keys."""
     text = site(_DOT, 'test "/a.b" -> "/c"  # allow: unescaped-dot')
-    offered = [(each.title, each.preferred) for each in _offered(text)]
-    assert ("escape the dot (keys may change)", False) in offered
-    assert ("remove it", True) in offered
+    offered = [(fix.message, fix.safety) for _, fix in _offered(text)]
+    assert ("escape the dot (keys may change)", Safety.UNSAFE) in offered
+    assert ("remove it", Safety.SAFE) in offered
 
 
 @pytest.mark.parametrize(
@@ -281,14 +280,14 @@ def test_a_finding_about_a_target_is_allowed_above_its_block():
 
 def test_where_no_comment_can_stand_none_is_offered():
     """Several statements on one line leave no room."""
-    titles = [each.title for each in _offered(f'target site {{ {_DOT} test "/a.b" -> "/c" }}')]
+    titles = [fix.message for _, fix in _offered(f'target site {{ {_DOT} test "/a.b" -> "/c" }}')]
     assert "allow `unescaped-dot` here" not in titles
 
 
 def test_mistakes_cannot_be_allowed():
     """What parser and compiler say, and what is said of allowances, has no such action."""
     text = site('rewrite `^/(` -> "/b"', 'test "/a" -> unchanged  # allow: no-effekt')
-    assert [each.title for each in _offered(text) if each.title.startswith("allow")] == []
+    assert [fix.message for _, fix in _offered(text) if fix.message.startswith("allow")] == []
 
 
 def test_only_what_touches_the_stretch_is_offered():
@@ -296,7 +295,7 @@ def test_only_what_touches_the_stretch_is_offered():
     text = site(_DOT, 'rewrite `^/d.e$` -> "/f"')
     offset = text.index("d.e") + 1
     found = list(actions(analysed(text), NAME, offset, offset))
-    assert {each.finding.span.start for each in found} == {offset}
+    assert {finding.span.start for finding, _ in found} == {offset}
 
 
 def test_all_safe_fixes_can_be_had_at_once():
@@ -326,16 +325,16 @@ _STATEMENTS = st.lists(
 def test_what_is_allowed_is_not_found_again(statements):
     """Every such action does what it says, wherever it is offered."""
     text = site(*statements)
-    for action in _offered(text):
-        if action.title.startswith("allow"):
-            changed = after(text, action.edits)
+    for _, fix in _offered(text):
+        if fix.message.startswith("allow"):
+            changed = after(text, fix.edits)
             assert len(_codes(changed)) < len(_codes(text)), changed
 
 
 def test_between_statements_there_is_nothing_to_allow():
     """A finding about a comment that stands nowhere has no statement to stand above."""
     text = "target site {}\n# allow: unescaped-dot\n"
-    assert [each.title for each in _offered(text)] == ["remove it"]
+    assert [fix.message for _, fix in _offered(text)] == ["remove it"]
 
 
 _LONG = "target site {\n" + '  rewrite `^/a$`->"/b"\n' * 2001 + "}\n"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
 
 from lark import Token
+from lsprotocol.types import CompletionItemKind as Kind
 
+from tornado_proxy.goregex.parser import parse
+from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.literals import literal
 from tornado_proxy.lang.parser import Unfinished, unfinished
@@ -17,32 +18,8 @@ from tornado_proxy.lang.reading import KEYWORDS, Where
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.rules.model import METHODS
-from tornado_proxy.tools.lsp.nodes import group_names
 
-
-class ItemKind(Enum):
-    """The kind of a completion."""
-
-    KEYWORD = "keyword"
-    TARGET = "target"
-    GROUP = "group"
-    VARIABLE = "variable"
-    FUNCTION = "function"
-    CHECK = "check"
-    VALUE = "value"
-
-
-class TemplateItem(NamedTuple):
-    """A text that replaces `length` characters before the cursor; `closing` comes after it."""
-
-    label: str
-    kind: ItemKind
-    length: int
-    detail: str
-    closing: str = ""
-
-
-_PLAIN_GROUP = re.compile(r"(?<!\$)(?:\$\$)*\$(?P<brace>\{?)(?P<word>\w*)\Z")
+_PLAIN_GROUP = re.compile(r"(?<!\$)(?:\$\$)*\$\{?(?P<word>\w*)\Z")
 _ACTION = re.compile(r"(?:\{\{|\{%)(?:(?!\}\}|%\}).)*\Z", re.DOTALL)
 _TEXT = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`""", re.DOTALL)
 _QUOTE = re.compile(r"""["'`]""")
@@ -53,105 +30,77 @@ _JINJA_TEST = re.compile(r"\bis\s+(?:not\s+)?(?P<word>\w*)\Z")
 _JINJA_STATEMENT = re.compile(r"\{%[-+]?\s*(?P<word>\w*)\Z")
 _GO_PATH = re.compile(r"(?:\$|(?<![\w.)\]]))\.(?P<path>(?:[A-Za-z_]\w*\.)*)(?P<word>\w*)\Z")
 _GO_KEY = re.compile(r"""\bindex\s+\$?\.Groups\s+["`](?P<word>[^"`]*)\Z""")
-_GO_VARIABLE = re.compile(r"\$\w*\Z")
+_GO_VARIABLE = re.compile(r"(?P<word>\$\w*)\Z")
 _GO_DECLARED = re.compile(r"(\$[A-Za-z_]\w*)(?=\s*(?:,\s*\$\w+\s*)?:=)")
-_GO_WORD = re.compile(r"(?<![\w.$])(?P<word>[A-Za-z_]\w*)?\Z")
+_GO_WORD = re.compile(r"(?<![\w.$])(?P<word>(?:[A-Za-z_]\w*)?)\Z")
+
+_Items = list[tuple[str, Kind, str]]
+"""Labels with their kinds and descriptions."""
+
+_NOTHING: tuple[str, _Items] = ("", [])
 
 
-def template_items(dialect: Dialect, text: str, names: Collection[str]) -> Iterator[TemplateItem]:
-    """Yields what may follow the text of a template; `names` are the groups of its source."""
+def _template_items(dialect: Dialect, text: str, names: Sequence[str]) -> tuple[str, _Items]:
+    """Returns the unfinished word at the end of a template's text, and what may replace it.
+
+    `names` are the groups of the source.
+    """
     if dialect is Dialect.PLAIN:
-        yield from _in_plain(text, names)
-        return
+        found = _PLAIN_GROUP.search(text)
+        return (found["word"], _groups(names)) if found else _NOTHING
     action = _ACTION.search(text)
-    if action is not None:
-        yield from (_in_jinja(action[0], names) if dialect is Dialect.JINJA else _in_go(action[0], text, names))
+    if action is None:
+        return _NOTHING
+    if _QUOTE.search(_TEXT.sub("", action[0])):  # a string is open
+        key = (_JINJA_KEY if dialect is Dialect.JINJA else _GO_KEY).search(action[0])
+        return (key["word"], _groups(names)) if key else _NOTHING
+    return _in_jinja(action[0], names) if dialect is Dialect.JINJA else _in_go(action[0], text, names)
 
 
-def _in_plain(text: str, names: Iterable[str]) -> Iterator[TemplateItem]:
-    found = _PLAIN_GROUP.search(text)
-    if found is not None:
-        closing = "}" if found["brace"] else ""
-        yield from (each._replace(closing=closing) for each in _groups(names, found))
+def _items(labels: Iterable[str], kind: Kind, detail: str) -> _Items:
+    return [(label, kind, detail) for label in labels]
 
 
-def _groups(names: Iterable[str], found: re.Match[str]) -> Iterator[TemplateItem]:
-    return (TemplateItem(name, ItemKind.GROUP, len(found["word"]), "group of the source") for name in names)
+def _groups(names: Iterable[str]) -> _Items:
+    return _items(names, Kind.Variable, "group of the source")
 
 
-def _functions(names: Iterable[str], found: re.Match[str], detail: str) -> Iterator[TemplateItem]:
-    return (TemplateItem(name, ItemKind.FUNCTION, len(found["word"] or ""), detail) for name in names)
+def _in_jinja(action: str, names: Sequence[str]) -> tuple[str, _Items]:
+    from tornado_proxy.templates.jinja.filters import FILTERS, TESTS  # noqa: PLC0415 - Jinja2, for such a template only
+    from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS  # noqa: PLC0415 - the same
+
+    if statement := _JINJA_STATEMENT.fullmatch(action):
+        words = (*STATEMENTS, *(f"end{name}" for name in CLOSED))
+        return statement["word"], _items(words, Kind.Keyword, "statement")
+    if piped := _JINJA_FILTER.search(action):
+        return piped["word"], _items(sorted(FILTERS), Kind.Function, "filter")
+    if tested := _JINJA_TEST.search(action):
+        return tested["word"], _items(sorted(TESTS), Kind.Function, "test")
+    found = _JINJA_PATH.search(action)
+    assert found, "the expression matches an empty text"
+    return found["word"], _after(Dialect.JINJA, "groups", found["path"], names)
 
 
-def _in_jinja(action: str, names: Collection[str]) -> Iterator[TemplateItem]:
-    if _is_within_text(action):
-        key = _JINJA_KEY.search(action)
-        yield from _groups(names, key) if key else ()
-    elif statement := _JINJA_STATEMENT.fullmatch(action):
-        length = len(statement["word"])
-        yield from (TemplateItem(word, ItemKind.KEYWORD, length, "statement") for word in _jinja_statements())
-    elif piped := _JINJA_FILTER.search(action):
-        yield from _functions(_jinja_filters(), piped, "filter")
-    elif tested := _JINJA_TEST.search(action):
-        yield from _functions(_jinja_tests(), tested, "test")
-    else:
-        found = _JINJA_PATH.search(action)
-        assert found  # it matches an empty text
-        yield from _after(Dialect.JINJA, "groups", found, names)
-
-
-def _in_go(action: str, text: str, names: Collection[str]) -> Iterator[TemplateItem]:
-    if _is_within_text(action):
-        key = _GO_KEY.search(action)
-        yield from _groups(names, key) if key else ()
-    elif path := _GO_PATH.search(action):
-        yield from _after(Dialect.GO, "Groups", path, names)
-    elif variable := _GO_VARIABLE.search(action):
+def _in_go(action: str, text: str, names: Sequence[str]) -> tuple[str, _Items]:
+    if path := _GO_PATH.search(action):
+        return path["word"], _after(Dialect.GO, "Groups", path["path"], names)
+    if variable := _GO_VARIABLE.search(action):
         declared = dict.fromkeys(_GO_DECLARED.findall(text))
-        yield from (TemplateItem(name, ItemKind.VARIABLE, len(variable[0]), "declared above") for name in declared)
-    elif word := _GO_WORD.search(action):
-        length = len(word["word"] or "")
-        yield from (
-            TemplateItem(f".{name}", ItemKind.VARIABLE, length, detail) for name, detail in fields(Dialect.GO, "")
-        )
-        yield from _functions(_go_functions(), word, "function")
+        return variable["word"], _items(declared, Kind.Field, "declared above")
+    word = _GO_WORD.search(action)
+    if word is None:
+        return _NOTHING
+    from tornado_proxy.templates.golang.template import vocabulary  # noqa: PLC0415 - for such a template only
+
+    found = [(f".{name}", Kind.Field, detail) for name, detail in fields(Dialect.GO, "")]
+    return word["word"], found + _items(sorted(vocabulary().functions), Kind.Function, "function")
 
 
-def _is_within_text(action: str) -> bool:
-    """Returns whether a quote is open."""
-    return _QUOTE.search(_TEXT.sub("", action)) is not None
-
-
-def _after(dialect: Dialect, groups: str, found: re.Match[str], names: Iterable[str]) -> Iterator[TemplateItem]:
-    """Yields the fields of the variable before the last dot."""
-    path, length = found["path"].removesuffix("."), len(found["word"])
-    if path == groups:
-        yield from _groups((name for name in names if not name.isdecimal()), found)
-    yield from (TemplateItem(name, ItemKind.VARIABLE, length, detail) for name, detail in fields(dialect, path))
-
-
-def _jinja_statements() -> Iterable[str]:
-    from tornado_proxy.templates.jinja.source import CLOSED, STATEMENTS  # noqa: PLC0415 - Jinja2 again
-
-    return (*STATEMENTS, *(f"end{name}" for name in CLOSED))
-
-
-def _jinja_filters() -> Iterable[str]:
-    from tornado_proxy.templates.jinja.filters import FILTERS  # noqa: PLC0415 - Jinja2 only where a file needs it
-
-    return sorted(FILTERS)
-
-
-def _jinja_tests() -> Iterable[str]:
-    from tornado_proxy.templates.jinja.filters import TESTS  # noqa: PLC0415 - the same
-
-    return sorted(TESTS)
-
-
-def _go_functions() -> Iterable[str]:
-    from tornado_proxy.templates.golang.template import vocabulary  # noqa: PLC0415 - only where a file needs it
-
-    return sorted(vocabulary().functions)
+def _after(dialect: Dialect, groups: str, dotted: str, names: Iterable[str]) -> _Items:
+    """Returns the fields of the variable before the last dot."""
+    path = dotted.removesuffix(".")
+    found = [(name, Kind.Field, detail) for name, detail in fields(dialect, path)]
+    return _groups(name for name in names if not name.isdecimal()) + found if path == groups else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +108,7 @@ class Completion:
     """A text that may replace `span`; `snippet` is the same with placeholders (LSP 3.17, snippets)."""
 
     label: str
-    kind: ItemKind
+    kind: Kind
     span: Span
     detail: str = ""
     manual: str = ""
@@ -185,10 +134,11 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 _FILLED = re.compile(r"""[ \t]*["`{]""")
 _BEFORE_ARROW = re.compile(r"[ \t]*->")
 _BEFORE_BRACE = re.compile(r"\w*\}")
+_OPEN_BRACE = re.compile(r"\{\w*\Z")
+_NAMED = re.compile(r"\(\?P?<(\w+)>")
 _WORD = re.compile(r"[A-Za-z_](?:[\w.]|-(?!>))*\Z")
-_ALLOWING = re.compile(r"#\s*allow(?:-file)?\s*:[^(]*\Z")
+_ALLOWING = re.compile(r"#\s*allow(?:-file)?\s*:(?:[^(]*[\s,:])?(?P<word>[^\s,:(]*)\Z")
 _COMMENT_WORD = re.compile(r"#\s*(?P<word>[a-z-]*)\Z")
-_CHECK_NAME = re.compile(r"[^\s,:]*\Z")
 
 
 def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) -> list[Completion]:
@@ -207,31 +157,28 @@ def completions(source: SourceFile, offset: int, targets: Iterable[str] = ()) ->
 def _at_word(before: Unfinished, span: Span, targets: Iterable[str]) -> Iterator[Completion]:
     last = before.begun[-1].type if before.begun else ""
     if before.where is Where.HEADER and last == "TARGET":
-        yield from (Completion(name, ItemKind.TARGET, span, "target") for name in dict.fromkeys(targets))
+        yield from (Completion(name, Kind.Module, span, "target") for name in dict.fromkeys(targets))
     elif last == "METHOD":
-        yield from (Completion(method, ItemKind.VALUE, span) for method in METHODS)
+        yield from (Completion(method, Kind.Value, span) for method in METHODS)
     filled = _FILLED.match(span.source.text, span.end)
     for terminal, (detail, snippet) in _WORDS.items():
         if terminal in before.accepts:
-            yield Completion(KEYWORDS[terminal], ItemKind.KEYWORD, span, detail, snippet="" if filled else snippet)
+            yield Completion(KEYWORDS[terminal], Kind.Keyword, span, detail, snippet="" if filled else snippet)
     arrow = _BEFORE_ARROW.match(span.source.text, span.end)
     if "ARROW" in before.accepts and span.start == span.end and not arrow:
-        yield Completion("->", ItemKind.KEYWORD, span)
+        yield Completion("->", Kind.Keyword, span)
 
 
 def _in_comment(source: SourceFile, comment: Token, offset: int) -> Iterator[Completion]:
     start = comment.start_pos or 0
     text = source.text[start:offset]
-    if _ALLOWING.match(text):
-        begun = _CHECK_NAME.search(text)
-        span = Span(source, start + (begun.start() if begun else len(text)), offset)
-        yield from (Completion(check.name, ItemKind.CHECK, span, check.summary, check.manual) for check in CHECKS)
-        return
-    word = _COMMENT_WORD.match(text)
-    if word is not None:
+    if name := _ALLOWING.match(text):
+        span = Span(source, start + name.start("word"), offset)
+        yield from (Completion(each.name, Kind.EnumMember, span, each.summary, each.manual) for each in CHECKS)
+    elif word := _COMMENT_WORD.match(text):
         span = Span(source, start + word.start("word"), offset)
-        yield Completion("allow:", ItemKind.KEYWORD, span, "silence checks for the statement or block")
-        yield Completion("allow-file:", ItemKind.KEYWORD, span, "silence checks for the file")
+        yield Completion("allow:", Kind.Keyword, span, "silence checks for the statement or block")
+        yield Completion("allow-file:", Kind.Keyword, span, "silence checks for the file")
 
 
 def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[Completion]:
@@ -248,9 +195,21 @@ def _in_string(source: SourceFile, found: Unfinished, offset: int) -> Iterator[C
         text = text.replace('\\"', '"')
     pattern, _ = literal(source, found.begun[kinds.index("ARROW") - 1])
     names = group_names(pattern.value)
-    for each in template_items(dialect, text, names):
-        label = each.label if _BEFORE_BRACE.match(source.text, offset) else each.label + each.closing
-        yield Completion(label, each.kind, Span(source, offset - each.length, offset), each.detail)
+    if dialect is Dialect.PLAIN and _OPEN_BRACE.search(text) and not _BEFORE_BRACE.match(source.text, offset):
+        names = [f"{name}}}" for name in names]
+    word, items = _template_items(dialect, text, names)
+    for label, kind, detail in items:
+        yield Completion(label, kind, Span(source, offset - len(word), offset), detail)
+
+
+def group_names(source: str) -> Sequence[str]:
+    """Returns the names of the groups of a source, or numbers of groups without a name."""
+    try:
+        names = parse(source).names
+    except PatternError:
+        # While it is being written, only these are certain.
+        return list(dict.fromkeys(_NAMED.findall(source)))
+    return list(dict.fromkeys(name or str(number) for number, name in enumerate(names, start=1)))
 
 
 JINJA: Mapping[str, str] = {

@@ -2,72 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from tornado_proxy.goregex.language import language
-from tornado_proxy.goregex.syntax import Node
+from tornado_proxy.goregex.syntax import Group, Node, walk
 from tornado_proxy.lang.diagnostic import Span, counted
-from tornado_proxy.lang.tree import Dialect, Document, RewriteStatement, TargetBlock
+from tornado_proxy.lang.tree import Dialect, Document, Literal, RewriteStatement, TargetBlock, TestStatement
 from tornado_proxy.lint.allowances import find_allowances
 from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
+from tornado_proxy.templates import plain
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
-from tornado_proxy.tools.lsp.nodes import (
-    GroupReference,
-    RewriteNode,
-    SourceNode,
-    SyntaxNode,
-    TargetNode,
-    TemplateNode,
-    TestNode,
-    VariableReference,
-    group_of,
-    node_at,
-    reference_at,
-    tree_of,
-)
-from tornado_proxy.tools.lsp.workspace import Analysis
+from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
 
 _CHECKS = {check.name: check for check in CHECKS}
 _MOST_PARTS = 60  # of an expression that are shown
+_REACH = {  # by whether the expression is anchored to the start and to the end
+    (True, True): "the whole key",
+    (True, False): "the beginning of the key",
+    (False, True): "the end of the key",
+    (False, False): "anywhere in the key",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Hover:
-    """A text in Markdown, and what it is about."""
-
-    text: str
-    span: Span
-
-
-def hover_at(analysis: Analysis, name: str, offset: int) -> Hover | None:
-    """Returns what to show for a place of a file; None where there is nothing."""
+def hover_at(analysis: Analysis, name: str, offset: int) -> tuple[str, Span] | None:
+    """Returns Markdown about a place of a file, and the span that it is about; None where there is nothing."""
     document = analysis.document(name)
     if document is None:
         return None
-    allowed = _allowed_at(document, offset)
+    allowances = find_allowances([document], frozenset(), ()).all
+    allowed = next((each for each in allowances if _covers(each.span, offset) and each.name in _CHECKS), None)
     if allowed is not None:
-        return allowed
-    node = node_at(document, offset)
-    described = _describe(analysis, node) if node else None
-    findings = paragraphs(_findings(analysis, name, offset))
-    if described is None:
-        return Hover(findings, Span(document.source, offset, offset)) if findings else None
-    return Hover("\n\n---\n\n".join(filter(None, (described.text, findings))), described.span)
-
-
-def _allowed_at(document: Document, offset: int) -> Hover | None:
-    """Returns the manual page of a check that a comment names."""
-    allowances = find_allowances([document], frozenset(), ())
-    for each in allowances.all:
-        if each.span.start <= offset <= each.span.end and each.name in _CHECKS:
-            return Hover(page(_CHECKS[each.name]), each.span)
-    return None
+        return page(_CHECKS[allowed.name]), allowed.span
+    text, span = _describe(analysis, document, offset) or ("", Span(document.source, offset, offset))
+    text = "\n\n---\n\n".join(filter(None, (text, paragraphs(_findings(analysis, name, offset)))))
+    return (text, span) if text else None
 
 
 def page(check: Check) -> str:
@@ -87,34 +62,43 @@ def _covers(span: Span, offset: int) -> bool:
     return span.start <= offset <= span.end
 
 
-def _describe(analysis: Analysis, node: SyntaxNode) -> Hover | None:
-    match node:
-        case SourceNode(_, statement, at):
-            return _pattern(analysis.rewrite(statement), statement, at)
-        case TemplateNode(_, statement, at):
-            return _reference(statement, at)
-        case TestNode(_, statement):
-            outcome = analysis.outcome(statement)
-            return Hover(_describe_outcome(outcome), statement.span) if outcome else None
-        case RewriteNode(_, statement):
+def _describe(analysis: Analysis, document: Document, offset: int) -> tuple[str, Span] | None:
+    match statement_at(document, offset):
+        case block, None if offset <= block.name.span.end:
+            return _target(analysis, block), block.name.span
+        case _, TestStatement() as test:
+            outcome = analysis.outcome(test)
+            return (_describe_outcome(outcome), test.span) if outcome else None
+        case _, RewriteStatement() as statement if _covers(statement.source.span, offset):
+            text = _pattern(analysis.rewrite(statement), statement, _index(statement.source, offset))
+            return (text, statement.source.span) if text else None
+        case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
+            return _reference(statement, offset)
+        case block, RewriteStatement() as statement:
             rewrite = analysis.rewrite(statement)
-            return Hover(_rewrite(analysis, node, rewrite), statement.span) if rewrite else None
-        case TargetNode(block):
-            target = analysis.target(block)
-            count = len(target.rewrites) if target else 0
-            text = f"target {code(block.name.value)}: {count} rewrite{'' if count == 1 else 's'}"
-            tests = verdict_on(target.outcomes) if target and analysis.subject.whole else ""
-            return Hover(f"{text}, {tests}" if tests else text, block.name.span)
+            return (_rewrite(analysis, block, rewrite), statement.span) if rewrite else None
+    return None
 
 
-def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> Hover | None:
-    tree, literal = tree_of(statement), statement.source
+def _index(literal: Literal, offset: int) -> int:
+    """Returns the index in the value of a string for an offset of the file."""
+    return max(0, min(bisect_right(literal.offsets, offset) - 1, len(literal.value)))
+
+
+def _target(analysis: Analysis, block: TargetBlock) -> str:
+    target = analysis.target(block)
+    text = f"target {code(block.name.value)}: {counted(len(target.rewrites) if target else 0, 'rewrite')}"
+    return f"{text}, {verdict_on(target.outcomes)}" if target and analysis.subject.whole else text
+
+
+def _pattern(rewrite: Rewrite | None, statement: RewriteStatement, at: int) -> str:
+    tree = language(statement.source.value).tree
     if tree is None:
-        return None
-    lines = list(_lines(tree, literal.value, at))
+        return ""
+    lines = list(_lines(tree, statement.source.value, at))
     if len(lines) > _MOST_PARTS:
         lines = [*lines[:_MOST_PARTS], "- …"]
-    return Hover(paragraphs((_reach(tree), "\n".join(lines), _example(rewrite))), literal.span)
+    return paragraphs((_reach(tree), "\n".join(lines), _example(rewrite)))
 
 
 def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
@@ -129,15 +113,7 @@ def _lines(tree: Node, text: str, at: int) -> Iterator[str]:
 
 
 def _reach(tree: Node) -> str:
-    match starts_anchored(tree), ends_anchored(tree):
-        case True, True:
-            return "Matches the whole key:"
-        case True, False:
-            return "Matches the beginning of the key:"
-        case False, True:
-            return "Matches the end of the key:"
-        case _:
-            return "Matches anywhere in the key:"
+    return f"Matches {_REACH[starts_anchored(tree), ends_anchored(tree)]}:"
 
 
 def _example(rewrite: Rewrite | None) -> str:
@@ -147,18 +123,17 @@ def _example(rewrite: Rewrite | None) -> str:
     return f"For example {code(key)}"
 
 
-def _reference(statement: RewriteStatement, at: int) -> Hover | None:
+def _reference(statement: RewriteStatement, offset: int) -> tuple[str, Span] | None:
     literal, dialect = statement.template, statement.dialect
-    found = reference_at(dialect, literal.value, at)
-    match found:
-        case GroupReference(name, start, end):
-            text = _group(statement, name)
-        case VariableReference(path, start, end):
-            words = BY_DIALECT[dialect].get(path)
-            text = f"{code(path if dialect is Dialect.JINJA else f'.{path}')}: {words}" if words else ""
-        case None:
-            return None
-    return Hover(text, literal.at(start, end)) if text else None
+    found = reference_at(dialect, literal.value, _index(literal, offset))
+    if found is None:
+        return None
+    if found.is_group:
+        text = _group(statement, found.name)
+    else:
+        words = BY_DIALECT[dialect].get(found.name)
+        text = f"{code(found.name if dialect is Dialect.JINJA else f'.{found.name}')}: {words}" if words else ""
+    return (text, literal.at(found.start, found.end)) if text else None
 
 
 def _group(statement: RewriteStatement, name: str) -> str:
@@ -179,40 +154,94 @@ def _describe_outcome(outcome: TestOutcome) -> str:
     return f"{mark} {took}, it becomes {code(outcome.got.key)}" if outcome.rewrite else f"{mark} {took}"
 
 
-def _rewrite(analysis: Analysis, node: RewriteNode, rewrite: Rewrite) -> str:
+def _rewrite(analysis: Analysis, block: TargetBlock, rewrite: Rewrite) -> str:
     name = f" {code(rewrite.name)}" if rewrite.name else ""
-    text = f"rewrite {rewrite.number} of {code(node.block.name.value)}{name}"
-    target = analysis.target(node.block)
+    text = f"rewrite {rewrite.number} of {code(block.name.value)}{name}"
+    target = analysis.target(block)
     if target is None or not analysis.subject.whole:
         return text
     return f"{text}: {verdict_on([each for each in target.outcomes if each.rewrite is rewrite])}"
 
 
+def group_of(statement: RewriteStatement, name: str) -> Group | None:
+    """Returns the group with a name or a number."""
+    tree = language(statement.source.value).tree
+    for node in walk(tree) if tree else ():
+        if isinstance(node, Group) and node.number is not None and name in (node.name, str(node.number)):
+            return node
+    return None
+
+
+_ACTION = re.compile(r"\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)", re.DOTALL)
+
+# A group, a variable with its fields, or a string, which is skipped.
+_NAMES: Mapping[Dialect, re.Pattern[str]] = {
+    Dialect.JINJA: re.compile(
+        r"""\bgroups(?:\.(?P<group>\w+)|\[\s*(?P<quote>["'])(?P<key>[^"']*)(?P=quote)\s*\])
+        |"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'
+        |(?<![\w.])(?P<path>[A-Za-z_]\w*(?:\.\w+)*)""",
+        re.VERBOSE,
+    ),
+    Dialect.GO: re.compile(
+        r"""\.Groups(?:\.(?P<group>\w+)|\s+(?P<quote>")(?P<key>[^"]*)")
+        |"(?:\\.|[^"\\])*"|`[^`]*`|'(?:\\.|[^'\\])*'
+        |(?<![\w.])(?:\$?)\.(?P<path>[A-Za-z_]\w*(?:\.\w+)*)""",
+        re.VERBOSE,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A place of a template that names a group, or a variable with its path."""
+
+    name: str
+    start: int
+    end: int
+    is_group: bool = False
+
+
+def reference_at(dialect: Dialect, text: str, at: int) -> Reference | None:
+    """Returns the reference at a place of a template; of `user.username` only up to the field at the place."""
+    return next((each for each in _references(dialect, text) if each.start <= at <= each.end), None)
+
+
+def _references(dialect: Dialect, text: str) -> Iterator[Reference]:
+    if dialect is Dialect.PLAIN:
+        for name, start, end in plain.compile_template(text, {}, 0).group_references:
+            yield Reference(name, start, end, is_group=True)
+        return
+    for action in _ACTION.finditer(text):
+        for found in _NAMES[dialect].finditer(text, *action.span()):
+            name = found["group"] or found["key"]
+            if name is not None:
+                yield Reference(name, *found.span(), is_group=True)
+            elif found["path"] is not None:
+                for field in re.finditer(r"\w+", found["path"]):
+                    start = found.start("path")
+                    yield Reference(found["path"][: field.end()], start + field.start(), start + field.end())
+
+
 def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
-    """Yields the places that define the node at a place of a file."""
+    """Yields the places that define what stands at a place of a file."""
     document = analysis.document(name)
-    node = node_at(document, offset) if document else None
-    match node:
-        case TemplateNode(_, statement, at):
-            yield from _group_places(statement, at)
-        case TestNode(_, statement):
-            outcome = analysis.outcome(statement)
-            if outcome and outcome.rewrite:
-                yield _head(outcome.rewrite.statement)
-        case TargetNode(block):
+    match statement_at(document, offset) if document else None:
+        case block, None if offset <= block.name.span.end:
             target = analysis.target(block)
             yield from (each.name.span for each in (target.blocks if target else ()))
-        case RewriteNode(_, statement):
+        case _, TestStatement() as test:
+            outcome = analysis.outcome(test)
+            if outcome and outcome.rewrite:
+                yield _head(outcome.rewrite.statement)
+        case _, RewriteStatement() as statement if _covers(statement.template.span, offset):
+            yield from _group_places(statement, _index(statement.template, offset))
+        case _, RewriteStatement() as statement if not _covers(statement.source.span, offset):
             yield _head(statement)
-        case SourceNode() | None:
-            pass
-        case _:
-            assert_never(node)
 
 
 def _group_places(statement: RewriteStatement, at: int) -> Iterator[Span]:
     found = reference_at(statement.dialect, statement.template.value, at)
-    if not isinstance(found, GroupReference):
+    if found is None or not found.is_group:
         return
     group = group_of(statement, found.name)
     if group is not None:

@@ -24,7 +24,7 @@ from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.settings import SettingsMistake, find_settings
 from tornado_proxy.tools.lsp.completion import completions
 from tornado_proxy.tools.lsp.hover import definitions, hover_at, lenses, symbols
-from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Encoding, Translation
+from tornado_proxy.tools.lsp.translation import NAME, SHOW_TEST, Translation
 from tornado_proxy.tools.lsp.workspace import (
     LARGEST,
     Analysis,
@@ -68,15 +68,13 @@ class RulesServer(LanguageServer):
     def begin(self, parameters: types.InitializeParams) -> None:
         """Stores the capabilities of the client, and its folders."""
         capabilities = parameters.capabilities
-        document, workspace = capabilities.text_document, capabilities.workspace
+        document = capabilities.text_document
         completion = document.completion.completion_item if document and document.completion else None
         formats = document.hover.content_format if document and document.hover else None
-        edits = workspace.workspace_edit if workspace else None
         self.translation = Translation(
-            encoding=Encoding(self.protocol.workspace.position_encoding),
+            codec=self.protocol.workspace.position_codec,
             markdown=formats is None or types.MarkupKind.Markdown in formats,
             snippets=bool(completion and completion.snippet_support),
-            versioned=bool(edits and edits.document_changes),
         )
         folders = [each.uri for each in parameters.workspace_folders or ()]
         self.set_folders([], folders or ([parameters.root_uri] if parameters.root_uri else []))
@@ -269,7 +267,10 @@ def _answer_at_places(server: RulesServer) -> None:
     async def hover(parameters: types.HoverParams) -> types.Hover | None:
         analysis, name, offset = await _asked(server, parameters)
         found = hover_at(analysis, name, offset) if analysis else None
-        return server.translation.hover(found) if found else None
+        if found is None:
+            return None
+        text, span = found
+        return types.Hover(server.translation.markup(text), server.translation.range(span))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def define(parameters: types.DefinitionParams) -> list[types.Location]:
@@ -310,7 +311,7 @@ def _actions(server: RulesServer, analysis: Analysis, name: str, place: types.Ra
     if document is None:
         return []
     start, end = (server.translation.offset(document.source, each) for each in (place.start, place.end))
-    found = [server.translation.action(each) for each in actions(analysis, name, start, end)]
+    found = [server.translation.action(*each) for each in actions(analysis, name, start, end)]
     fixes = safe_fixes(analysis, name)
     if fixes:
         edit = server.translation.workspace_edit(edit for fix in fixes for edit in fix.edits)

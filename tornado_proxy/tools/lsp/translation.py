@@ -1,85 +1,51 @@
 """Converts results of features to the types of the protocol, with positions in the units of the client.
 
-A client counts lines from 0 and, within a line, the code units of an encoding (LSP 3.17, Position). Lines are the
-protocol's, not the language's: a CR alone ends one too.
+A client counts lines from 0 and, within a line, the code units of an encoding (LSP 3.17, Position). The documents of
+pygls cannot be used: they end lines at U+2028 and the like too.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
 
 from lsprotocol import types
+from pygls.workspace import PositionCodec
 
-from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Severity, SourceFile, Span
-from tornado_proxy.tools.lsp.completion import Completion, ItemKind
-from tornado_proxy.tools.lsp.hover import Hover, Lens, Symbol
-from tornado_proxy.tools.lsp.workspace import Action
+from tornado_proxy.lang.diagnostic import Diagnostic, Edit, Fix, Safety, Severity, SourceFile, Span
+from tornado_proxy.tools.lsp.completion import Completion
+from tornado_proxy.tools.lsp.hover import Lens, Symbol
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Encoding(Enum):
-    """The unit of positions within a line: UTF-16 unless client and server agree on another."""
-
-    UTF8 = "utf-8"
-    UTF16 = "utf-16"
-    UTF32 = "utf-32"
-
-    def units(self, text: str) -> int:
-        """Returns the number of code units of a text; half of a surrogate pair counts as one character."""
-        if text.isascii() or self is Encoding.UTF32:
-            return len(text)
-        if self is Encoding.UTF8:
-            return len(text.encode(errors="surrogatepass"))
-        return len(text) + sum(character > "\uffff" for character in text)
-
-
-class ClientPosition(NamedTuple):
-    """A line, and the number of code units before the position in it; both from 0."""
-
-    line: int
-    character: int
-
-
-@dataclass(frozen=True, slots=True)
 class Lines:
     """The lines of a text as clients count them; every position has an offset."""
 
-    text: str = field(repr=False)
-    encoding: Encoding = Encoding.UTF16
-    _bounds: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self._text = text
+        self._codec = codec
+        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
-    def __post_init__(self) -> None:
-        ends = [end.span() for end in _LINE_END.finditer(self.text)]
-        starts = (0, *(end for _, end in ends))
-        stops = (*(start for start, _ in ends), len(self.text))
-        object.__setattr__(self, "_bounds", tuple(zip(starts, stops, strict=True)))
-
-    def position(self, offset: int) -> ClientPosition:
+    def position(self, offset: int) -> types.Position:
         """Returns the position of a code-point offset."""
-        line = bisect_right(self._bounds, offset, key=lambda bounds: bounds[0]) - 1
-        return ClientPosition(line, self.encoding.units(self.text[self._bounds[line][0] : offset]))
+        line = bisect_right(self._starts, offset) - 1
+        return types.Position(line, self._codec.client_num_units(self._text[self._starts[line] : offset]))
 
-    def offset(self, position: ClientPosition) -> int:
+    def offset(self, position: types.Position) -> int:
         """Returns the code-point offset of a position; beyond the end of a line, that end (LSP 3.17, Position)."""
-        if position.line >= len(self._bounds):
-            return len(self.text)
-        start, stop = self._bounds[max(position.line, 0)]
-        line = self.text[start:stop]
-        if line.isascii():
-            return start + min(max(position.character, 0), len(line))
-        left = position.character
-        for index, character in enumerate(line):
-            left -= self.encoding.units(character)
-            if left < 0:  # within a character: before it
-                return start + index
-        return stop
+        if position.line >= len(self._starts):
+            return len(self._text)
+        start = self._starts[position.line]
+        end = _LINE_END.search(self._text, start)
+        line = self._text[start : end.start() if end else len(self._text)]
+        if position.character >= self._codec.client_num_units(line):
+            return start + len(line)
+        within = types.Position(0, position.character)
+        return start + self._codec.position_from_client_units([line], within).character
 
 
 NAME = "tornado-proxy"
@@ -93,15 +59,6 @@ _SEVERITIES = {
 }
 # An editor may show these faded: removing the code changes nothing.
 _UNNECESSARY = frozenset({"duplicate-rewrite", "unmatchable-source", "unreachable-rewrite", "unused-allowance"})
-_KINDS: Mapping[ItemKind, types.CompletionItemKind] = {
-    ItemKind.KEYWORD: types.CompletionItemKind.Keyword,
-    ItemKind.TARGET: types.CompletionItemKind.Module,
-    ItemKind.GROUP: types.CompletionItemKind.Variable,
-    ItemKind.VARIABLE: types.CompletionItemKind.Field,
-    ItemKind.FUNCTION: types.CompletionItemKind.Function,
-    ItemKind.CHECK: types.CompletionItemKind.EnumMember,
-    ItemKind.VALUE: types.CompletionItemKind.Value,
-}
 
 
 def uri_of(name: str) -> str:
@@ -113,21 +70,19 @@ def uri_of(name: str) -> str:
 class Translation:
     """Converts for one client: its units, its capabilities, and its URIs of open files."""
 
-    encoding: Encoding = Encoding.UTF16
+    codec: PositionCodec = field(default_factory=PositionCodec)
     markdown: bool = True
     snippets: bool = False
-    versioned: bool = False  # whether edits may name the version of a file that they are for
     open: dict[str, tuple[str, int]] = field(default_factory=dict)  # by name: URI and version
 
     def offset(self, source: SourceFile, position: types.Position) -> int:
         """Returns the offset of a position."""
-        return Lines(source.text, self.encoding).offset(ClientPosition(position.line, position.character))
+        return Lines(source.text, self.codec).offset(position)
 
     def range(self, span: Span, lines: Lines | None = None) -> types.Range:
         """Returns the range of a span; `lines` are those of its file, if known."""
-        counted = lines or Lines(span.source.text, self.encoding)
-        start, end = counted.position(span.start), counted.position(span.end)
-        return types.Range(types.Position(*start), types.Position(*end))
+        counted = lines or Lines(span.source.text, self.codec)
+        return types.Range(counted.position(span.start), counted.position(span.end))
 
     def location(self, span: Span) -> types.Location:
         """Returns the location of a span."""
@@ -143,7 +98,7 @@ class Translation:
 
     def diagnostics(self, source: SourceFile, found: Iterable[Diagnostic]) -> list[types.Diagnostic]:
         """Converts the diagnostics of one file."""
-        lines = Lines(source.text, self.encoding)
+        lines = Lines(source.text, self.codec)
         return [self._diagnostic(each, each.span, lines) for each in found if each.span]
 
     def _diagnostic(self, found: Diagnostic, span: Span, lines: Lines) -> types.Diagnostic:
@@ -162,11 +117,8 @@ class Translation:
             related_information=related or None,
         )
 
-    def hover(self, hover: Hover) -> types.Hover:
-        """Converts a hover text."""
-        return types.Hover(self._markup(hover.text), self.range(hover.span))
-
-    def _markup(self, text: str) -> types.MarkupContent:
+    def markup(self, text: str) -> types.MarkupContent:
+        """Returns a text in Markdown; a client that cannot show it gets the same as plain text."""
         kind = types.MarkupKind.Markdown if self.markdown else types.MarkupKind.PlainText
         return types.MarkupContent(kind, text)
 
@@ -175,9 +127,9 @@ class Translation:
         snippet = proposal.snippet if self.snippets else ""
         return types.CompletionItem(
             label=proposal.label,
-            kind=_KINDS[proposal.kind],
+            kind=proposal.kind,
             detail=proposal.detail or None,
-            documentation=self._markup(proposal.manual) if proposal.manual else None,
+            documentation=self.markup(proposal.manual) if proposal.manual else None,
             sort_text=f"{order:04}",
             insert_text_format=types.InsertTextFormat.Snippet if snippet else types.InsertTextFormat.PlainText,
             text_edit=types.TextEdit(self.range(proposal.span), snippet or proposal.label),
@@ -187,7 +139,7 @@ class Translation:
         """Converts edits of one file."""
         if not edits:
             return []
-        lines = Lines(edits[0].span.source.text, self.encoding)
+        lines = Lines(edits[0].span.source.text, self.codec)
         return [types.TextEdit(self.range(edit.span, lines), edit.text) for edit in edits]
 
     def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
@@ -195,27 +147,17 @@ class Translation:
         by_name: dict[str, list[Edit]] = {}
         for edit in edits:
             by_name.setdefault(edit.span.source.name, []).append(edit)
-        if not self.versioned:
-            return types.WorkspaceEdit(changes={self.uri(name): self.edits(found) for name, found in by_name.items()})
-        return types.WorkspaceEdit(
-            document_changes=[
-                types.TextDocumentEdit(
-                    types.OptionalVersionedTextDocumentIdentifier(self.uri(name), self.version(name)), self.edits(found)
-                )
-                for name, found in by_name.items()
-            ]
-        )
+        return types.WorkspaceEdit({self.uri(name): self.edits(found) for name, found in by_name.items()})
 
-    def action(self, action: Action) -> types.CodeAction:
-        """Converts an action."""
-        span = action.finding.span
-        found = self.diagnostics(span.source, [action.finding]) if span else []
+    def action(self, finding: Diagnostic, fix: Fix) -> types.CodeAction:
+        """Converts a fix of a finding; only a safe one may be bound to a key."""
+        span = finding.span
         return types.CodeAction(
-            title=action.title,
+            title=fix.message,
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=found,
-            is_preferred=action.preferred or None,
-            edit=self.workspace_edit(action.edits),
+            diagnostics=self.diagnostics(span.source, [finding]) if span else [],
+            is_preferred=fix.safety is Safety.SAFE or None,
+            edit=self.workspace_edit(fix.edits),
         )
 
     def lens(self, lens: Lens) -> types.CodeLens:

@@ -253,28 +253,18 @@ _ALLOWABLE = frozenset(check.name for check in CHECKS) - {UNALLOWABLE}
 _LIKELY = {Safety.SAFE: "", Safety.UNSAFE: " (keys may change)", Safety.DISPLAY: " (one of several ways)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Edits that an editor offers for a finding; a `preferred` action may be bound to a key."""
-
-    title: str
-    edits: tuple[Edit, ...]
-    finding: Diagnostic
-    preferred: bool = False
-
-
-def actions(analysis: Analysis, name: str, start: int, end: int) -> Iterator[Action]:
-    """Yields the actions for findings that touch a range of a file, the safest first of each finding."""
+def actions(analysis: Analysis, name: str, start: int, end: int) -> Iterator[tuple[Diagnostic, Fix]]:
+    """Yields the fixes of findings that touch a range of a file; a finding's safest comes first."""
     document = analysis.document(name)
     for finding in analysis.diagnostics_of(name):
         if finding.span is None or finding.span.end < start or finding.span.start > end:
             continue
         for fix in finding.fixes:
-            yield Action(f"{fix.message}{_LIKELY[fix.safety]}", fix.edits, finding, fix.safety is Safety.SAFE)
+            yield finding, replace(fix, message=f"{fix.message}{_LIKELY[fix.safety]}")
         if document is not None and finding.code in _ALLOWABLE:
             edit = _allowance(document, finding.span, finding.code)
             if edit is not None:
-                yield Action(f"allow `{finding.code}` here", (edit,), finding)
+                yield finding, Fix(f"allow `{finding.code}` here", (edit,), Safety.DISPLAY)
 
 
 def safe_fixes(analysis: Analysis, name: str) -> Sequence[Fix]:
@@ -285,20 +275,23 @@ def safe_fixes(analysis: Analysis, name: str) -> Sequence[Fix]:
 
 def _allowance(document: Document, place: Span, check_name: str) -> Edit | None:
     """Returns the edit that allows a check at a place; None if there is no room for a comment."""
-    node = _node_at(document, place.start)
-    if node is None:
+    found = statement_at(document, place.start)
+    if found is None:
         return None
+    block, statement = found
+    node = statement or block
     there = _last_allowance(document, node)
     if there is not None:
         return Edit(Span(document.source, there.span.end, there.span.end), f", {check_name}")
     return _comment(document, node, f"# allow: {check_name}")
 
 
-def _node_at(document: Document, offset: int) -> Statement | TargetBlock | None:
+def statement_at(document: Document, offset: int) -> tuple[TargetBlock, Statement | None] | None:
+    """Returns the block at an offset, and the statement if there is one; None between blocks."""
     for block in document.blocks:
         if block.span.start <= offset <= block.span.end:
             within = (each for each in block.statements if each.span.start <= offset <= each.span.end)
-            return next(within, block)
+            return block, next(within, None)
     return None
 
 
