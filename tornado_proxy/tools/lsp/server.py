@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -33,7 +35,6 @@ from tornado_proxy.tools.lsp.workspace import (
     actions,
     analyse,
     layout_edits,
-    resolved,
     safe_fixes,
 )
 
@@ -59,7 +60,7 @@ class RulesServer(LanguageServer):
         super().__init__(NAME, version, text_document_sync_kind=full, max_workers=4)
         self.translation = Translation()
         self._settings = settings
-        self._files = Workspace(places=tuple(Path(resolved(str(place))) for place in places))
+        self._files = Workspace(places=tuple(place.resolve() for place in places))
         self._analyst = ThreadPoolExecutor(1, "analysis")
         self._analyses: dict[tuple[Path, ...] | str, Analysis] = {}  # the thread's own
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -68,13 +69,11 @@ class RulesServer(LanguageServer):
     def begin(self, parameters: types.InitializeParams) -> None:
         """Stores the capabilities of the client, and its folders."""
         capabilities = parameters.capabilities
-        document = capabilities.text_document
-        completion = document.completion.completion_item if document and document.completion else None
-        formats = document.hover.content_format if document and document.hover else None
+        formats = get_capability(capabilities, "text_document.hover.content_format")
         self.translation = Translation(
             codec=self.protocol.workspace.position_codec,
             markdown=formats is None or types.MarkupKind.Markdown in formats,
-            snippets=bool(completion and completion.snippet_support),
+            snippets=bool(get_capability(capabilities, "text_document.completion.completion_item.snippet_support")),
         )
         folders = [each.uri for each in parameters.workspace_folders or ()]
         self.set_folders([], folders or ([parameters.root_uri] if parameters.root_uri else []))
@@ -88,7 +87,7 @@ class RulesServer(LanguageServer):
     def name_of(self, uri: str) -> str:
         """Returns the name of a file in the workspace."""
         path = to_fs_path(uri) if uri.startswith("file:") else None
-        return resolved(path) if path else uri
+        return os.path.realpath(path) if path else uri
 
     def show(self, uri: str, text: str, version: int) -> None:
         """Handles a file that was opened or changed."""
@@ -104,7 +103,9 @@ class RulesServer(LanguageServer):
         if Path(name).is_file():
             self.look_soon(name)
         else:
-            self._forget(name)
+            # It was never saved, so nothing is known of it any more.
+            self._stop_waiting(name)
+            self._publish_for(name, [])
         self.translation.open.pop(name, None)
 
     def look_at_all(self) -> None:
@@ -126,7 +127,7 @@ class RulesServer(LanguageServer):
 
     async def analysis(self, uri: str) -> Analysis | None:
         """Returns the analysis of a file and those that belong to it, as they are now; None if it takes too long."""
-        analysed = asyncio.wrap_future(self._analysed(self.name_of(uri)))
+        analysed = asyncio.wrap_future(self._analyst.submit(self._analyse, self.name_of(uri)))
         try:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.shield(analysed)
@@ -135,21 +136,18 @@ class RulesServer(LanguageServer):
 
     def look_soon(self, name: str) -> None:
         """Analyses a file after a pause without changes, and publishes the diagnostics."""
-        self._stop_waiting(name)
         loop = asyncio.get_running_loop()
-        self._timers[name] = loop.call_later(PAUSE, self._look, loop, name)
+
+        def look() -> None:
+            analysed = self._analyst.submit(self._analyse, name)
+            analysed.add_done_callback(lambda done: loop.call_soon_threadsafe(self._publish, name, done))
+
+        self._stop_waiting(name)
+        self._timers[name] = loop.call_later(PAUSE, look)
 
     def _stop_waiting(self, name: str) -> None:
-        timer = self._timers.pop(name, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _look(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
-        self._timers.pop(name, None)
-        self._analysed(name).add_done_callback(lambda done: loop.call_soon_threadsafe(self._publish, name, done))
-
-    def _analysed(self, name: str) -> Future[Analysis]:
-        return self._analyst.submit(self._analyse, name)
+        if name in self._timers:
+            self._timers.pop(name).cancel()
 
     def _analyse(self, name: str) -> Analysis:
         """Analyses the workspace as it is now; runs in the analysis thread."""
@@ -181,25 +179,16 @@ class RulesServer(LanguageServer):
             if each.span is None:
                 _log.warning("%s", each.message)
         for source in files.values():
-            self._tell(source.name, self.translation.diagnostics(source, analysis.diagnostics_of(source.name)))
+            self._publish_for(source.name, self.translation.diagnostics(source, analysis.diagnostics_of(source.name)))
         for gone in self._published.get(name, frozenset()) - files.keys():
-            self._tell(gone, [])
+            self._publish_for(gone, [])
         self._published[name] = frozenset(files)
-        self._refresh_lenses()
+        if get_capability(self.client_capabilities, "workspace.code_lens.refresh_support"):
+            self.workspace_code_lens_refresh(None)
 
-    def _forget(self, name: str) -> None:
-        """Withdraws the diagnostics of a file that was never saved."""
-        self._stop_waiting(name)
-        self._tell(name, [])
-
-    def _tell(self, name: str, found: list[types.Diagnostic]) -> None:
+    def _publish_for(self, name: str, found: list[types.Diagnostic]) -> None:
         uri, version = self.translation.uri(name), self.translation.version(name)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
-
-    def _refresh_lenses(self) -> None:
-        workspace = self.client_capabilities.workspace
-        if workspace and workspace.code_lens and workspace.code_lens.refresh_support:
-            self.workspace_code_lens_refresh(None)
 
     def shutdown(self) -> None:
         """Stops without waiting for an analysis that has begun."""
@@ -228,9 +217,7 @@ def _follow_files(server: RulesServer) -> None:
 
     @server.feature(types.INITIALIZED)
     def watch(_: types.InitializedParams) -> None:
-        workspace = server.client_capabilities.workspace
-        watching = workspace.did_change_watched_files if workspace else None
-        if watching and watching.dynamic_registration:
+        if get_capability(server.client_capabilities, "workspace.did_change_watched_files.dynamic_registration"):
             watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
@@ -319,12 +306,10 @@ def _actions(server: RulesServer, analysis: Analysis, name: str, place: types.Ra
     return found
 
 
-def _is_kind(action: types.CodeAction, wanted: types.CodeActionKind | str) -> bool:
+def _is_kind(action: types.CodeAction, wanted: str) -> bool:
     """Returns whether an action has a kind, or one below it, as `source.fixAll` is below `source`."""
-    kind, asked = (
-        each.value if isinstance(each, types.CodeActionKind) else each or "" for each in (action.kind, wanted)
-    )
-    return not asked or kind == asked or kind.startswith(f"{asked}.")
+    kind = action.kind or ""
+    return not wanted or kind == wanted or kind.startswith(wanted + ".")  # not an f-string: kinds are an enumeration
 
 
 def _answer_for_files(server: RulesServer) -> None:
@@ -347,7 +332,6 @@ def _answer_for_files(server: RulesServer) -> None:
 
     @server.command(SHOW_TEST)
     async def show_test(location: types.Location) -> None:
-        window = server.client_capabilities.window
-        if window and window.show_document and window.show_document.support:
+        if get_capability(server.client_capabilities, "window.show_document.support"):
             place = types.ShowDocumentParams(location.uri, take_focus=True, selection=location.range)
             await server.window_show_document_async(place)

@@ -126,11 +126,6 @@ class Workspace:
                 yield found[path]
 
 
-def resolved(path: str) -> str:
-    """Returns the name of the file at a path."""
-    return os.path.realpath(path)
-
-
 def _read(name: str) -> tuple[SourceFile | None, Sequence[Diagnostic]]:
     # A pipe would block.
     read = read_rule_files([Path(name)]) if Path(name).is_file() else Read(())
@@ -309,13 +304,8 @@ def _comment(document: Document, node: Statement | TargetBlock, comment: str) ->
     if not indent.strip(" \t"):
         return Edit(Span(document.source, start, start), f"{comment}\n{indent}")
     end = node.span.end
-    rest = text[end : _line_end(text, end)]
+    rest = text[end:].partition("\n")[0]
     return None if rest.strip() else Edit(Span(document.source, end, end), f"  {comment}")
-
-
-def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
 
 
 _MOST_LINES = 2000
