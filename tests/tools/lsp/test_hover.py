@@ -13,7 +13,7 @@ from rule_texts import document, statement
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.tools.lsp.hover import (
-    Reference,
+    TemplateReference,
     definitions,
     group_of,
     hover_at,
@@ -194,19 +194,19 @@ def test_a_source_with_a_mistake_has_no_groups():
 @pytest.mark.parametrize(
     ("dialect", "text", "found"),
     [
-        (Dialect.PLAIN, "/a/$pa‸ge/b", Reference("page", 3, 8, is_group=True)),
-        (Dialect.PLAIN, "/a/${1‸}b", Reference("1", 3, 7, is_group=True)),
+        (Dialect.PLAIN, "/a/$pa‸ge/b", TemplateReference("page", 3, 8, is_group=True)),
+        (Dialect.PLAIN, "/a/${1‸}b", TemplateReference("1", 3, 7, is_group=True)),
         (Dialect.PLAIN, "/a/$$pa‸ge", None),
-        (Dialect.JINJA, "/{{ groups.pa‸ge }}", Reference("page", 4, 15, is_group=True)),
-        (Dialect.JINJA, "/{{ groups['pa‸ge'] }}", Reference("page", 4, 18, is_group=True)),
-        (Dialect.JINJA, "/{{ us‸er.username }}", Reference("user", 4, 8)),
-        (Dialect.JINJA, "/{{ user.user‸name }}", Reference("user.username", 9, 17)),
+        (Dialect.JINJA, "/{{ groups.pa‸ge }}", TemplateReference("page", 4, 15, is_group=True)),
+        (Dialect.JINJA, "/{{ groups['pa‸ge'] }}", TemplateReference("page", 4, 18, is_group=True)),
+        (Dialect.JINJA, "/{{ us‸er.username }}", TemplateReference("user", 4, 8)),
+        (Dialect.JINJA, "/{{ user.user‸name }}", TemplateReference("user.username", 9, 17)),
         (Dialect.JINJA, "/{{ 'us‸er' }}", None),
         (Dialect.JINJA, "/us‸er/{{ key }}", None),
-        (Dialect.JINJA, "{% if us‸er", Reference("user", 6, 10)),
-        (Dialect.GO, "/{{ .Groups.pa‸ge }}", Reference("page", 4, 16, is_group=True)),
-        (Dialect.GO, '/{{ index .Groups "pa‸ge" }}', Reference("page", 10, 24, is_group=True)),
-        (Dialect.GO, "/{{ $.User.GetUser‸name }}", Reference("User.GetUsername", 11, 22)),
+        (Dialect.JINJA, "{% if us‸er", TemplateReference("user", 6, 10)),
+        (Dialect.GO, "/{{ .Groups.pa‸ge }}", TemplateReference("page", 4, 16, is_group=True)),
+        (Dialect.GO, '/{{ index .Groups "pa‸ge" }}', TemplateReference("page", 10, 24, is_group=True)),
+        (Dialect.GO, "/{{ $.User.GetUser‸name }}", TemplateReference("User.GetUsername", 11, 22)),
         (Dialect.GO, "/{{ up‸per .Key }}", None),
     ],
 )

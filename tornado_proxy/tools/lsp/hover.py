@@ -192,7 +192,7 @@ _NAMES: Mapping[Dialect, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class TemplateReference:
     """A place of a template that names a group, or a variable with its path."""
 
     name: str
@@ -201,25 +201,25 @@ class Reference:
     is_group: bool = False
 
 
-def reference_at(dialect: Dialect, text: str, at: int) -> Reference | None:
+def reference_at(dialect: Dialect, text: str, at: int) -> TemplateReference | None:
     """Returns the reference at a place of a template; of `user.username` only up to the field at the place."""
     return next((each for each in _references(dialect, text) if each.start <= at <= each.end), None)
 
 
-def _references(dialect: Dialect, text: str) -> Iterator[Reference]:
+def _references(dialect: Dialect, text: str) -> Iterator[TemplateReference]:
     if dialect is Dialect.PLAIN:
         for name, start, end in plain.compile_template(text, {}, 0).group_references:
-            yield Reference(name, start, end, is_group=True)
+            yield TemplateReference(name, start, end, is_group=True)
         return
     for action in _ACTION.finditer(text):
         for found in _NAMES[dialect].finditer(text, *action.span()):
             name = found["group"] or found["key"]
             if name is not None:
-                yield Reference(name, *found.span(), is_group=True)
+                yield TemplateReference(name, *found.span(), is_group=True)
             elif found["path"] is not None:
                 for field in re.finditer(r"\w+", found["path"]):
                     start = found.start("path")
-                    yield Reference(found["path"][: field.end()], start + field.start(), start + field.end())
+                    yield TemplateReference(found["path"][: field.end()], start + field.start(), start + field.end())
 
 
 def definitions(analysis: Analysis, name: str, offset: int) -> Iterator[Span]:
