@@ -15,6 +15,9 @@ from typing import Protocol
 
 from tornado_proxy.goregex.matching import Captures
 
+Reference = tuple[str, int, int]
+"""A group that a template names, with its start and end (code points) in the text."""
+
 
 @dataclass(frozen=True, slots=True)
 class User:

@@ -17,7 +17,7 @@ DOCUMENTATION = (Path(__file__).parents[3] / "docs/jinja-templates.md").read_tex
 
 @pytest.mark.parametrize(
     "names",
-    [FILTERS, TESTS, GLOBALS, TEXT_METHODS, VARIABLES, *(record.FIELDS for record in RECORDS.values())],
+    [FILTERS, TESTS, GLOBALS, TEXT_METHODS, VARIABLES, *RECORDS.values()],
     ids=["filters", "tests", "functions", "methods", "variables", *RECORDS],
 )
 def test_every_name_of_the_dialect_is_documented(names):
@@ -215,12 +215,12 @@ def test_what_is_allowed_works_as_in_jinja(text, result):
         ("{{ 'a'.encode() }}", "a text has no `encode`"),
         ("{{ [1].append(2) }}", "a list has no `append`"),
         ("{{ {}.update({}) }}", "a mapping has no `update`"),
-        ("{{ {}.items.__self__ }}", "this has no `__self__`"),
+        ("{{ {}.items.__self__ }}", "a method that is not called has no `__self__`"),
         ("{{ key() }}", "a text cannot be called"),
         ("{{ groups.rest() }}", "a text cannot be called"),
         ("{{ 5() }}", "a number cannot be called"),
         ("{{ user() }}", "`user` cannot be called"),
-        ("{{ ''.join }}", "this has no text"),
+        ("{{ ''.join }}", "a method that is not called has no text"),
         ("{{ {'a': 1}[(1,)] }}", "a mapping has no item for a list"),
         ("{{ [1]['a' ~ 'b'] }}", "a list has no `ab`"),
         ("{{ {}.get([]) }}", "unhashable type: `list`"),

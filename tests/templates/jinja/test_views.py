@@ -1,8 +1,7 @@
 import pytest
 from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 
-from tornado_proxy.goregex.matching import Captures
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS, GroupsView, Headers, NobodyView, Pairs, variables
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS, AbsentUser, variables
 from tornado_proxy.templates.template import MissingUserError, RenderError, TargetKeyRewriteData
 
 
@@ -27,8 +26,8 @@ def test_templates_read_the_request_the_user_the_target_the_key_and_the_groups(t
     assert rendered(text) == result
 
 
-def test_names_of_the_request_hide_no_method():
-    """`groups.items` is the group that is named so."""
+def test_lookups_have_no_methods():
+    """`groups.items` is the group of that name."""
     assert rendered("{{ groups.items }}") == "x"
 
 
@@ -44,8 +43,8 @@ def test_names_of_the_request_hide_no_method():
         ("{{ user['_data'] }}", "`user` has no field `_data`"),
     ],
 )
-def test_what_is_not_there_is_undefined(text, message):
-    """Nothing is empty by accident: a key must not have a hole."""
+def test_a_missing_name_is_an_error(text, message):
+    """It is not an empty text, since the key would have a gap."""
     with pytest.raises(RenderError) as caught:
         rendered(text)
     assert str(caught.value) == message
@@ -54,8 +53,8 @@ def test_what_is_not_there_is_undefined(text, message):
 @pytest.mark.parametrize(
     "text", ["{{ request.headers['X-None']|default('d') }}", "{{ request.query.none is defined and 1 or 'd' }}"]
 )
-def test_what_may_be_missing_can_be_asked_for(text):
-    """A default stands in for a header that was not sent."""
+def test_a_missing_name_may_have_a_default(text):
+    """A default replaces a header that was not sent."""
     assert rendered(text) == "d"
 
 
@@ -69,10 +68,11 @@ def test_what_may_be_missing_can_be_asked_for(text):
         ),
         ("{{ request.query|length }}{{ request.query|list|join(',') }}", "2q,empty"),
         ("{% for name in groups %}{{ name }} {% endfor %}", "rest none items"),
+        ("{{ request.headers|list|join(',') }}", "x-tenant,host"),
     ],
 )
-def test_look_ups_can_be_counted_and_gone_through_by_name(text, result):
-    """Names come in the order of the request, each once."""
+def test_lookups_have_a_length_and_iterate_over_their_names(text, result):
+    """Names have the order of the request, each once."""
     assert rendered(text) == result
 
 
@@ -86,8 +86,8 @@ def test_look_ups_can_be_counted_and_gone_through_by_name(text, result):
         ("{{ user|default('anon', true) }}", "anon"),
     ],
 )
-def test_a_template_may_ask_whether_anybody_is_signed_in(text, result):
-    """Nobody is none, and false."""
+def test_a_missing_user_is_none_and_false(text, result):
+    """A template may test whether anybody is signed in."""
     assert rendered(text, user=None) == result
 
 
@@ -101,27 +101,20 @@ def test_a_template_may_ask_whether_anybody_is_signed_in(text, result):
         "{% if key %}{{ user.username }}{% endif %}",
     ],
 )
-def test_reading_from_nobody_fails_by_itself(text):
-    """The request is refused for want of a user, whatever the template would do without one."""
+def test_reading_from_a_missing_user_fails(text):
+    """The request is refused, whatever default the template has."""
     with pytest.raises(MissingUserError, match=r"the template reads `user.username`, but nobody is signed in"):
         rendered(text, user=None)
 
 
-def test_nobody_cannot_be_hashed():
-    """What equals none without being it must not be a key beside it."""
+def test_a_missing_user_cannot_be_hashed():
+    """It equals none, but its hash would differ."""
     with pytest.raises(TypeError):
-        hash(NobodyView(None))
+        hash(AbsentUser("user", None))
 
 
 def test_variables_are_those_that_are_documented():
-    """Their names, and the names of records, are one list each."""
+    """`NAMES` has all of them, and `RECORDS` those with fixed fields."""
     made = variables(CAPTURES, TargetKeyRewriteData("/a", USER, REQUEST, TARGET))
     assert tuple(made) == NAMES
     assert set(RECORDS) == {"user", "request", "target", "target.bucket", "target.mount"}
-
-
-def test_look_ups_need_no_template():
-    """Each look-up answers by name."""
-    assert GroupsView(Captures(("/",), {})).entry("0") == "/"
-    assert list(Pairs((("a", "1"), ("b", "2"), ("a", "3")))) == ["a", "b"]
-    assert len(Headers((("A", "1"),))) == 1

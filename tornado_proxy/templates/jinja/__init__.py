@@ -1,7 +1,7 @@
-"""Jinja templates: Jinja2's language in its sandbox, with only what is harmless, and with work and output bounded.
+"""Jinja templates: Jinja2's language in its sandbox, with limits on work and output.
 
-Nouns: a *view* is what a template sees of the request, with no attribute that the request did not give it; a *budget*
-is what one rendering may still take; a *mistake* that can be seen in the text is found at load, with its place.
+A *view* is a value of the request as a template sees it. A *budget* is the work that one rendering has left. A mistake
+that shows in the text is found at load, with its place.
 """
 
 from tornado_proxy.templates.jinja.template import JinjaTemplate, compile_template

@@ -1,8 +1,7 @@
-"""What templates do with values, within the limits of a rendering: operators, methods of texts, filters and tests.
+"""The operators, methods, filters and tests of templates, each charged to the budget of its rendering.
 
-The filters are those of Jinja2 that a key may need. Not among them: what is random or depends on the time or the place,
-what makes markup, what is for pages of text (`indent`, `wordwrap`), and what reaches for attributes by names made at
-rendering (`attr`, `groupby`).
+Jinja2's filters are here, except those that are random, depend on the time or the locale, make markup, lay out pages of
+text (`indent`, `wordwrap`), or read attributes by computed names (`attr`, `groupby`).
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 import operator as python
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import BuiltinMethodType
 from typing import Any, cast
 
 from jinja2 import Undefined, filters, pass_context, tests
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
-from tornado_proxy.templates.jinja.views import NobodyView
+from tornado_proxy.templates.jinja.views import Lookup, AbsentUser, Record
 from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, RenderLimits
 
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
@@ -26,18 +26,17 @@ MOST_BITS = 1024
 """The size of the largest integer."""
 
 KEY = " budget"
-"""The name of the budget among a template's variables: no template can spell it."""
+"""The name of the budget among a template's variables; no template can spell it."""
 
 
 def budget_of(context: Context) -> RenderBudget:
-    """The budget of the rendering that a context belongs to."""
-    budget = context.parent[KEY]
-    assert isinstance(budget, RenderBudget)
+    """Returns the budget of a rendering."""
+    budget: RenderBudget = context.parent[KEY]
     return budget
 
 
 def read(budget: RenderBudget, *values: object) -> None:
-    """Charge for looking at values through and through; a list that stands in several places is read in each."""
+    """Charges for values and all that they hold; a list that stands in several places counts in each."""
     rest: list[Any] = list(values)
     while rest:
         value = rest.pop()
@@ -49,7 +48,7 @@ def read(budget: RenderBudget, *values: object) -> None:
 
 
 def keep(budget: RenderBudget, value: object) -> None:
-    """Charge for a value that has been made of what was read."""
+    """Charges for a result."""
     if isinstance(value, str):
         budget.text(len(value))
     elif isinstance(value, (list, tuple)):
@@ -68,69 +67,59 @@ _KINDS: Mapping[type, str] = {
     Macro: "a macro",
     Namespace: "a namespace",
     LoopContext: "`loop`",
+    BuiltinMethodType: "a method that is not called",
 }
 
 
 def written(value: object) -> str:
-    """The text of a text, a number or a truth value; raises `RenderError` for anything else."""
+    """Returns the text of a text, a number or a truth value; raises `RenderError` for anything else."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (bool, int, float)):
-        return str(value)
-    if isinstance(value, Undefined):
-        return str(value)  # raises, and says what is undefined
+    if isinstance(value, (int, float, Undefined)):
+        return str(value)  # raises if it is undefined, with its name
     raise RenderError(f"{described(value)} has no text")
 
 
 def described(value: object) -> str:
-    """What a value is, in the words of the manual."""
-    return getattr(value, "NAME", None) or _KINDS.get(type(value), "this")
+    """Returns the kind of a value for messages; raises `UndefinedError` if it is undefined."""
+    if isinstance(value, Undefined):
+        str(value)
+    if isinstance(value, Record | Lookup):
+        return f"`{value.name}`"
+    return _KINDS.get(type(value), "this")
 
 
 Size = Callable[..., int]
 
-_CONVERSION = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(\*|\d*)(?:\.(\*|\d*))?")
-_LONGEST_WIDTH = 4  # digits
-_LONGEST_NUMBER = 330  # characters of the largest float, all its digits written out
+# A width or precision of three digits or more, or one that is an argument.
+_WIDE = re.compile(r"%(?:\([^)]*\))?[-#0 +]*(?:\*|\d{3}|\d*\.(?:\*|\d{3}))")
+_LONGEST_CONVERSION = 450  # characters of the largest float with 99 decimals
 
 
 def padded(text: object, width: int = 80, *_: object) -> int:
-    """The size of a text brought to a width."""
+    """Returns the size of a text that is padded to a width."""
     return max(len(written(text)), width)
 
 
 def joined(items: Iterable[object], d: object = "") -> int:
-    """The size of texts in a row, with something between them, which Jinja2 calls `d`."""
+    """Returns the largest size of texts that are joined by `d`, which is Jinja2's name for it."""
     sizes = [len(written(item)) for item in items]
     return sum(sizes) + len(sizes) * len(written(d))
 
 
-def replaced(text: object, old: object, new: object, count: int | None = -1) -> int:
-    """The size of a text in which one part stands for another."""
-    whole, part = written(text), written(old)
-    times = whole.count(part)
-    if count is not None and count >= 0:
-        times = min(times, count)
-    return len(whole) + times * len(written(new))
+def replaced(text: object, old: object, new: object, count: int | None = None) -> int:
+    """Returns the largest size of a text in which `new` replaces `old`."""
+    times = written(text).count(written(old))
+    return len(written(text)) + (times if count is None or count < 0 else min(times, count)) * len(written(new))
 
 
 def formatted(text: str, values: object) -> int:
-    """The size of a text with `%` conversions, and their values in it; the text alone gives the widths."""
-    sizes = 0
-    for conversion in _CONVERSION.finditer(text):
-        for width in conversion.groups(default=""):
-            if width == "*" or len(width) > _LONGEST_WIDTH:
-                raise LimitError(f"`{conversion[0]}` asks for more than {10**_LONGEST_WIDTH - 1} characters")
-            sizes += int(width or 0)
-    return len(text) + sizes + _size_of_values(values)
-
-
-def _size_of_values(values: object) -> int:
-    if isinstance(values, tuple):
-        return sum(_size_of_values(value) for value in values)
-    if isinstance(values, dict):
-        return sum(_size_of_values(value) for value in values.values())
-    return max(len(written(values)), 0 if isinstance(values, str) else _LONGEST_NUMBER)
+    """Returns the largest size of a text with `%` conversions, of which each may write the longest value."""
+    if wide := _WIDE.search(text):
+        raise LimitError(f"`{wide[0]}` asks for more than 99 characters")
+    parts = values.values() if isinstance(values, dict) else values if isinstance(values, tuple) else (values,)
+    longest = max((len(written(part)) for part in parts), default=0)
+    return len(text) + text.count("%") * max(longest, _LONGEST_CONVERSION)
 
 
 TEXT_METHODS: Mapping[str, Size | None] = {
@@ -147,7 +136,7 @@ TEXT_METHODS: Mapping[str, Size | None] = {
     "join": lambda separator, items: joined(items, separator),
     "replace": replaced,
 }
-"""The methods of texts, and the size of the results that may be longer than what is read."""
+"""The methods of texts; the size is that of a result that may be longer than what was read."""
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -162,7 +151,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def apply(budget: RenderBudget, operator: str, left: Any, right: Any) -> Any:
-    """The result of an operator; raises `LimitError` before more is made than may be."""
+    """Returns the result of an operator; raises `LimitError` before it makes one that is too large."""
     budget.spend()
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return _calculate(operator, left, right)
@@ -184,31 +173,32 @@ def apply(budget: RenderBudget, operator: str, left: Any, right: Any) -> Any:
 
 
 def _calculate(operator: str, left: float, right: float) -> Any:
+    too_large = LimitError(f"a number has more than {MOST_BITS} bits")
     if operator == "**" and isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > MOST_BITS:
-        raise LimitError(f"a number has more than {MOST_BITS} bits")
+        raise too_large
     result = _OPERATORS[operator](left, right)
     if isinstance(result, int) and result.bit_length() > MOST_BITS:
-        raise LimitError(f"a number has more than {MOST_BITS} bits")
+        raise too_large
     return result
 
 
 Filter = Callable[..., Any]
 
-_PRECISION = 15  # digits of a float that mean something
+_PRECISION = 15  # significant digits of a float
 
 
 def _of_text(method: Filter) -> Filter:
-    """A filter that works on the text of its value."""
+    """Returns a filter of the text of its value."""
     return lambda _, value, *args, **kwargs: method(written(value), *args, **kwargs)
 
 
 def _of_value(function: Filter) -> Filter:
-    """A filter that works on its value."""
+    """Returns a filter of its value."""
     return lambda _, value, *args, **kwargs: function(value, *args, **kwargs)
 
 
 def _with_environment(function: Filter) -> Filter:
-    """One of Jinja2's own that asks the environment for attributes, or for what stands for nothing."""
+    """Returns a filter of Jinja2 that takes the environment."""
     return lambda context, *args, **kwargs: function(context.environment, *args, **kwargs)
 
 
@@ -229,7 +219,7 @@ def _round(value: float, precision: int = 0, method: Any = "common") -> float:
 def _sum(value: Iterable[float], start: float = 0) -> float:
     numbers = [start, *value]
     if not all(isinstance(each, (int, float)) for each in numbers):
-        raise RenderError("`sum` adds up numbers")
+        raise RenderError("`sum` takes a list of numbers")
     return sum(numbers)
 
 
@@ -252,7 +242,7 @@ def _map(context: Context, value: Iterable[Any], name: str | None = None, *args:
 
 
 def _chosen(*, passing: bool) -> Filter:
-    """The items that pass a test, or those that do not."""
+    """Returns the filter of the items that pass a test, or of those that do not."""
 
     def filtered(context: Context, value: Iterable[Any], name: str | None = None, *args: Any) -> list[Any]:
         if name is None:
@@ -264,7 +254,7 @@ def _chosen(*, passing: bool) -> Filter:
 
 
 def _paid(function: Filter, size: Size | None = None) -> Filter:
-    """A filter that pays for what it reads, and for what it makes: in advance, where the size is known."""
+    """Returns a filter that charges for what it reads and makes; `size` limits a result before it is made."""
 
     @pass_context
     def filtered(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -272,8 +262,7 @@ def _paid(function: Filter, size: Size | None = None) -> Filter:
         budget.spend()
         read(budget, value, args, kwargs)
         if size is not None:
-            budget.text(size(value, *args, **kwargs))
-            return function(context, value, *args, **kwargs)
+            budget.fit(size(value, *args, **kwargs))
         result = function(context, value, *args, **kwargs)
         keep(budget, result)
         return result
@@ -327,46 +316,39 @@ FILTERS: Mapping[str, Filter] = {
     "reject": _paid(_chosen(passing=False)),
     "select": _paid(_chosen(passing=True)),
 }
-"""Every filter that a template may name."""
+"""The filters of templates by name."""
 
 
-Test = Callable[..., Any]
-
-_NAMES = (
+_TESTS = (
     *("boolean", "defined", "false", "float", "integer", "mapping", "number", "string", "true", "undefined"),
     *("divisibleby", "even", "lower", "odd", "upper"),
     *("==", "eq", "equalto", "!=", "ne", "<", "lt", "lessthan", "<=", "le", ">", "gt", "greaterthan", ">=", "ge", "in"),
 )
 
 
-def _is_none(value: object) -> bool:
-    """Whether a value is none; so is the user where nobody is signed in."""
-    return value is None or isinstance(value, NobodyView)
-
-
-def _paid_test(test: Test) -> Test:
+def _paid_test(test: Callable[..., bool]) -> Callable[..., bool]:
     @pass_context
-    def tested(context: Context, value: Any, *args: Any) -> Any:
+    def tested(context: Context, value: Any, *args: Any) -> bool:
         read(budget_of(context), value, args)
         return test(value, *args)
 
     return tested
 
 
-TESTS: Mapping[str, Test] = {
-    **{name: _paid_test(cast("Test", tests.TESTS[name])) for name in _NAMES},
-    "none": _paid_test(_is_none),
+TESTS: Mapping[str, Callable[..., bool]] = {
+    **{name: _paid_test(cast("Callable[..., bool]", tests.TESTS[name])) for name in _TESTS},
+    "none": _paid_test(lambda value: value is None or isinstance(value, AbsentUser)),
 }
-"""Every test that a template may name."""
+"""The tests of templates by name."""
 
 
 @pass_context
 def _range(context: Context, *bounds: int) -> list[int]:
-    """Python's range as a list that has been paid for."""
+    """Returns Python's range as a list."""
     numbers = range(*bounds)
     budget_of(context).items(max(0, (numbers.stop - numbers.start) // numbers.step))
     return list(numbers)
 
 
 GLOBALS: Mapping[str, Any] = {"range": _range, "namespace": Namespace}
-"""The functions that a template may call."""
+"""The functions of templates by name."""

@@ -1,4 +1,4 @@
-"""From a template's text to Jinja2's tree, whose nodes say where they begin, with Jinja2's messages in our words.
+"""The text of a `jinja` template: parsed by Jinja2, and checked before anything is rendered.
 
 Jinja2 counts lines; here the "line number" of a token, and so of a node or a syntax error, is its offset.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isinf
@@ -16,161 +16,54 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
-from tornado_proxy.templates.jinja.filters import MOST_BITS
-from tornado_proxy.templates.jinja.views import NAMES
-from tornado_proxy.templates.template import TemplateMistake
-
-Said = tuple[str, str | None]
-"""The message, and the help if there is one."""
-
-STATEMENTS = ("if", "elif", "else", "for", "set", "with", "macro", "call", "filter", "raw")
-"""The statements of a template, those that only stand in another one among them."""
+from tornado_proxy.templates.jinja.filters import FILTERS, GLOBALS, TESTS
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS
+from tornado_proxy.templates.template import Reference, TemplateMistake, group_number, refuse
 
 CLOSED = ("if", "for", "set", "with", "macro", "call", "filter", "raw")
 """The statements that end at an `end…` of their own."""
 
-_LISTED = "the statements are " + ", ".join(f"`{name}`" for name in STATEMENTS)
-_BRACES = "`{{` is closed by `}}`, `{%` by `%}`"
+STATEMENTS = (*CLOSED, "elif", "else")
+"""The statements of a template."""
 
-_QUOTED = re.compile(r"'([^']*)'")
+_QUOTED = re.compile(r"(?<!\w)'([^']*)'")
 _PLACE = re.compile(r" at \d+$")
 
-_TOKENS: Mapping[str, str] = {
-    "end of print statement": "`}}`",
-    "end of statement block": "`%}`",
-    "end of template": "the end of the template",
-    "begin of print statement": "`{{`",
-    "begin of statement block": "`{%`",
-    "template data / text": "text",
-    "name": "a name",
-    "integer": "a number",
-    "float": "a number",
-    "string": "a text",
-}
 
-_CHARACTERS: Mapping[str, str] = {
-    "&": "both are asked for by `and`",
-    "!": "the contrary is `not`, and what differs `!=`",
-    "?": "a choice is written `a if condition else b`",
-    "'": "a text ends in the quote that it begins with",
-    '"': "a text ends in the quote that it begins with",
-    "\\\\": "a backslash stands in quotes only",
-}
-
-_MEANT: Mapping[str, str] = {"elseif": "elif", "elsif": "elif", "foreach": "for", "unless": "if not", "switch": "if"}
-
-_EXPECTED: Mapping[str, str] = {
-    "end of print statement": "`~` joins two values; an expression ends in `}}`",
-    "end of statement block": "a statement ends in `%}`",
-}
+def reworded(message: str | None) -> tuple[str, str | None]:
+    """Returns a message of Jinja2 in our form, and its further sentences as the help."""
+    text = _QUOTED.sub(r"`\1`", _PLACE.sub("", message or "")).rstrip(".")
+    text = text.replace("end of print statement", "}}").replace("end of statement block", "%}")
+    fact, _, hint = text.partition(". ")
+    return fact[:1].lower() + fact[1:], hint or None
 
 
-def backticked(message: str) -> str:
-    """A message of Jinja2 in the form of ours: names in backticks, no capital, no full stop."""
-    text = _QUOTED.sub(r"`\1`", message).rstrip(".")
-    return text[:1].lower() + text[1:]
-
-
-def reworded(message: str) -> Said:
-    """A message of Jinja2 as a fact and a advice."""
-    text = _PLACE.sub("", message)
-    for expression, word in _WORDINGS:
-        found = expression.fullmatch(text)
-        if found:
-            return word(*found.groups())
-    return backticked(text), None
-
-
-def _token(name: str) -> str:
-    return _TOKENS.get(name, f"`{name}`")
-
-
-def _unlike(expected: str, found: str) -> Said:
-    if (expected, found) == ("end of print statement", "="):
-        return "expected `}}`, found `=`", "`==` compares"
-    if found == "|":
-        return "unexpected `||`", "either of two is asked for by `or`"
-    return f"expected {_token(expected)}, found {_token(found)}", _EXPECTED.get(expected)
-
-
-def _unexpected(found: str) -> Said:
-    if found == "end of template":
-        return "an action is not closed", _BRACES
-    if found in _TOKENS:
-        return f"an expression is missing before {_token(found)}", None
-    return f"unexpected `{found}`", _BRACES if found == "}" else None
-
-
-def _character(found: str) -> Said:
-    return f"unexpected `{found}`", _CHARACTERS.get(found)
-
-
-def _tag(name: str, innermost: str | None) -> Said:
-    if name.removeprefix("end") in CLOSED and name.startswith("end"):
-        if innermost is None:
-            return f"`{name}` closes nothing", None
-        return f"`{name}` closes no `{innermost}`", _closing(innermost)
-    if name in STATEMENTS:
-        return f"`{name}` stands in no `if` and no `for`", None
-    meant = _MEANT.get(name) or next(iter(get_close_matches(name, STATEMENTS, n=1)), None)
-    return f"unknown statement `{name}`", f"did you mean `{meant}`?" if meant else _LISTED
-
-
-def _open(name: str) -> Said:
-    return f"the `{name}` is not closed", _closing(name)
-
-
-def _closing(name: str) -> str:
-    return f"close it with `{{% end{name} %}}`"
-
-
-_WORDINGS: tuple[tuple[re.Pattern[str], Callable[..., Said]], ...] = tuple(
-    (re.compile(expression), word)
-    for expression, word in (
-        (r"expected token '(.+)', got '(.+)'", _unlike),
-        (r"unexpected '(.+)', expected '(.+)'", lambda found, expected: _unlike(expected, found)),
-        (r"unexpected '(.+)'", _unexpected),
-        (r"Expected an expression, got '(.+)'", _unexpected),
-        (r"unexpected char ['\"](.+)['\"]", _character),
-        (r"Encountered unknown tag '(\w+)'\.(?: .* needs to be closed is '(\w+)'\.)?", _tag),
-        (r"Unexpected end of template\..* needs to be closed is '(\w+)'\.", _open),
-        (r"Missing end of comment tag", lambda: ("a comment is not closed", "close it with `#}`")),
-        (r"Missing end of raw directive", lambda: _open("raw")),
-        (r"tag name expected", lambda: ("a statement is missing after `{%`", _LISTED)),
-        (r"expected name or number", lambda: ("a name is missing after `.`", None)),
-        (r"can't assign to '.+'", lambda: ("only a name can be given a value", None)),
-    )
-)
-
-
-_GO_PATH = re.compile(r"\.(?P<name>[A-Za-z]+)(?P<fields>(?:\.\w+)*)")
 _SPACES = frozenset({"whitespace", "data", "raw_begin", "raw_end", "comment_begin", "comment", "comment_end"})
+_LONGEST_NUMBER = 100  # characters; Python writes no number of thousands into the compiled template
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPlaces:
-    """Where the tokens of a template stand, in order."""
+    """The start and the end of each token of a template, in order."""
 
     text: str
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
     def end(self, start: int) -> int:
-        """Where the token that begins at an offset ends."""
+        """Returns the end of the token that begins at an offset."""
         return self.ends[bisect_right(self.starts, start) - 1] if self.starts else start
 
     def after(self, start: int) -> int:
-        """Where the next token begins, seen from the one at an offset."""
+        """Returns the start of the token after the one at an offset."""
         return self.starts[min(bisect_right(self.starts, start), len(self.starts) - 1)]
 
 
 def parse(environment: Environment, text: str) -> tuple[nodes.Template, TokenPlaces]:
-    """The tree of a template, and its tokens; raises `TemplateMistake` where Jinja2 cannot read it."""
+    """Parses a template; raises `TemplateMistake` for a syntax error."""
     # Jinja2 makes one character of the two; both are line ends that no key keeps.
     source = text.replace("\r\n", "\n\n")
     tokens = list(_located(environment, source))
-    for start, kind, value in tokens:
-        _check_number(start, kind, value)
     seen = [(start, start + len(value)) for start, kind, value in tokens if kind not in _SPACES]
     places = TokenPlaces(source, tuple(start for start, _ in seen), tuple(end for _, end in seen))
     parser = Parser(environment, "")
@@ -180,40 +73,142 @@ def parse(environment: Environment, text: str) -> tuple[nodes.Template, TokenPla
     except TemplateSyntaxError as error:
         at_end = "end of template" in str(error.message)
         offset = len(text) if at_end else error.lineno
-        message, advice = reworded(str(error.message))
-        advice = advice or _from_go(text, offset)
-        raise TemplateMistake(message, offset, None if at_end else places.end(offset), advice) from error
-
-
-def _check_number(start: int, kind: str, value: str) -> None:
-    """Refuse a number that is too large for arithmetic: Python cannot even write it into the compiled template."""
-    if kind == "integer":
-        large = len(value) > MOST_BITS or int(value.replace("_", ""), 0).bit_length() > MOST_BITS
-    else:
-        large = kind == "float" and isinf(float(value))
-    if large:
-        raise TemplateMistake("the number is too large", start, start + len(value))
-
-
-def _from_go(text: str, offset: int) -> str | None:
-    """How a path of Go's templates, which begins with a dot, is written here; None where none begins."""
-    found = _GO_PATH.match(text, offset)
-    if found is None or found["name"].lower() not in NAMES:
-        return None
-    name = found["name"].lower()
-    if name == "groups":
-        return f"did you mean `groups{found['fields']}`? names have no dot before them"
-    fields = found["fields"].lower().replace(".get", ".")
-    return f"did you mean `{name}{fields}`? names have no dot before them"
+        message, hint = reworded(error.message)
+        raise TemplateMistake(message, offset, None if at_end else places.end(offset), hint) from error
 
 
 def _located(environment: Environment, source: str) -> Iterator[tuple[int, str, str]]:
+    """Yields the offset, kind and text of each token."""
     position = 0
     try:
         for _, kind, value in environment.lexer.tokeniter(source, None):
             start = max(position, source.find(value, position))
-            yield start, kind, value
             position = start + len(value)
+            is_number = kind in ("integer", "float")
+            if is_number and (len(value) > _LONGEST_NUMBER or (kind == "float" and isinf(float(value)))):
+                raise TemplateMistake("the number is too large", start, position)
+            yield start, kind, value
     except TemplateSyntaxError as error:
-        message, advice = reworded(str(error.message))
-        raise TemplateMistake(message, position, min(position + 1, len(source)), advice) from error
+        message, hint = reworded(error.message)
+        raise TemplateMistake(message, position, min(position + 1, len(source)), hint) from error
+
+
+_DEEPEST = 60
+_UNSUPPORTED: Mapping[type[nodes.Node], str] = {
+    nodes.Include: "include",
+    nodes.Import: "import",
+    nodes.FromImport: "from",
+    nodes.Extends: "extends",
+    nodes.Block: "block",
+    nodes.ScopedEvalContextModifier: "autoescape",
+}
+# Names that Jinja2 gives a meaning in loops and macros.
+_SPECIAL_NAMES = frozenset({"loop", "caller", "varargs", "kwargs"})
+
+
+class TemplateReading:
+    """A parsed template: its nodes with their parents, and the names to which it assigns a value itself.
+
+    Raises `TemplateMistake` if its nodes nest too deeply.
+    """
+
+    def __init__(self, tree: nodes.Template, tokens: TokenPlaces) -> None:
+        self._tokens = tokens
+        self._nodes = tuple(_walk(tree))
+        stored = (node.name for node, _ in self._nodes if isinstance(node, nodes.Name) and node.ctx != "load")
+        macros = (node.name for node, _ in self._nodes if isinstance(node, nodes.Macro))
+        self._own_names = frozenset((*stored, *macros))
+
+    def check(self, names: Mapping[str, int], group_count: int) -> None:
+        """Raises `TemplateMistake` for the mistakes of a template whose source has these groups."""
+        refuse([*self._mistakes(names), *self._unknown_groups(names, group_count)])
+
+    def group_references(self) -> Iterator[Reference]:
+        """Yields the groups that are named by literals."""
+        for node, _ in self._nodes:
+            match node:
+                case nodes.Getattr() if self._dotted(node.node) == "groups":
+                    yield node.attr, node.node.lineno, self._tokens.end(self._tokens.after(node.lineno))
+                case nodes.Getitem(arg=nodes.Const() as constant) if self._dotted(node.node) == "groups":
+                    closing = self._tokens.after(constant.lineno)
+                    bracketed = self._tokens.text.startswith("]", closing)
+                    end = closing + 1 if bracketed else self._tokens.end(constant.lineno)
+                    yield str(constant.value), node.node.lineno, end
+
+    def reads_user(self) -> bool:
+        """Returns whether the template uses more of the user than whether there is one."""
+        return any(
+            isinstance(node, nodes.Name) and self._dotted(node) == "user" and not _is_condition(node, parent)
+            for node, parent in self._nodes
+        )
+
+    def _mistakes(self, groups: Collection[str]) -> Iterator[TemplateMistake]:
+        known_names = self._own_names.union(NAMES, GLOBALS)
+        for node, _ in self._nodes:
+            start, message, hint = node.lineno, _refusal(node), None
+            match node:
+                case nodes.Filter() if node.name not in FILTERS:
+                    message, hint = f"unknown filter `{node.name}`", _near(node.name, FILTERS)
+                case nodes.Test() if node.name not in TESTS:
+                    start = self._tokens.after(start)
+                    message, hint = f"unknown test `{node.name}`", _near(node.name, TESTS)
+                case nodes.Name() if node.name not in known_names | _SPECIAL_NAMES:
+                    message = f"unknown variable `{node.name}`"
+                    hint = _path_to(node.name, groups) or _near(node.name, known_names)
+                case nodes.Getattr() if node.attr not in RECORDS.get(record := self._dotted(node.node), (node.attr,)):
+                    start, fields = self._tokens.after(start), RECORDS[record]
+                    message = f"`{record}` has no field `{node.attr}`"
+                    hint = _near(node.attr, fields) or "it has " + ", ".join(f"`{field}`" for field in fields)
+            if message is not None:
+                yield TemplateMistake(message, start, self._tokens.end(start), hint)
+
+    def _unknown_groups(self, names: Mapping[str, int], group_count: int) -> Iterator[TemplateMistake]:
+        for name, start, end in self.group_references():
+            number = group_number(name)
+            if name not in names and (number is None or number > group_count):
+                yield TemplateMistake(f"the source has no group `{name}`", start, end, _near(name, names))
+
+    def _dotted(self, node: nodes.Node) -> str:
+        """Returns a chain of fields, `target.bucket`; it is empty unless it begins with a variable of `NAMES`."""
+        if isinstance(node, nodes.Getattr):
+            return f"{self._dotted(node.node)}.{node.attr}"
+        return node.name if isinstance(node, nodes.Name) and node.name not in self._own_names else ""
+
+
+def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
+    """Yields every node with its parent, in the order of the text."""
+    rest: list[tuple[nodes.Node, nodes.Node, int]] = [(tree, tree, 0)]
+    while rest:
+        node, parent, depth = rest.pop()
+        if depth > _DEEPEST:
+            raise TemplateMistake(f"the template nests deeper than {_DEEPEST} levels", node.lineno)
+        yield node, parent
+        rest += [(child, node, depth + 1) for child in reversed(list(node.iter_child_nodes()))]
+
+
+def _is_condition(node: nodes.Node, parent: nodes.Node) -> bool:
+    """Returns whether only the truth of a variable, or a test of it, counts."""
+    if isinstance(parent, nodes.If | nodes.CondExpr):
+        return parent.test is node
+    return isinstance(parent, nodes.Not | nodes.Test)
+
+
+def _refusal(node: nodes.Node) -> str | None:
+    """Returns why no template can have a node: it needs other templates, or makes work that is not charged."""
+    if isinstance(node, nodes.For) and node.recursive:
+        return "a loop cannot be recursive"
+    if isinstance(node, nodes.Pair) and not isinstance(node.key, nodes.Const):
+        return "the keys of a mapping must be literals"
+    statement = _UNSUPPORTED.get(type(node))
+    return f"the statement `{statement}` is not supported" if statement else None
+
+
+def _path_to(name: str, groups: Collection[str]) -> str | None:
+    """Returns a hint at the group or the field of that name."""
+    record = "groups" if name in groups else next((path for path, fields in RECORDS.items() if name in fields), None)
+    return f"did you mean `{record}.{name}`?" if record else None
+
+
+def _near(word: str, words: Collection[str]) -> str | None:
+    near = get_close_matches(word, words, n=1)
+    return f"did you mean `{near[0]}`?" if near else None
