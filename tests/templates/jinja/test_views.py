@@ -1,7 +1,7 @@
 import pytest
 from jinja_texts import CAPTURES, REQUEST, TARGET, USER, rendered
 
-from tornado_proxy.templates.jinja.views import NAMES, RECORDS, AbsentUser, variables
+from tornado_proxy.templates.jinja.views import NAMES, RECORDS, NoUser, variables
 from tornado_proxy.templates.template import MissingUserError, RenderError, TargetKeyRewriteData
 
 
@@ -110,7 +110,7 @@ def test_reading_from_a_missing_user_fails(text):
 def test_a_missing_user_cannot_be_hashed():
     """It equals none, but its hash would differ."""
     with pytest.raises(TypeError):
-        hash(AbsentUser("user", None))
+        hash(NoUser("user", None))
 
 
 def test_variables_are_those_that_are_documented():

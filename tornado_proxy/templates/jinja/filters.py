@@ -16,7 +16,7 @@ from jinja2 import Undefined, filters, pass_context, tests
 from jinja2.runtime import Context, LoopContext, Macro
 from jinja2.utils import Namespace
 
-from tornado_proxy.templates.jinja.views import Lookup, AbsentUser, Record
+from tornado_proxy.templates.jinja.views import Lookup, NoUser, Record
 from tornado_proxy.templates.template import LimitError, RenderBudget, RenderError, RenderLimits
 
 LIMITS = RenderLimits(steps=50_000, text=65_536, items=65_536, unit="characters")
@@ -337,7 +337,7 @@ def _paid_test(test: Callable[..., bool]) -> Callable[..., bool]:
 
 TESTS: Mapping[str, Callable[..., bool]] = {
     **{name: _paid_test(cast("Callable[..., bool]", tests.TESTS[name])) for name in _TESTS},
-    "none": _paid_test(lambda value: value is None or isinstance(value, AbsentUser)),
+    "none": _paid_test(lambda value: value is None or isinstance(value, NoUser)),
 }
 """The tests of templates by name."""
 

@@ -32,7 +32,7 @@ class Record:
         return f"`{self.name}` has no field `{name}`"
 
 
-class AbsentUser(Record):
+class NoUser(Record):
     """The user if nobody is signed in: equal to none and false, until something is read from it."""
 
     __slots__ = ()
@@ -46,7 +46,7 @@ class AbsentUser(Record):
         return False
 
     def __eq__(self, other: object) -> bool:
-        return other is None or isinstance(other, AbsentUser)
+        return other is None or isinstance(other, NoUser)
 
 
 class Lookup:
@@ -142,7 +142,7 @@ NAMES = ("user", "request", "target", "key", "groups")
 def variables(captures: Captures, data: TargetKeyRewriteData) -> dict[str, Any]:
     """Returns the variables of one rendering."""
     return {
-        "user": AbsentUser("user", None) if data.user is None else Record("user", data.user),
+        "user": NoUser("user", None) if data.user is None else Record("user", data.user),
         "request": Record("request", data.request),
         "target": Record("target", data.target),
         "key": data.key,
