@@ -15,8 +15,8 @@ from collections.abc import Callable
 from jinja2.sandbox import SandboxedEnvironment
 
 from tornado_proxy.goregex.matching import compile_pattern
-from tornado_proxy.templates import jinja, plain
-from tornado_proxy.templates.template import TargetKeyRewriteData, User
+from tornado_proxy.templates import jinja
+from tornado_proxy.templates.template import TargetKeyRewriteData, User, compile_plain
 
 ROUNDS = 7
 SOURCE = r"^/(?P<year>\d{4})/(?P<month>\d{2})/(?P<slug>[^/]+)\.html$"
@@ -55,7 +55,7 @@ def ways() -> dict[str, Callable[[], str]]:
     }
     theirs = SandboxedEnvironment()
     unbounded, unbounded_of_a_user = theirs.from_string(JINJA), theirs.from_string(JINJA_OF_A_USER)
-    text = plain.compile_template(PLAIN, pattern.names, 3)
+    text = compile_plain(PLAIN)
     groups = found.groupdict()
     return {
         "plain": lambda: text.render(captures, data),

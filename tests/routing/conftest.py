@@ -17,8 +17,7 @@ from tornado_proxy.routing.decide import simulate
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.request import read_request
 from tornado_proxy.rules.model import METHODS, Rewrite, RuleSet
-from tornado_proxy.templates.plain import compile_template
-from tornado_proxy.templates.template import User
+from tornado_proxy.templates.template import User, compile_plain
 
 EVERYTHING = Actions(put=PutAction(enabled=True), delete=DeleteAction(enabled=True))
 
@@ -44,7 +43,7 @@ def _rewrite(number, source, target):
     file = SourceFile("site.rules", f"rewrite `{source}` -> …")
     span = Span(file, 0, len(file.text))
     if isinstance(target, str):
-        template, dialect = compile_template(target, pattern.names, pattern.group_count), Dialect.PLAIN
+        template, dialect = compile_plain(target), Dialect.PLAIN
     else:
         template, dialect = target, Dialect.JINJA
     statement = RewriteStatement(None, Literal(source, span), dialect, Literal(template.text, span), span)

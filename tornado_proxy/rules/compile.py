@@ -32,8 +32,7 @@ from tornado_proxy.rules.model import (
     objection,
     segment_objection,
 )
-from tornado_proxy.templates import plain
-from tornado_proxy.templates.template import Template, TemplateMistake, User
+from tornado_proxy.templates.template import Template, TemplateMistake, User, compile_plain
 
 _MOST_MISTAKES = 10  # of one template
 
@@ -52,7 +51,7 @@ HelperTexts = Callable[[str], tuple[str, ...]]
 
 
 def _plain() -> CompileTemplate:
-    return plain.compile_template
+    return compile_plain
 
 
 def _jinja() -> CompileTemplate:

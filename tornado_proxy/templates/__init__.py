@@ -1,5 +1,5 @@
-"""Text with holes: a template is compiled once, at load, and rendered for each key that its rewrite matched.
+"""Templates: compiled once, at load, and rendered for each key that their rewrite matched.
 
-Nouns: a *dialect* is how a template is written (plain, jinja, go); *captures* are what the source's groups took;
-*data* is what a template may read of the request; a *mistake* is found at load, a *failure* at rendering.
+A *dialect* is a way to write a template: plain, jinja or go. *Captures* are the groups of a match. *Data* is what a
+template can read of the request. A *mistake* is found at load, a *failure* at rendering.
 """

@@ -1,4 +1,4 @@
-"""What every dialect shares: the protocol of a template, its data, its errors, and the budget of a rendering.
+"""The protocol of templates, their data, errors and budgets, and the plain dialect: `$name`, `${name}`, `$1` and `$$`.
 
 TemplateError
 ├── TemplateMistake       found at load: the text is not a template of its dialect, or names something unknown
@@ -9,9 +9,11 @@ TemplateError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import takewhile
+from typing import ClassVar, Protocol
 
 from tornado_proxy.goregex.matching import Captures
 
@@ -21,7 +23,7 @@ Reference = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who is signed in; `kind` is how: BASIC, HEADER or OIDC, as s3-proxy's templates see it, or CERTIFICATE."""
+    """The signed-in user; `kind` is the way: BASIC, HEADER or OIDC, as in s3-proxy's templates, or CERTIFICATE."""
 
     username: str
     kind: str = "BASIC"
@@ -34,13 +36,13 @@ class User:
 
     @property
     def identifier(self) -> str:
-        """What identifies a user: the name, else the email address."""
+        """The name, or else the email address."""
         return self.username or self.email
 
 
 @dataclass(frozen=True, slots=True)
 class RequestData:
-    """The request as templates see it: `path` is decoded, `headers` and `query` keep order and repetition."""
+    """The request; `path` is decoded, `headers` and `query` keep order and repetition."""
 
     method: str = "GET"
     host: str = ""
@@ -54,21 +56,21 @@ class RequestData:
 
 @dataclass(frozen=True, slots=True)
 class HeaderFields:
-    """The headers of a request alone, as sent: in Go's templates an http.Header."""
+    """The headers of a request as sent; an http.Header in Go templates."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectMetadata:
-    """The metadata of an object, whose names have no case: in Go's templates a map[string]string, `M1-Key` in it."""
+    """The metadata of an object; a map[string]string in Go templates, with names such as `M1-Key`."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TargetData:
-    """The target as templates see it: nothing secret, nothing that changes."""
+    """The target's settings that templates can read; none of them is secret."""
 
     name: str = ""
     bucket_name: str = ""
@@ -83,7 +85,7 @@ class TargetData:
 
 @dataclass(frozen=True, slots=True)
 class TargetKeyRewriteData:
-    """The data about the incoming request that a target template can read, the connected user among it."""
+    """The data of a rendering: the key, the user, the request and the target."""
 
     key: str
     user: User | None = None
@@ -92,11 +94,11 @@ class TargetKeyRewriteData:
 
 
 class TemplateError(Exception):
-    """Something wrong with a template; the text is the fact, without a full stop."""
+    """The base of the errors of templates; the text is a message without a full stop."""
 
 
 class TemplateMistake(TemplateError):
-    """A template that cannot be compiled; `offset` and `end` are code points in its text, `others` more mistakes."""
+    """A template that does not compile; `offset` and `end` count code points, `others` are more mistakes."""
 
     def __init__(self, message: str, offset: int = 0, end: int | None = None, help: str | None = None) -> None:
         super().__init__(message)
@@ -107,7 +109,7 @@ class TemplateMistake(TemplateError):
 
 
 def refuse(mistakes: Iterable[TemplateMistake]) -> None:
-    """Raise the first mistake of a text with the others, if there are any; of two at one place the one found first."""
+    """Raises the first mistake of a text, with the others; of two at one place, the one found first."""
     by_place: dict[int, TemplateMistake] = {}
     for mistake in mistakes:
         by_place.setdefault(mistake.offset, mistake)
@@ -118,23 +120,23 @@ def refuse(mistakes: Iterable[TemplateMistake]) -> None:
 
 
 class RenderError(TemplateError):
-    """A template that failed for one request."""
+    """A rendering that failed."""
 
 
 class MissingUserError(RenderError):
-    """A template read from the user where nobody is signed in."""
+    """A template reads from the user, but nobody is signed in."""
 
 
 class LimitError(RenderError):
-    """A template took more steps, or made more text, than is allowed."""
+    """A template takes more steps, or makes more text, than is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """The most that one rendering may take: steps of work, the size of a text, elements of a list, nested templates.
+    """The limits of one rendering: steps of work, size of a text, elements of a list, nested templates.
 
-    A step is an action or an argument evaluated, some elements visited, or a stretch of text read or made. With the
-    defaults a hostile template ends within some tens of milliseconds.
+    A step is an action or an argument that is evaluated, eight elements, or sixteen bytes of text. With the defaults a
+    hostile template ends within some tens of milliseconds.
     """
 
     steps: int = 20_000
@@ -145,7 +147,7 @@ class RenderLimits:
 
 
 class RenderBudget:
-    """What is left of the limits for one rendering."""
+    """The steps that one rendering has left, and its limits; each method raises `LimitError` beyond them."""
 
     __slots__ = ("left", "limits")
 
@@ -154,29 +156,29 @@ class RenderBudget:
         self.left = limits.steps
 
     def spend(self, steps: int = 1) -> None:
-        """Take steps; raises `LimitError` when there are none left."""
+        """Charges for steps."""
         self.left -= steps
         if self.left < 0:
             raise LimitError(f"the template takes more than {self.limits.steps} steps")
 
     def text(self, size: int) -> None:
-        """Account for a text that is about to be read or made."""
+        """Charges for a text before it is read or made."""
         self.fit(size)
         self.spend(size >> 4)
 
     def fit(self, size: int) -> None:
-        """Check the size of a text that is accounted for elsewhere."""
+        """Checks the size of a text that is charged for elsewhere."""
         if size > self.limits.text:
             raise LimitError(f"the template makes a text of more than {self.limits.text} {self.limits.unit}")
 
     def items(self, count: int) -> None:
-        """Account for a list or a map that is about to be made."""
+        """Charges for a list or a map before it is made."""
         if count > self.limits.items:
             raise LimitError(f"the template makes a list of more than {self.limits.items} elements")
         self.spend(count >> 3)
 
     def nest(self, depth: int) -> None:
-        """Check how deep templates call each other, or values hold each other."""
+        """Checks how deep templates or values nest."""
         if depth > self.limits.depth:
             raise LimitError(f"the template nests deeper than {self.limits.depth} levels")
 
@@ -190,26 +192,74 @@ class Template(Protocol):
         ...
 
     @property
-    def group_references(self) -> tuple[tuple[str, int, int], ...]:
-        """The groups that the text names, each with its start and end (code points) in it; a check's material."""
+    def group_references(self) -> tuple[Reference, ...]:
+        """The groups that the text names."""
         ...
 
     @property
     def reads_user(self) -> bool:
-        """Whether rendering may read from the user, so that it fails where nobody is signed in."""
+        """Whether rendering may fail because nobody is signed in."""
         ...
 
     def render(self, captures: Captures, data: TargetKeyRewriteData) -> str:
-        """The text for one match, raising `RenderError`; line ends and outer spaces are handled by the dialect."""
+        """Returns the text for a match; raises `RenderError`."""
         ...
 
 
-# From here on Go takes digits for a name.
-_LONGEST_NUMBER = 9
+@dataclass(frozen=True, slots=True)
+class PlainTemplate:
+    """A plain template: the text before the first reference, and each reference with the text after it."""
+
+    text: str
+    group_references: tuple[Reference, ...] = field(compare=False, repr=False)
+    _opening: str = field(compare=False, repr=False)
+    _holes: tuple[tuple[str | int, str], ...] = field(compare=False, repr=False)
+    reads_user: ClassVar[bool] = False
+
+    def render(self, captures: Captures, _data: TargetKeyRewriteData | None = None) -> str:
+        """Returns the text with the groups of a match, untrimmed; a group that took no part is empty."""
+        groups, count = captures.groups, len(captures.groups)
+        pieces = [self._opening]
+        for reference, following in self._holes:
+            # A name may stand for several groups; the match decides which one has it.
+            number = reference if isinstance(reference, int) else captures.names.get(reference, count)
+            pieces.append((groups[number] or "") if number < count else "")
+            pieces.append(following)
+        return "".join(pieces)
+
+
+_REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+
+
+def compile_plain(text: str, *_groups: object) -> PlainTemplate:
+    """Compiles a plain template, as Go's Regexp.Expand reads it; any text is one, whatever groups the source has."""
+    references: list[Reference] = []
+    literals, position = [""], 0
+    for found in _REFERENCE.finditer(text):
+        literals[-1] += text[position : found.start()]
+        position = found.end()
+        word = found[1] or found[2] or ""
+        # Python's `\w` has more kinds of numbers than Go's names.
+        name = "".join(takewhile(lambda char: char.isalpha() or char.isdecimal() or char == "_", word))
+        if found[0] == "$$":
+            literals[-1] += "$"
+        elif not name or (found[2] and name != word):
+            literals[-1] += found[0]
+        else:
+            position -= len(word) - len(name)
+            references.append((name, found.start(), position))
+            literals.append("")
+    literals[-1] += text[position:]
+    numbers = [(group_number(name), name) for name, _, _ in references]
+    groups = [name if number is None else number for number, name in numbers]
+    return PlainTemplate(text, tuple(references), literals[0], tuple(zip(groups, literals[1:], strict=True)))
+
+
+_LONGEST_NUMBER = 9  # digits; to Go, more of them are a name
 
 
 def group_number(reference: str) -> int | None:
-    """The number that a reference is: digits without leading zeros; None where it is a name."""
+    """Returns the number of a reference in digits without leading zeros; None if it is a name."""
     if not (reference.isascii() and reference.isdecimal()) or len(reference) > _LONGEST_NUMBER:
         return None
     return int(reference) if reference[0] != "0" or reference == "0" else None
@@ -219,9 +269,9 @@ GO_SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 )
-"""The characters of Go's unicode.IsSpace: White_Space without U+001C to U+001F, which Python strips too."""
+"""The characters of Go's unicode.IsSpace: Unicode's White_Space. Python's `strip` also removes U+001C to U+001F."""
 
 
 def trimmed(text: str) -> str:
-    """A text without line ends, then without spaces at its ends, as s3-proxy does with strings.TrimSpace."""
+    """Returns a text without line ends, then without outer spaces, as s3-proxy does with strings.TrimSpace."""
     return text.replace("\r\n", "").replace("\n", "").strip(GO_SPACES)

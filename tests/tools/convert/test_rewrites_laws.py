@@ -15,8 +15,15 @@ from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.routing.request import object_key
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
 from tornado_proxy.rules.model import RefusedResult, path_objection
-from tornado_proxy.templates import golang, plain
-from tornado_proxy.templates.template import RequestData, TargetData, TargetKeyRewriteData, TemplateMistake, User
+from tornado_proxy.templates import golang
+from tornado_proxy.templates.template import (
+    RequestData,
+    TargetData,
+    TargetKeyRewriteData,
+    TemplateMistake,
+    User,
+    compile_plain,
+)
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.output import rule_text
 from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, helper_bodies
@@ -45,8 +52,8 @@ def s3_proxy_key(rules, configured, path, method):
         pattern = compile_pattern(rule.source)
         captures = pattern.search(key)
         if captures is not None:
-            compiler = golang if rule.dialect is Dialect.GO else plain
-            template = compiler.compile_template(rule.target, pattern.names, pattern.group_count)
+            compile_template = golang.compile_template if rule.dialect is Dialect.GO else compile_plain
+            template = compile_template(rule.target, pattern.names, pattern.group_count)
             target = TargetData("site", "bucket", configured)
             data = TargetKeyRewriteData(key, ANN, RequestData(method), target)
             return template.render(captures, data), number

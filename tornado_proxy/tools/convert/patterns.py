@@ -22,8 +22,7 @@ from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.parser import parse
 from tornado_proxy.goregex.proofs import NoKey, difference, overlap, shortest_key
 from tornado_proxy.rules.model import path_objection
-from tornado_proxy.templates.plain import Reference, compile_template
-from tornado_proxy.templates.template import group_number
+from tornado_proxy.templates.template import Reference, compile_plain, group_number
 
 _EMPTY_SEGMENT = language("//")
 
@@ -298,7 +297,7 @@ def where_slashes_meet(pieces: Iterable[Piece]) -> tuple[str, str] | None:
 
 def plain_target_here(target: str, source: Here, prefix: str) -> str:
     """A template for this project's keys; raises `NotConvertible`."""
-    references = compile_template(target, {}, 0).group_references
+    references = compile_plain(target).group_references
     if not source.whole and any(group_number(name) == 0 for name, _, _ in references):
         raise NotConvertible("`$0` is the whole match, which has another text here", "put what is meant in a group")
     text = _below_prefix(target, target.partition("$")[0], prefix)
@@ -329,7 +328,7 @@ def as_directory(prefix: str) -> str:
 
 def _check(text: str, source: Here) -> None:
     """Raise `NotConvertible` if the result is refused here, or may hold an empty segment."""
-    references = compile_template(text, {}, 0).group_references
+    references = compile_plain(text).group_references
     if not text:
         raise NotConvertible("it is empty")
     objection = None if references else path_objection(text.replace("$$", "$"))

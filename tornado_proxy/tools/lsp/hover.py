@@ -16,7 +16,7 @@ from tornado_proxy.lint.check import Check
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.shapes import ends_anchored, starts_anchored
 from tornado_proxy.rules.model import Rewrite, RewriteError, TestOutcome
-from tornado_proxy.templates import plain
+from tornado_proxy.templates.template import compile_plain
 from tornado_proxy.tools.lsp.completion import BY_DIALECT
 from tornado_proxy.tools.lsp.explanation import code, outline, paragraphs, phrase, prose
 from tornado_proxy.tools.lsp.workspace import Analysis, statement_at
@@ -208,7 +208,7 @@ def reference_at(dialect: Dialect, text: str, at: int) -> TemplateReference | No
 
 def _references(dialect: Dialect, text: str) -> Iterator[TemplateReference]:
     if dialect is Dialect.PLAIN:
-        for name, start, end in plain.compile_template(text, {}, 0).group_references:
+        for name, start, end in compile_plain(text).group_references:
             yield TemplateReference(name, start, end, is_group=True)
         return
     for action in _ACTION.finditer(text):

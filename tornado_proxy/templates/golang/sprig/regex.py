@@ -22,8 +22,7 @@ from tornado_proxy.templates.golang.calling import INT, STRING, Function, Parame
 from tornado_proxy.templates.golang.nodes import Literal
 from tornado_proxy.templates.golang.text import go_string, runes
 from tornado_proxy.templates.golang.values import STRING_SLICE, ExecutionError, Slice
-from tornado_proxy.templates.plain import PlainTemplate, compile_template
-from tornado_proxy.templates.template import LimitError, RenderBudget
+from tornado_proxy.templates.template import LimitError, PlainTemplate, RenderBudget, compile_plain
 
 Span: TypeAlias = tuple[int, int]
 """Where a group begins and ends, in bytes; (-1, -1) if it took no part."""
@@ -162,7 +161,7 @@ _META = re.compile(rb"[\\.+*?()|\[\]{}^$]")
 
 @lru_cache(maxsize=256)
 def _expansion(replacement: bytes) -> PlainTemplate:
-    return compile_template(replacement.decode("utf-8", "surrogateescape"), {}, 0)
+    return compile_plain(replacement.decode("utf-8", "surrogateescape"))
 
 
 class _Constant(bytes):
@@ -235,7 +234,7 @@ def _replace(budget: RenderBudget, pattern: bytes, text: bytes, replacement: byt
     def expand(spans: Sequence[Span]) -> bytes:
         start, end = spans[0]
         budget.text(len(replacement) + len(expansion.group_references) * (end - start))
-        return expansion.expand(captures(expression, text, spans)).encode("utf-8", "surrogateescape")
+        return expansion.render(captures(expression, text, spans)).encode("utf-8", "surrogateescape")
 
     return _replaced(budget, expression, text, expand)
 
