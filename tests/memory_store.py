@@ -19,6 +19,7 @@ from tornado_proxy.storage.errors import (
     PreconditionFailed,
     TooLarge,
     UploadMissing,
+    check_conditions,
 )
 from tornado_proxy.storage.store import (
     Entry,
@@ -29,7 +30,6 @@ from tornado_proxy.storage.store import (
     UploadedPart,
     UploadForm,
     Write,
-    check_conditions,
     from_token,
     to_token,
 )

@@ -121,8 +121,8 @@ def test_a_document_is_fetched_from_secrets_manager(name):
     ("path", "timeout", "message"),
     [
         ("/missing", 20, "the answer is 404"),
-        ("/large", 20, "it has more than 1048576 bytes"),
-        ("/slow", 1.5, "it takes too long"),
+        ("/large", 20, "the document has more than 1048576 bytes"),
+        ("/slow", 1.5, "the answer takes too long"),
     ],
 )
 def test_what_cannot_be_fetched_by_http_is_reported(path, timeout, message):

@@ -22,21 +22,20 @@ from tornado_proxy.semantics.conditions import (
     freshness,
     strong_match,
 )
-from tornado_proxy.storage.errors import ObjectMissing, RangeUnsatisfiable, StorageError, UpstreamError
-from tornado_proxy.storage.store import (
-    CacheResult,
-    ForwardingStore,
-    ObjectInfo,
-    Opened,
-    Store,
+from tornado_proxy.storage.errors import (
+    ObjectMissing,
+    RangeUnsatisfiable,
+    StorageError,
+    UpstreamError,
     check_conditions,
 )
+from tornado_proxy.storage.store import CacheResult, ForwardingStore, ObjectInfo, Opened, Store
 
 T = TypeVar("T")
 
 _CHUNK = 64 * 1024  # bytes
 
-# What an entry takes beside its body, its key and its texts.
+# What an entry takes besides its body, key and texts.
 _OVERHEAD = 1024  # bytes
 
 _HIT: CacheResult = "hit"
@@ -45,25 +44,25 @@ _MISS: CacheResult = "miss"
 
 @dataclass(frozen=True, slots=True)
 class MemoryObject:
-    """An opened object whose bytes are in memory."""
+    """An open object in memory."""
 
     info: ObjectInfo
     content_range: ContentRange | None
     _body: bytes
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece."""
+        """Yields the body in chunks."""
         for start in range(0, len(self._body), _CHUNK):
             yield self._body[start : start + _CHUNK]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""
 
 
 def open_in_memory(
     key: ObjectKey, info: ObjectInfo, body: bytes, conditions: Conditions, part: ByteRange | None
 ) -> MemoryObject:
-    """Opens an object in memory, or a part of it; raises the errors of conditions and range."""
+    """Opens an object in memory or a part of it; raises the errors of conditions and range."""
     if conditions is not UNCONDITIONAL:
         check_conditions(key, info, conditions)
     found = part.resolve(info.size) if part and conditions.range_holds(info.etag, info.last_modified) else None
@@ -78,7 +77,7 @@ def open_in_memory(
 
 @dataclass(slots=True)
 class CacheCounts:
-    """The counts and the size of the caches of a target in this process."""
+    """The counters and the size of the caches of a target in this process."""
 
     hit: int = 0
     miss: int = 0
@@ -87,14 +86,14 @@ class CacheCounts:
     bytes: int = 0
 
     def count(self, result: CacheResult) -> None:
-        """Counts an answer."""
+        """Counts one result."""
         setattr(self, result, getattr(self, result) + 1)
 
 
 class _CachedObject:
-    """An entry of the cache: its body if that is kept; without `info` if the object must not be cached.
+    """An entry of the cache, with the body if it is cached; without `info` if the object must not be cached.
 
-    It is valid from `since` to `until`. `is_shared` is false for an answer to one request only.
+    It is valid from `since` to `until`. `is_shared` is false for a response that only one request may use.
     """
 
     __slots__ = ("body", "info", "is_shared", "since", "until", "weight")
@@ -113,12 +112,12 @@ _Call = asyncio.Future[_CachedObject | None]
 
 
 class CachingStore(ForwardingStore):
-    """Passes calls on to a store, and caches its answers to GET and HEAD by object key.
+    """Caches the results of GET and HEAD by object key, and passes on all other calls.
 
-    Conditions and ranges of cached objects are decided here. An object is fresh for `maxAge`, or less if its headers
-    say so; then a HEAD shows whether its ETag is still the same. S3's own 304 would omit most headers, which can change
-    without the ETag. Concurrent requests for one object share one call. Missing objects are not cached. Beyond
-    `maxSize` bytes, the least recently used object is dropped first.
+    Conditions and ranges of cached objects are evaluated here. An object is fresh for `maxAge`, or less if its headers
+    say so. After that a HEAD shows whether its ETag is the same. A 304 of S3 would omit most headers, which can change
+    without the ETag. Concurrent requests for an object share one call. Missing objects are not cached. Beyond `maxSize`
+    bytes the least recently used objects are dropped.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class CachingStore(ForwardingStore):
         self._counts = counts
         self._clock = clock
         self._entries: OrderedDict[str, _CachedObject] = OrderedDict()
-        self._used = 0  # bytes of the entries, and of bodies that are being read
+        self._used = 0  # bytes of entries, and of bodies that are being read
         self._heads: dict[str, _Call] = {}
         self._gets: dict[str, _Call] = {}
 
@@ -137,28 +136,28 @@ class CachingStore(ForwardingStore):
         return f"<CachingStore {self.behind!r}, {len(self._entries)} objects>"
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and body, or the part of it that was asked for."""
+        """Opens an object or a part of it."""
         entry, result = self._fresh(key), _HIT
         if entry is None and (key in self._entries or conditions != UNCONDITIONAL):
-            entry, result = await self._look(key)
+            entry, result = await self._revalidate(key)
         if entry is not None and (entry.body is not None or _decides(conditions, entry.info)):
-            # Without a body, what the conditions say is raised.
+            # Without a body, the conditions raise an error.
             return open_in_memory(key, self._counted_info(entry, result), entry.body or b"", conditions, part)
         if part is None and (entry is None or self._is_small(entry.info)):
             found, result = await self._joined(self._gets, key, self._fetch)
             if isinstance(found, _CachedObject):
                 return open_in_memory(key, self._counted_info(found, result), found.body or b"", conditions, part)
             if found is not None and conditions == UNCONDITIONAL:
-                return self._passed(found)
+                return self._uncached(found)
             if found is not None:
                 await found.close()
-        return self._passed(await self.behind.open(key, conditions, part))
+        return self._uncached(await self.behind.open(key, conditions, part))
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
+        """Returns the headers of an object."""
         entry, result = self._fresh(key), _HIT
         if entry is None:
-            entry, result = await self._look(key)
+            entry, result = await self._revalidate(key)
         if entry is None or entry.info is None:
             self._counts.count(_MISS)
             return replace(await self.behind.head(key, conditions), cache=_MISS)
@@ -172,7 +171,7 @@ class CachingStore(ForwardingStore):
         await super().close()
 
     def forget(self, key: str) -> None:
-        """Drops an entry; a running read of the object is not cached."""
+        """Drops an entry, and does not cache the result of a running read."""
         self._drop(key)
         self._heads.pop(key, None)
         self._gets.pop(key, None)
@@ -188,12 +187,12 @@ class CachingStore(ForwardingStore):
                 self.forget(key)
         return len(found)
 
-    # Asking the store
+    # Calls of the store
 
     async def _joined(
         self, calls: dict[str, _Call], key: ObjectKey, ask: Callable[[ObjectKey, _Call], Awaitable[T]]
     ) -> tuple[T | _CachedObject | None, CacheResult]:
-        """Returns the result of `ask`, or of a call that is running already; None if that must not be shared."""
+        """Returns the result of `ask`, or of a running call; None if that result must not be shared."""
         while (call := calls.get(key)) is not None:
             await asyncio.wait((call,))
             if not call.cancelled():
@@ -206,16 +205,16 @@ class CachingStore(ForwardingStore):
             if isinstance(error, ObjectMissing):
                 self._drop(key)
             call.set_exception(error)
-            call.exception()  # looked at, in case that nobody else waits for it
+            call.exception()  # retrieved, in case that nobody else waits for it
             raise
         finally:
-            call.cancel()  # if this request was: one of those who wait asks again
+            call.cancel()  # if this request was cancelled; one of those that wait calls again
             if calls.get(key) is call:
                 del calls[key]
         return answer, _MISS
 
-    async def _look(self, key: ObjectKey) -> tuple[_CachedObject | None, CacheResult]:
-        """The entry of an object after a HEAD, with its body if that is the same."""
+    async def _revalidate(self, key: ObjectKey) -> tuple[_CachedObject | None, CacheResult]:
+        """Returns the entry of an object after a HEAD, with its body if that is unchanged."""
         entry, result = await self._joined(self._heads, key, self._ask)
         return entry, "revalidated" if result == _MISS and entry is not None and entry.body is not None else result
 
@@ -228,7 +227,7 @@ class CachingStore(ForwardingStore):
         return entry
 
     async def _fetch(self, key: ObjectKey, call: _Call) -> _CachedObject | Opened:
-        """The object with its body if that is kept, otherwise as the store opened it."""
+        """Returns the object with its body if it is cached, or as the store opened it."""
         opened = await self.behind.open(key, UNCONDITIONAL)
         info = opened.info
         entry = self._entry(info, None)
@@ -249,15 +248,15 @@ class CachingStore(ForwardingStore):
             self._keep(key, entry)
         return entry
 
-    def _passed(self, opened: Opened) -> Opened:
-        """An object that is not kept."""
+    def _uncached(self, opened: Opened) -> Opened:
+        """Counts a miss, and passes an object on."""
         self._counts.count(_MISS)
-        return _Passed(opened)
+        return _Uncached(opened)
 
-    # What is kept
+    # Entries
 
     def _entry(self, info: ObjectInfo, body: bytes | None) -> _CachedObject:
-        """Returns the entry of an answer of S3."""
+        """Returns an entry for a response of S3."""
         now = self._clock()
         seconds = freshness(info.cache_control, info.expires, time.time())
         until = now + min(self._limits.max_age, inf if seconds is None else seconds)
@@ -281,7 +280,7 @@ class CachingStore(ForwardingStore):
         return entry
 
     def _counted_info(self, entry: _CachedObject, result: CacheResult) -> ObjectInfo:
-        """Returns the info for an answer, with the result of the cache."""
+        """Counts the result; returns the info with it."""
         assert entry.info is not None
         self._counts.count(result)
         age = int(self._clock() - entry.since)
@@ -293,7 +292,7 @@ class CachingStore(ForwardingStore):
         return info is not None and info.size <= self._limits.max_object_size
 
     def _make_room(self, size: int) -> bool:
-        """Drops the least recently used entries; returns whether there is room for a number of bytes."""
+        """Drops the least recently used entries; returns whether a number of bytes fits."""
         most = self._limits.max_size - size
         while self._used > most >= 0 and self._entries:
             self._drop(next(iter(self._entries)))
@@ -310,8 +309,8 @@ class CachingStore(ForwardingStore):
         self._counts.bytes += size
 
 
-class _Passed:
-    """An object that is passed on as the store opened it."""
+class _Uncached:
+    """An object that is passed on uncached."""
 
     __slots__ = ("_opened", "chunks", "close", "content_range", "info")
 
@@ -323,16 +322,16 @@ class _Passed:
 
 
 def _decides(conditions: Conditions, info: ObjectInfo | None) -> bool:
-    """Whether conditions prevent sending the object, as far as its info shows."""
+    """Whether conditions prevent sending the object, judged by its info."""
     return info is not None and conditions.decide(info.etag, info.last_modified) is not ConditionResult.PROCEED
 
 
 def _is_same(known: ObjectInfo | None, info: ObjectInfo) -> bool:
-    """Whether the bytes are unchanged: the ETag is strong and the same."""
+    """Whether the bytes are unchanged: both ETags are strong and equal."""
     return known is not None and known.size == info.size and strong_match(known.etag or "", info.etag or "")
 
 
 def _weight(key: str, entry: _CachedObject) -> int:
-    """The bytes that an entry takes."""
+    """Returns the bytes that an entry takes."""
     texts = [getattr(entry.info, each.name) for each in fields(ObjectInfo)] if entry.info else []
     return _OVERHEAD + sum(getsizeof(each) for each in (key, entry.body, *texts) if isinstance(each, str | bytes))

@@ -1,4 +1,4 @@
-"""Small documents fetched for the configuration: certificates and keys over HTTP, from S3, Secrets Manager and SSM."""
+"""Documents that the configuration names: certificates and keys from HTTP, S3, Secrets Manager and SSM."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PIECE = 16 * 1024  # bytes
 
 
 class DocumentUnavailable(Exception):
-    """A document that could not be fetched; the text says why."""
+    """A document could not be fetched; the text gives the reason."""
 
 
 def fetch_document(url: str, config: UrlConfig) -> bytes:
     """Fetches a URL or ARN within the `http_timeout` of `config`; blocks. Raises `DocumentUnavailable`."""
-    # Few configurations name such documents.
+    # Imported here, because few configurations name such documents.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -51,7 +51,7 @@ def _of_http(url: str, config: UrlConfig) -> bytes:
 
 
 def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
-    # From here: what boto3 needs to make a client says nothing about the other side.
+    # Counted from here: making a client takes time of its own, and no network.
     deadline = time.monotonic() + config.http_timeout
     if location.scheme == "s3":
         with closing(client.get_object(Bucket=location.host, Key=location.path)["Body"]) as body:
@@ -64,15 +64,15 @@ def _of_aws(client: Any, location: Location, config: UrlConfig) -> bytes:
 
 
 def _joined(body: Any, deadline: float) -> bytes:
-    """The bytes of a body; raises `DocumentUnavailable` for one that is too large or too slow."""
+    """Reads a body; raises `DocumentUnavailable` if it is too large or too slow."""
     pieces, size = [], 0
     while piece := body.read(_PIECE):
         pieces.append(piece)
         size += len(piece)
         if size > _LARGEST:
-            raise DocumentUnavailable(f"it has more than {_LARGEST} bytes")
+            raise DocumentUnavailable(f"the document has more than {_LARGEST} bytes")
         if time.monotonic() > deadline:
-            raise DocumentUnavailable("it takes too long")
+            raise DocumentUnavailable("the answer takes too long")
     return b"".join(pieces)
 
 
@@ -88,7 +88,7 @@ def _client(location: Location, config: UrlConfig) -> Any:
     endpoint = config.aws_endpoint
     if endpoint and "://" not in endpoint:
         endpoint = f"{'http' if config.aws_disable_ssl else 'https'}://{endpoint}"
-    # The names of services are those of the stubs' overloads; what is asked of each differs.
+    # The stubs have an overload for each service; a variable name needs `Any`.
     make: Any = session.create_client
     return make(
         location.scheme,
@@ -105,7 +105,7 @@ def _client(location: Location, config: UrlConfig) -> Any:
 
 
 def _is_address(endpoint: str) -> bool:
-    """Whether the endpoint's host is an IP address, which allows path style only."""
+    """Whether the host of an endpoint is an IP address, which has no virtual hosts."""
     try:
         ip_address(urlsplit(endpoint).hostname or "")
     except ValueError:

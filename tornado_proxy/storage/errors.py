@@ -3,50 +3,49 @@
 StorageError
 ├── ObjectMissing        no such key                                          → 404
 ├── BucketMissing        no such bucket: the configuration or the bucket      → 502
-├── AccessDenied         the store's credentials do not allow it              → 403
+├── AccessDenied         the store's credentials do not allow the call        → 403
 ├── NotModified          a conditional GET or HEAD found nothing new          → 304, with the info's headers
 ├── PreconditionFailed   If-Match, If-None-Match, If-Unmodified-Since failed  → 412
 ├── RangeUnsatisfiable   no byte of the range exists                          → 416, with the size
-├── UploadMissing        no such upload in parts                              → 404
+├── UploadMissing        no such multipart upload                             → 404
 ├── ObjectExists         a write that must not replace found an object        → 409
-├── TooLarge             more bytes than may be stored                        → 413
+├── TooLarge             more bytes than allowed                              → 413
 ├── Busy                 S3 asks to slow down (SlowDown, 503)                 → 503
 ├── TimedOut             no answer in time                                    → 504
-├── Unreachable          no connection, or one that broke                     → 502
-└── UpstreamError        any other answer, as it is not our client's fault    → 502
+├── Unreachable          no connection, or a broken one                       → 502
+└── UpstreamError        any other answer, since the client is not to blame   → 502
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tornado_proxy.storage.store import ObjectInfo
+from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.semantics.conditions import ConditionResult, Conditions
+from tornado_proxy.storage.store import ObjectInfo
 
 
 class StorageError(Exception):
-    """A failed call; the text is for the log, never for a client.
+    """A call of a store failed; the text is for the log, never for a client.
 
-    `code` is the error code of S3, or the name of the library's exception, or empty.
+    `code` is the error code of S3 or the name of the library's exception; empty without either.
     """
 
     code = ""
 
 
 class ObjectMissing(StorageError):
-    """There is no object of that key."""
+    """The key has no object."""
 
 
 class BucketMissing(StorageError):
-    """There is no such bucket: a mistake of the configuration, so never a 404."""
+    """The bucket does not exist: a mistake of the configuration, so never a 404."""
 
 
 class AccessDenied(StorageError):
-    """The credentials do not allow it. Without permission to list, S3 answers so for a missing key too."""
+    """The credentials do not allow the call. S3 also says so of a missing key if they do not allow listing."""
 
 
 class NotModified(StorageError):
-    """The client's copy is current; `info` holds what a 304 must carry (RFC 9110 15.4.5), as far as S3 sent them."""
+    """The client's copy is current; `info` holds the headers of a 304 (RFC 9110 15.4.5) that S3 sent."""
 
     def __init__(self, message: str, info: ObjectInfo | None = None) -> None:
         super().__init__(message)
@@ -54,11 +53,11 @@ class NotModified(StorageError):
 
 
 class PreconditionFailed(StorageError):
-    """A condition of the client's does not hold."""
+    """A condition of the client's is false."""
 
 
 class RangeUnsatisfiable(StorageError):
-    """No byte of the range exists; `size` is the object's, in bytes, for `Content-Range: bytes */N`."""
+    """No byte of the range exists; `size` is the size of the object in bytes, for `Content-Range: bytes */N`."""
 
     def __init__(self, message: str, size: int | None = None) -> None:
         super().__init__(message)
@@ -66,15 +65,15 @@ class RangeUnsatisfiable(StorageError):
 
 
 class ObjectExists(StorageError):
-    """A write that must not replace found an object."""
+    """A write that must not replace an object found one."""
 
 
 class UploadMissing(StorageError):
-    """There is no unfinished upload of that ID and key; it may have been completed, aborted or cleaned up."""
+    """The key has no multipart upload of that ID; it may have been completed, aborted or expired."""
 
 
 class TooLarge(StorageError):
-    """More bytes than S3 or the target's configuration takes."""
+    """More bytes than S3 or the configuration of the target allows."""
 
 
 class Busy(StorageError):
@@ -86,8 +85,19 @@ class TimedOut(StorageError):
 
 
 class Unreachable(StorageError):
-    """No connection to S3, or one that broke."""
+    """There is no connection to S3, or it broke."""
 
 
 class UpstreamError(StorageError):
-    """An unexpected answer of S3."""
+    """S3 sent an unexpected answer."""
+
+
+def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
+    """Raises `NotModified` or `PreconditionFailed` if the conditions of a GET or HEAD demand it."""
+    match conditions.decide(info.etag, info.last_modified):
+        case ConditionResult.NOT_MODIFIED:
+            raise NotModified(f"`{key}` is what the client has", info)
+        case ConditionResult.PRECONDITION_FAILED:
+            raise PreconditionFailed(f"`{key}` is not what the client expects")
+        case ConditionResult.PROCEED:
+            return

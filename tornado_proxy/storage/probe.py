@@ -1,4 +1,4 @@
-"""Probes: checks whether a bucket can be used as its target needs, and names the problem and its solution."""
+"""Probes: check whether a bucket allows all that its target needs; name the problem and its solution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LIST, _GET, _PUT, _DELETE = "s3:ListBucket", "s3:GetObject", "s3:PutObject", "s
 
 @dataclass(frozen=True, slots=True)
 class BucketProblem:
-    """Why a bucket cannot be used: a fixed code, a message without secrets, and what to do."""
+    """The reason why a bucket cannot be used: a fixed code, a message without secrets, and what to do."""
 
     code: str
     message: str
@@ -41,7 +41,7 @@ class BucketProblem:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The result of a probe; `granted` are the IAM actions that were tried with success.
+    """The result of a probe; `granted` lists the IAM actions that succeeded.
 
     `at` is the Unix time of its end in seconds.
     """
@@ -62,7 +62,7 @@ class ProbeResult:
 async def probe_all(
     buckets: Iterable[tuple[Target, Store]], within: float = PROBE_WITHIN, *, write: bool = False
 ) -> Sequence[ProbeResult]:
-    """Probes the buckets of targets side by side, each within a time in seconds; results in the same order."""
+    """Probes the buckets of targets concurrently, each within a number of seconds; results in the same order."""
     at_once = asyncio.Semaphore(_AT_ONCE)
 
     async def one(target: Target, store: Store) -> ProbeResult:
@@ -73,10 +73,10 @@ async def probe_all(
 
 
 async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, write: bool = False) -> ProbeResult:
-    """Lists the target's prefix and looks for an object that is not there.
+    """Lists the prefix of a target and requests an object that does not exist.
 
     A HEAD of the bucket would need the permission to list as well, and its answer has no error code. `write` also
-    stores an object and removes it, where the target takes uploads or removes objects.
+    stores and removes an object, if the target allows uploads or removals.
     """
     began, granted = time.perf_counter(), list[str]()
     problem, action = None, ""
@@ -95,7 +95,7 @@ async def probe(target: Target, store: Store, within: float = PROBE_WITHIN, *, w
 
 def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
     bucket, actions = target.bucket, target.actions
-    # A new name each time: it is nobody's object, and two probes do not meet.
+    # A random name, so that the key is no object of anyone's, and concurrent probes do not interfere.
     key = object_key(bucket, Key(f"/{_NAME}{secrets.token_hex(8)}"))
     yield _LIST, lambda: store.list(object_key(bucket, Key("/")), None, 1)
     if actions.get.enabled:
@@ -106,7 +106,7 @@ def _steps(target: Target, store: Store, *, write: bool) -> Iterator[tuple[str, 
 
 
 async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool) -> bool:
-    """Whether a call is permitted; raises `StorageError` for any other failure, and for a refusal of a needed call."""
+    """Whether a call is permitted; raises `StorageError` for other failures, and if a needed call is denied."""
     try:
         await call()
     except ObjectMissing:
@@ -119,10 +119,10 @@ async def _is_granted(call: Callable[[], Awaitable[object]], *, is_needed: bool)
 
 
 def _is_needed(action: str, target: Target, granted: Sequence[str]) -> bool:
-    """Whether a denial shows that a target lacks a permission that it needs.
+    """Whether a denied action means that the target lacks a permission.
 
-    One that lists nothing need not be allowed to list. Without that permission S3 denies a missing object as well, so
-    that its 403 says nothing about objects that exist.
+    A target without listings need not be allowed to list. Without that permission S3 also denies access to missing
+    objects, so its 403 says nothing about objects that exist.
     """
     get = target.actions.get
     if action == _LIST:
@@ -140,13 +140,13 @@ _REGION = BucketProblem(
 )
 _DENIED = ("AccessDenied", "403")
 
-# Error codes of S3, statuses where an answer has no code, and names of botocore's exceptions.
+# By error code of S3, by status if the answer has no code, and by name of botocore's exceptions.
 _BY_CODE = {
     "NoCredentialsError": BucketProblem(
         "no-credentials",
         "no credentials were found",
-        "set `bucket.credentials`, or give the service what boto3 looks for: environment variables, a profile, "
-        "a web identity or the role of an instance",
+        "set `bucket.credentials`, or provide them where boto3 looks: environment variables, a profile, "
+        "a web identity or the role of the instance",
     ),
     "InvalidAccessKeyId": BucketProblem(
         "bad-credentials", "S3 does not know the access key", "correct the access key of `bucket.credentials`"
@@ -183,12 +183,12 @@ def _problem(error: StorageError, action: str, bucket: Bucket) -> BucketProblem:
             code = "unreachable" if isinstance(error, Unreachable) else "timed-out"
             return BucketProblem(code, detail, _NETWORK)
         case Busy():
-            return BucketProblem("busy", detail, "wait, raise `s3.connections`, or ask S3 for fewer requests")
+            return BucketProblem("busy", detail, "wait, raise `s3.connections`, or send S3 fewer requests")
     return BucketProblem("failed", f"{action}: {detail}", "look for the error code in the S3 documentation")
 
 
 def _resource(action: str, bucket: Bucket) -> str:
-    """The ARN that a policy names to grant an action on a bucket, or on the objects of its prefix."""
+    """Returns the ARN in a policy that grants an action on a bucket, or on the objects below its prefix."""
     is_access_point = bucket.name.startswith("arn:")
     arn = bucket.name if is_access_point else f"arn:aws:s3:::{bucket.name}"
     return arn if action == _LIST else f"{arn}/{'object/' if is_access_point else ''}{bucket.prefix}*"

@@ -11,14 +11,13 @@ from typing import Literal, Protocol, TypeVar
 from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.routing.request import ObjectKey
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY
-from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, ConditionResult, Conditions, ContentRange
+from tornado_proxy.semantics.conditions import UNCONDITIONAL, ByteRange, Conditions, ContentRange
 from tornado_proxy.semantics.fields import Checksum
-from tornado_proxy.storage.errors import NotModified, PreconditionFailed
 
 T = TypeVar("T")
 
 CacheResult = Literal["hit", "miss", "revalidated"]
-"""Whether a cache had the object, had it not, or had it and S3 confirmed that it is unchanged."""
+"""Whether a cache had the object, did not have it, or had it and S3 confirmed that it is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +32,11 @@ class ObjectInfo:
     content_encoding: str | None = None
     content_language: str | None = None
     cache_control: str | None = None
-    expires: str | None = None  # as stored: S3 keeps whatever text it was given
+    expires: str | None = None  # as stored: S3 keeps any text
     checksums: tuple[Checksum, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()  # names in lower case, without `x-amz-meta-`
-    cache: CacheResult | None = field(default=None, compare=False)  # None where no cache was asked
+    cache: CacheResult | None = field(default=None, compare=False)  # None without a cache
     age: int = field(default=0, compare=False)  # seconds since S3 answered
-
-
-def check_conditions(key: ObjectKey, info: ObjectInfo, conditions: Conditions) -> None:
-    """Raises `NotModified` or `PreconditionFailed` according to the conditions of a GET or HEAD."""
-    match conditions.decide(info.etag, info.last_modified):
-        case ConditionResult.NOT_MODIFIED:
-            raise NotModified(f"`{key}` is what the client has", info)
-        case ConditionResult.PRECONDITION_FAILED:
-            raise PreconditionFailed(f"`{key}` is not what the client expects")
-        case ConditionResult.PROCEED:
-            return
 
 
 class Opened(Protocol):
@@ -61,7 +49,7 @@ class Opened(Protocol):
 
     @property
     def content_range(self) -> ContentRange | None:
-        """The part of the object in the body, for a 206; else None."""
+        """The part of the object in the body, for a 206; otherwise None."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -75,7 +63,7 @@ class Opened(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a listing: a name relative to the listed prefix, ending in `/` for a directory."""
+    """A line of a listing: a name relative to the listed prefix; the name of a directory ends in `/`."""
 
     name: str
     size: int | None = None
@@ -84,13 +72,13 @@ class Entry:
 
     @property
     def is_directory(self) -> bool:
-        """Whether it stands for everything below it."""
+        """Whether it is a common prefix of objects."""
         return self.name.endswith("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a listing in S3's order, and the token of the next part; None at the end.
+    """A page of a listing in S3's order, and the token of the next page; None at the end.
 
     `exists` is true for an empty directory whose marker object was found.
     """
@@ -112,8 +100,8 @@ class Stored:
 class Write:
     """The options of an upload; S3 checks the conditions as part of the write.
 
-    `replace` is the target's rule, whose violation raises `ObjectExists`; `conditions` are the client's, whose
-    violation raises `PreconditionFailed`.
+    If `replace` is false and there is an object, the write raises `ObjectExists`. If a condition of the client's is
+    false, it raises `PreconditionFailed`.
     """
 
     content_type: str | None = None
@@ -125,7 +113,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """A form that stores one object: the URL to post it to, and the fields that stand before the file."""
+    """A form that stores one object: the URL to post it to, and the fields before the file."""
 
     url: str
     fields: Mapping[str, str] = field(repr=False)
@@ -142,7 +130,7 @@ class IncomingPart:
 
 @dataclass(frozen=True, slots=True)
 class UploadedPart:
-    """A part of an unfinished upload that the store has; `size` in bytes."""
+    """A stored part of an unfinished upload; `size` in bytes."""
 
     number: int
     size: int
@@ -150,62 +138,62 @@ class UploadedPart:
 
 
 class Store(Protocol):
-    """A bucket; every method raises `StorageError` and nothing else.
+    """A bucket; every method raises `StorageError` and no other exception.
 
-    Two real implementations obey one contract suite: S3 and memory.
+    One contract suite tests the implementations for S3 and for memory.
     """
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and body, or the part of it that was asked for."""
+        """Opens an object or a part of it."""
         ...
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
+        """Returns the headers of an object."""
         ...
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out.
+        """Returns a page of the entries directly below a prefix, without its own marker object.
 
-        A token that no page gave, or after which nothing lies, leads to the first page.
+        The prefix is empty or ends in `/`. An invalid token, and one after the last entry, lead to the first page.
         """
         ...
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object: all of them, or nothing if the iterator raises, which is raised again."""
+        """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again."""
         ...
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object for which the conditions hold; a missing one is not an error, as in S3."""
+        """Removes an object if the conditions are true; a missing one is not an error, as in S3."""
         ...
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object for a number of seconds; needs no network."""
+        """Returns a URL that fetches the object for a number of seconds; needs no network."""
         ...
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object for a number of seconds, under this key, of this type and size.
+        """Returns a form that stores an object of this key, type and size for a number of seconds.
 
-        It replaces what is there. `write` has a `max_size`; needs no network.
+        It replaces an existing object. `write` has a `max_size`; needs no network.
         """
         ...
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID, unless the object could not be replaced.
+        """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.
 
-        Later calls need the same key and raise `UploadMissing` where there is no such upload of it.
+        Later calls need the same key, and raise `UploadMissing` if the key has no such upload.
         """
         ...
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload, in place of an earlier one of the same number."""
+        """Stores a part of an upload; replaces an earlier one of the same number."""
         ...
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """The parts of an upload, by number."""
+        """Returns the parts of an upload, by number."""
         ...
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object, if the conditions of the write hold; all but the last have at least 5 MiB."""
+        """Turns parts into an object if the conditions of the write are true; all but the last have at least 5 MiB."""
         ...
 
     async def abort_upload(self, key: ObjectKey, upload: str) -> None:
@@ -218,21 +206,21 @@ class Store(Protocol):
 
 
 class ForwardingStore:
-    """Passes every call on to the store behind it: the base of stores that add something to others."""
+    """Passes each call to another store; the base of stores that add something."""
 
     def __init__(self, behind: Store) -> None:
         self.behind = behind
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and body, or the part of it that was asked for."""
+        """Opens an object or a part of it."""
         return await self._forward("open", self.behind.open(key, conditions, part))
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
+        """Returns the headers of an object."""
         return await self._forward("head", self.behind.head(key, conditions))
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = 1000) -> Page:
-        """A page of what lies directly below a prefix."""
+        """Returns a page of the entries directly below a prefix."""
         return await self._forward("list", self.behind.list(prefix, token, limit))
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
@@ -243,22 +231,22 @@ class ForwardingStore:
             self._wrote(key)
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object if the conditions hold."""
+        """Removes an object if the conditions are true."""
         try:
             await self._forward("remove", self.behind.remove(key, conditions))
         finally:
             self._wrote(key)
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object for a number of seconds."""
+        """Returns a URL that fetches the object for a number of seconds."""
         return await self.behind.presign(key, expires)
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object for a number of seconds."""
+        """Returns a form that stores an object for a number of seconds."""
         return await self.behind.presign_upload(key, write, expires)
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID."""
+        """Begins a multipart upload and returns its ID."""
         return await self._forward("begin_upload", self.behind.begin_upload(key, write))
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
@@ -266,11 +254,11 @@ class ForwardingStore:
         await self._forward("put_part", self.behind.put_part(key, upload, part))
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """The parts of an upload, by number."""
+        """Returns the parts of an upload, by number."""
         return await self._forward("list_parts", self.behind.list_parts(key, upload))
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object."""
+        """Turns parts into an object."""
         try:
             return await self._forward("complete_upload", self.behind.complete_upload(key, upload, parts, write))
         finally:
@@ -281,39 +269,39 @@ class ForwardingStore:
         await self._forward("abort_upload", self.behind.abort_upload(key, upload))
 
     async def close(self) -> None:
-        """Closes the store behind."""
+        """Closes the other store."""
         await self.behind.close()
 
-    async def _forward(self, call: str, result: Awaitable[T]) -> T:  # noqa: ARG002 - for those that note calls
-        """The result of a call that reaches the bucket; `call` is its name."""
+    async def _forward(self, call: str, result: Awaitable[T]) -> T:  # noqa: ARG002 - for subclasses
+        """Awaits a call that reaches the bucket; subclasses may record its name."""
         return await result
 
     def _wrote(self, key: ObjectKey) -> None:
-        """Called after each write of an object, also after one that failed: it may have happened."""
+        """Is called after each write of an object, even a failed one, since that may have happened."""
 
 
-# In front of every name, so that no token is empty, and few other texts are taken for one.
+# Precedes every name, so that no token is empty and few other texts are valid tokens.
 _MARK = b"/"
 
-# The last character that a key may hold: a directory's name with this appended is after all that lies in it.
+# The last character of Unicode: a directory's name followed by it sorts after all of its content.
 _LAST_CHARACTER = "\U0010ffff"
 
 
 def to_token(name: str) -> str:
-    """The token that continues a listing after a name, in characters that need no escape in a query."""
+    """Returns the token of the page after a name; its characters need no escape in a query."""
     return urlsafe_b64encode(_MARK + name.encode()).rstrip(b"=").decode()
 
 
 def from_token(token: str | None) -> str:
-    """The name to go on after; empty, which is the first page, for a text that is not a token."""
+    """Returns the name after which to continue; empty for an invalid token, which leads to the first page."""
     padded = f"{token or ''}{'=' * (-len(token or '') % 4)}"
     try:
         decoded = urlsafe_b64decode(padded.encode())
         name = decoded.removeprefix(_MARK).decode()
     except ValueError:
         return ""
-    is_one = decoded.startswith(_MARK) and len(decoded) <= LONGEST_OBJECT_KEY + 1 and "\0" not in name
-    return name if is_one else ""
+    is_valid = decoded.startswith(_MARK) and len(decoded) <= LONGEST_OBJECT_KEY + 1 and "\0" not in name
+    return name if is_valid else ""
 
 
 def start_after(prefix: str, name: str) -> str:

@@ -32,7 +32,9 @@ class Owner:
 async def connected(s3) -> tuple[S3Connection, Owner]:
     owner = Owner()
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(lambda: S3Connection(owner, 5.0, make_buffer()), "127.0.0.1", s3.port)
+    _, connection = await loop.create_connection(
+        lambda: S3Connection(owner.give_back, owner.lose, 5.0, make_buffer()), "127.0.0.1", s3.port
+    )
     return connection, owner
 
 

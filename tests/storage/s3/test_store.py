@@ -34,7 +34,7 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 from tornado_proxy.storage.s3.boto3_reads import CHUNK
-from tornado_proxy.storage.s3.store import Precondition, after_a_look, at_once, parameters_of
+from tornado_proxy.storage.s3.store import Precondition, checked_precondition, immediate_precondition, parameters_of
 from tornado_proxy.storage.store import ObjectInfo, Write
 
 ANY = Conditions()
@@ -593,7 +593,7 @@ EMPTY = {"IfNoneMatch": "*"}
 )
 def test_what_s3_decides_alone(write, expected):
     """One condition that every S3 knows is sent with the write; what it raises tells the rule from the client's."""
-    assert at_once(write) == expected
+    assert immediate_precondition(write) == expected
 
 
 @pytest.mark.parametrize(
@@ -611,12 +611,12 @@ def test_what_s3_decides_alone(write, expected):
 )
 def test_what_needs_a_look(conditions):
     """Conditions that S3 does not decide, or decides in its own way, are decided here."""
-    assert at_once(Write(conditions=conditions)) is None
+    assert immediate_precondition(Write(conditions=conditions)) is None
 
 
 def test_an_if_match_of_a_target_that_does_not_replace_needs_a_look():
     """Such a write can only fail, and how is a question of what is there."""
-    assert at_once(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
+    assert immediate_precondition(Write(replace=False, conditions=Conditions(if_match=('"1"',)))) is None
 
 
 @pytest.mark.parametrize(
@@ -631,7 +631,7 @@ def test_an_if_match_of_a_target_that_does_not_replace_needs_a_look():
 )
 def test_a_write_is_pinned_to_what_was_found(write, found, expected):
     """A write that may go ahead does so only if nothing has changed since."""
-    assert after_a_look(write, found) == expected
+    assert checked_precondition(write, found) == expected
 
 
 @pytest.mark.parametrize(
@@ -646,7 +646,7 @@ def test_a_write_is_pinned_to_what_was_found(write, found, expected):
 def test_a_write_that_may_not_go_ahead_is_refused(write, found, error):
     """What stands against a write is told before a byte is sent."""
     with pytest.raises(error):
-        after_a_look(write, found)
+        checked_precondition(write, found)
 
 
 @pytest.mark.parametrize("theirs", [PreconditionFailed, ObjectMissing])

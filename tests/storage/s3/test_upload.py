@@ -335,7 +335,7 @@ async def test_an_abort_that_fails_is_logged(caplog):
         async with store_at(s3.url) as store:
             await (await begin(store)).abort()
     assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
-        "parts of an upload may stay behind: aborting an upload of `a`: 500 InternalError: So it is"
+        "parts of an aborted upload may remain in S3: aborting an upload of `a`: 500 InternalError: So it is"
     ]
 
 
@@ -353,7 +353,7 @@ async def test_a_part_without_an_etag_is_an_error():
         async with store_at(s3.url) as store:
             upload = await begin(store)
             await upload.send(Part(1, await filled(b"a"), is_last=True))
-            with pytest.raises(UpstreamError, match="takes part 1 without an ETag"):
+            with pytest.raises(UpstreamError, match="accepts part 1 without an ETag"):
                 await upload.complete({})
 
 

@@ -1,9 +1,8 @@
-"""The store that is a bucket of S3: read on the event loop, written through boto3.
+"""The store for a bucket of S3: reads on the event loop, writes through boto3 in threads.
 
-The *client* of boto3 is made without the network, by what needs it first, and an *executor* makes its blocking calls;
-an *S3 object* is a body being read, an *upload* one being written in parts; *failures* turn exceptions of boto3 into
-`StorageError`. On the loop, a *signature* is made with the key pair of the configuration or of boto3, for the
-*endpoint* of the bucket, and a *pool* has the connections.
+`loop_reads` signs requests (`signature`), finds the bucket (`endpoint`), keeps connections (`pool`, `connection`) and
+parses answers (`answers`). `client` makes the client of boto3, whose blocking calls an `executor` runs in threads;
+`upload` sends large objects in parts. `failures` maps errors of S3 and exceptions of boto3 to `StorageError`.
 """
 
 from tornado_proxy.storage.s3.executor import Executor

@@ -1,4 +1,4 @@
-"""Reads of a bucket by boto3, in threads; a body is read chunk by chunk, as its reader asks for it."""
+"""Reads of a bucket by boto3 in threads; each chunk of a body is read when its consumer asks for it."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ T = TypeVar("T")
 _CHECKSUM = "Checksum"
 
 CHUNK = 256 * 1024
-"""The bytes that one call of a thread reads: fewer make more calls, more make a slow S3 look stuck."""
+"""Bytes that one call in a thread reads: fewer mean more calls, more make a slow S3 look stuck."""
 
 
 class S3Object:
-    """An object that S3 is sending, whose first chunk has been read; must be closed."""
+    """An object that S3 is sending, with its first chunk; must be closed."""
 
     __slots__ = ("_connection", "_executor", "_first", "_left", "_raw", "_reading", "content_range", "info")
 
     def __init__(self, answer: Mapping[str, Any], executor: Executor) -> None:
-        """Reads the first chunk, in the thread that made the answer; raises what boto3 does, and `UpstreamError`.
+        """Reads the first chunk, in the thread that made the call; raises the exceptions of boto3, and `UpstreamError`.
 
-        An S3 that fails so early can still be answered for.
+        A failure that early can still become an error status.
         """
         self.content_range = part = content_range(answer)
         self.info = object_info(answer, answer.get("ContentLength") if part is None else part.size)
@@ -50,7 +50,7 @@ class S3Object:
         self._connection = call.connection if call else None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece; raises `StorageError` where it breaks off or is shorter than announced."""
+        """Yields the body; raises `StorageError` if it is truncated."""
         while self._left > 0:
             chunk, self._first = self._first or await self._next_chunk(), b""
             if not chunk:
@@ -63,7 +63,7 @@ class S3Object:
         self.drop()
 
     def drop(self) -> None:
-        """Closes at once, or after a running read, since two threads must not use the body; from any thread."""
+        """Closes the body, from any thread; after a running read, since two threads must not use it."""
         if self._reading is None:
             self._raw.close()
         else:
@@ -83,7 +83,7 @@ class S3Object:
 
 
 def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
-    """The object of a GetObject; what makes it fail closes the body."""
+    """Returns the object of a GetObject; closes its body if that fails."""
     try:
         return S3Object(answer, executor)
     except BaseException:
@@ -92,17 +92,17 @@ def opened(answer: Mapping[str, Any], executor: Executor) -> S3Object:
 
 
 def _first_chunk(raw: StreamingBody, length: int) -> bytes:
-    """The first chunk of a body of a length, whole: a read ends early only where the connection does."""
+    """Returns the first chunk of a body of some length; a short read means a broken connection."""
     chunk = raw.read(CHUNK)
     if len(chunk) < min(CHUNK, length):
         raise IncompleteRead(chunk)
     if len(chunk) > length:
-        raise UpstreamError(f"S3 sends more than the {length} bytes that it announces")
+        raise UpstreamError(f"S3 sends more than the announced {length} bytes")
     return chunk
 
 
 class Boto3Reads:
-    """The calls for reads, made by boto3's client in threads."""
+    """The read calls by boto3's client in threads."""
 
     def __init__(self, bucket: Bucket, client: S3Client, executor: Executor) -> None:
         self._bucket = bucket
@@ -110,7 +110,7 @@ class Boto3Reads:
         self._executor = executor
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> S3Object:
-        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
         wanted: Parameters = {
             **({"Range": part.to_header()} if part else {}),
             **({"IfMatch": if_match} if if_match else {}),
@@ -133,7 +133,7 @@ class Boto3Reads:
         return await self._run(f"HeadObject of `{key}`", look)
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
         wanted: Parameters = {
             "Bucket": self._bucket.name,
             "Prefix": prefix,
@@ -155,7 +155,7 @@ class Boto3Reads:
 
 
 def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
-    """What a GetObject or HeadObject says of an object of a size; raises `UpstreamError` where that is not a size."""
+    """Returns the info in the answer to a GetObject or HeadObject; raises `UpstreamError` for an invalid size."""
     if size is None or size < 0:
         raise UpstreamError(f"S3 gives {'no size' if size is None else f'the size {size}'} for an object")
     return ObjectInfo(
@@ -167,7 +167,7 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
         content_encoding=_text(answer.get("ContentEncoding")),
         content_language=_text(answer.get("ContentLanguage")),
         cache_control=_text(answer.get("CacheControl")),
-        # boto3 parses `Expires` and drops what is not a date; this is the text itself.
+        # boto3 drops an `Expires` that is not a date; this is the original text.
         expires=_text(answer.get("ExpiresString")),
         checksums=tuple(_checksums(answer)),
         metadata=tuple((name.lower(), _text(value) or "") for name, value in answer.get("Metadata", {}).items()),
@@ -175,7 +175,7 @@ def object_info(answer: Mapping[str, Any], size: int | None) -> ObjectInfo:
 
 
 def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
-    """The part that a GetObject answers with, if it is a part; raises `UpstreamError` where S3 contradicts itself."""
+    """Returns the Content-Range of a GetObject, or None; raises `UpstreamError` for contradicting headers."""
     header = answer.get("ContentRange")
     if header is None:
         if answer.get("ResponseMetadata", {}).get("HTTPStatusCode") == 206:
@@ -193,7 +193,7 @@ def content_range(answer: Mapping[str, Any]) -> ContentRange | None:
 
 
 def list_answer(answer: Mapping[str, Any]) -> ListAnswer:
-    """What boto3 makes of a ListObjectsV2; raises `UpstreamError` for an entry without a name."""
+    """Returns the answer to a ListObjectsV2; raises `UpstreamError` for an entry without a name."""
     files = tuple(_entry(listed) for listed in answer.get("Contents", ()))
     directories = tuple(Entry(_name(listed, "Prefix")) for listed in answer.get("CommonPrefixes", ()))
     return ListAnswer(files + directories, bool(answer.get("IsTruncated")), answer.get("NextContinuationToken"))
@@ -217,7 +217,7 @@ def _name(listed: Mapping[str, Any], field: str) -> str:
 
 
 def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
-    """`ChecksumSHA256` and its like; their type, where S3 names it, is that of all."""
+    """Returns `ChecksumSHA256` and the like; their type, if S3 sends one, applies to all."""
     kind = answer.get("ChecksumType")
     return [
         Checksum(name.removeprefix(_CHECKSUM), value, kind)
@@ -227,7 +227,7 @@ def _checksums(answer: Mapping[str, Any]) -> list[Checksum]:
 
 
 def _text(header: str | None) -> str | None:
-    """A header's value: boto3 reads its bytes as Latin-1, but most clients store UTF-8."""
+    """Returns the value of a header: boto3 decodes it as Latin-1, but most clients store UTF-8."""
     if header is None or header.isascii():
         return header
     try:
@@ -237,7 +237,7 @@ def _text(header: str | None) -> str | None:
 
 
 def _in_seconds(moment: datetime | None) -> datetime | None:
-    """A date in UTC and whole seconds, as a header has it; None for one that is out of Python's range in UTC."""
+    """Returns a date in UTC without microseconds; None if Python's dates cannot express it in UTC."""
     try:
         return None if moment is None else moment.astimezone(UTC).replace(microsecond=0)
     except OverflowError:

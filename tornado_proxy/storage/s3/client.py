@@ -1,19 +1,15 @@
-"""The client of boto3 for a bucket, made without network access, its connections, and the endpoint that it finds.
+"""The boto3 client of a bucket, made without network access; its connections, and the endpoint that it finds.
 
-It is made by botocore, boto3's lower half: the upper one has nothing that is used here, and takes 3 MiB. The import of
-this module takes 0.1 s and 12 MiB, which reads from a plain endpoint need not.
+It is made by botocore, the lower half of boto3; the upper half has nothing that we use, and takes 3 MiB. Importing this
+module takes 0.1 s and 12 MiB, which reads from a plain endpoint do not need.
 
-botocore has one time-out for connecting and for sending: the socket keeps `connect_timeout` while a body is sent, and
-`sendall` wants the whole body taken within it. These connections have time-outs for silence instead.
+botocore has a single time-out for connecting and sending: the socket keeps `connect_timeout` while a body is sent, and
+`sendall` must send the whole body within it. These connections limit silence instead.
 """
 
 from __future__ import annotations
 
-import socket
-import time
-import weakref
-from collections.abc import Callable, Container, Mapping
-from contextlib import suppress
+from collections.abc import Container, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
@@ -36,7 +32,7 @@ from botocore.utils import get_environ_proxies
 from tornado_proxy.config.model import Bucket
 from tornado_proxy.storage.errors import UpstreamError
 from tornado_proxy.storage.s3.endpoint import PORTS, Endpoint, addressing_style, endpoint_url
-from tornado_proxy.storage.s3.executor import BlockingCall, current_call
+from tornado_proxy.storage.s3.executor import PIECE, InterruptibleConnection, current_call
 from tornado_proxy.storage.s3.failures import translated
 from tornado_proxy.storage.s3.signature import Scope
 
@@ -49,21 +45,21 @@ _OPERATIONS = frozenset(
     {
         "GetObject", "HeadObject", "ListObjectsV2", "PutObject", "DeleteObject",
         "CreateMultipartUpload", "UploadPart", "ListParts", "CompleteMultipartUpload", "AbortMultipartUpload",
-        "HeadBucket",  # by which botocore finds the region of a bucket
-        "CreateSession",  # with which botocore signs for directory buckets
-        "CreateBucket",  # by whose URL it signs forms
+        "HeadBucket",  # botocore finds the region of a bucket by it
+        "CreateSession",  # botocore signs for directory buckets with it
+        "CreateBucket",  # botocore signs forms for its URL
     }
 )  # fmt: skip
 
-# S3, and what gives credentials for it.
+# S3 and the services that issue credentials.
 _SERVICES = frozenset({"s3", "sts", "oidc", "portal.sso", "signin"})
 
 
 class _SmallLoader(Loader):
-    """Reads what botocore knows of AWS, and keeps of it what a bucket needs: all of it would take 5 MiB more."""
+    """Loads botocore's data about AWS, and keeps the parts that a bucket needs; the rest would take 5 MiB."""
 
     def load_data_with_path(self, name: str) -> tuple[Any, str]:
-        """The data of a name, and the path of their file."""
+        """Returns the data of a name and the path of their file."""
         data, path = super().load_data_with_path(name)
         if name == "endpoints":
             for partition in data["partitions"]:
@@ -79,7 +75,7 @@ def _only(described: Mapping[str, Any], names: Container[str]) -> dict[str, Any]
 
 
 def _shapes_of(description: Any, shapes: Mapping[str, Any], known: set[str]) -> set[str]:
-    """Adds to the known shapes all to which a description leads, and drops its documentation."""
+    """Adds all shapes that a description refers to to `known`, and drops its documentation."""
     if isinstance(description, list):
         for each in description:
             _shapes_of(each, shapes, known)
@@ -93,30 +89,22 @@ def _shapes_of(description: Any, shapes: Mapping[str, Any], known: set[str]) -> 
     return known
 
 
-# What boto3 reads of the S3 API is the same for every client, and takes 60 ms to read.
+# Shared by all clients, because it takes 60 ms to read.
 _LOADER = _SmallLoader()
 
-# The bytes that S3 takes within the time-out of silence, one after the other.
-_PIECE = 64 * 1024
-
-# The bytes that the kernel keeps before it has sent them (tcp(7)): with the megabytes that it keeps otherwise, a slow
-# line looks silent long after the last byte was handed over.
-_TCP_NOTSENT_LOWAT = 25
-_UNSENT = 128 * 1024
-
-# A conditional write that fails in one of these ways has not happened.
+# Failures after which a conditional write has not happened.
 _NOT_WRITTEN = (429, 503)
 _NOT_SENT = (ConnectTimeoutError, EndpointConnectionError)
 
-# A body that a client takes slowly holds its connection while no thread works on it: more connections than threads may
-# be in use, and this many of them are kept for the next request.
+# A slow client holds a connection while no thread works on it, so there may be more connections in use than threads.
+# This many of them are kept for later requests.
 _CONNECTIONS_PER_THREAD = 4
 
 
 def make_client(bucket: Bucket, threads: int, session: Session | None = None) -> S3Client:
-    """A client for `threads` threads at once; raises `StorageError` where the configuration makes none.
+    """Returns a client for concurrent use by `threads` threads; raises `StorageError` for a bad configuration.
 
-    boto3's chain looks for credentials when a request needs them, not here, since some come over the network.
+    boto3 looks for credentials when a request needs them and not here, since some come over the network.
     """
     doing = f"a client of bucket `{bucket.name}`"
     try:
@@ -128,7 +116,7 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
                 use_ssl=not bucket.disable_ssl,
                 config=_config(bucket, threads),
             )
-    except ValueError as error:  # botocore's own for an endpoint that it cannot use
+    except ValueError as error:  # botocore raises it for an unusable endpoint
         raise UpstreamError(f"{doing}: {error}") from error
     client = cast("S3Client", made)
     make_interruptible(client)
@@ -138,13 +126,13 @@ def make_client(bucket: Bucket, threads: int, session: Session | None = None) ->
 
 
 def make_session(bucket: Bucket) -> Session:
-    """A session of its own: a new generation sees what has changed in the files that boto3 reads."""
+    """Returns a new session, so that a new generation sees changes in the files that boto3 reads."""
     session = get_session()
     session.register_component("data_loader", _LOADER)
     pair = bucket.credentials
     if pair is None:
         chain = session.get_component("credential_provider")
-        session.register_component("credential_provider", _LateChain(chain))
+        session.register_component("credential_provider", _LazyChain(chain))
     else:
         token = pair.session_token.reveal() if pair.session_token else None
         session.set_credentials(pair.access_key.reveal(), pair.secret_key.reveal(), token)
@@ -152,10 +140,10 @@ def make_session(bucket: Bucket) -> Session:
 
 
 def _config(bucket: Bucket, threads: int) -> Config:
-    """How requests are made.
+    """Returns the configuration of a client.
 
-    Checksums that boto3 would add by itself are left out, since S3s other than Amazon's refuse the headers or the
-    trailers that carry them. Instead each request is signed over its payload's SHA-256, which every S3 verifies.
+    Checksums that boto3 would add are off, since other S3s than Amazon's refuse their headers or trailers. Instead the
+    signature of each request covers the SHA-256 of its body, which every S3 verifies.
     """
     return Config(
         signature_version=UNSIGNED if bucket.anonymous else "s3v4",
@@ -174,34 +162,33 @@ def _config(bucket: Bucket, threads: int) -> Config:
 def _ask_for_checksums(params: dict[str, Any], **_: object) -> None:
     """Requests the checksums of objects from S3.
 
-    The parameter `ChecksumMode` would do the same and have boto3 hash every body that passes: the client has the
-    digest to do that itself.
+    The parameter `ChecksumMode` would do the same, but boto3 would hash every body; the client can do that itself.
     """
     params["headers"]["x-amz-checksum-mode"] = "ENABLED"
 
 
-class _LateChain:
-    """boto3's credential chain, which a session asks at once, answering later."""
+class _LazyChain:
+    """boto3's credential chain, searched later than the session asks for it."""
 
     def __init__(self, chain: CredentialResolver) -> None:
         self._chain = chain
 
     def load_credentials(self) -> Credentials:
-        """Credentials that are looked for when they are needed."""
-        return _LateCredentials(self._chain)
+        """Returns credentials that are looked up when they are needed."""
+        return _LazyCredentials(self._chain)
 
 
-class _LateCredentials(Credentials):
-    """The credentials of the chain, looked for by the first signed request, and again as long as none are found."""
+class _LazyCredentials(Credentials):
+    """The credentials of the chain, looked up by the first signed request, and again until some are found."""
 
     def __init__(self, chain: CredentialResolver) -> None:
-        super().__init__("", "", method="late")
+        super().__init__("", "", method="lazy")
         self._chain = chain
         self._found: Credentials | None = None
         self._lock = Lock()
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        """The credentials of this moment, refreshed if they were about to expire."""
+        """Returns the current credentials, refreshed if they are about to expire."""
         with self._lock:
             self._found = self._found or self._chain.load_credentials()
         if self._found is None:
@@ -210,14 +197,14 @@ class _LateCredentials(Credentials):
 
 
 def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
-    """The endpoint that a client finds for a bucket; None where requests need more than Signature V4 and a connection.
+    """Returns the endpoint that a client finds for a bucket; None if requests need more than Signature V4.
 
-    Directory buckets sign with keys of a session, multi-region access points with another signature, and a proxy
-    of the environment wants to be asked first. Raises `StorageError` where boto3 finds nothing.
+    Directory buckets sign with the keys of a session, multi-region access points with another signature, and a proxy
+    may be configured in the environment. Raises `StorageError` if boto3 finds no endpoint.
     """
     found: dict[str, Any] = {}
 
-    def leave_unsigned(*, region_name: str, signing_name: str, context: Mapping[str, Any], **_: object) -> object:
+    def choose_unsigned(*, region_name: str, signing_name: str, context: Mapping[str, Any], **_: object) -> object:
         signing = context.get("signing", {})
         found.update(
             version=context.get("auth_type"),
@@ -225,15 +212,15 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
         )
         return UNSIGNED
 
-    events: Any = client.meta.events  # whose stubs know no handler that answers
-    # A URL is made in the way that a request is, without a word to the network; unsigned it needs no credentials.
-    events.register_first("choose-signer.s3", leave_unsigned)
+    events: Any = client.meta.events  # the stubs allow no handler that returns a value
+    # A URL is made like a request, but without network access; unsigned, it needs no credentials.
+    events.register_first("choose-signer.s3", choose_unsigned)
     try:
         with translated(f"the endpoint of bucket `{bucket}`"):
             object_url = client.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "k"})
             bucket_url = client.generate_presigned_url("list_objects_v2", Params={"Bucket": bucket})
     finally:
-        events.unregister("choose-signer.s3", leave_unsigned)
+        events.unregister("choose-signer.s3", choose_unsigned)
     place = urlsplit(object_url)
     if found["version"] not in ("s3v4", "v4", "none") or get_environ_proxies(object_url).get(place.scheme):
         return None
@@ -251,86 +238,12 @@ def find_endpoint(client: S3Client, bucket: str) -> Endpoint | None:
 
 
 def make_interruptible(client: S3Client) -> None:
-    """Makes a client use these connections, and retry only idempotent calls."""
+    """Makes a client use interruptible connections, and retry only idempotent calls."""
     session = client._endpoint.http_session  # type: ignore[attr-defined] # noqa: SLF001 - botocore has no option for it
-    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - also what its proxies use
-    # Parts are read like files; after `Expect: 100-continue` an S3 that does not know it costs a second for each.
+    session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)  # noqa: SLF001 - proxies use them too
+    # boto3 sends `Expect: 100-continue` with files; an S3 that does not support it would delay each by a second.
     client.meta.events.unregister("before-call.s3", add_expect_header)
     client.meta.events.register_first("needs-retry.s3", _refuse_retry)  # type: ignore[arg-type]
-
-
-class InterruptibleConnection:
-    """A connection that is cut off with its call; of a class that has urllib3's `connect`, `request` and `send`."""
-
-    call: BlockingCall[Any] | None = None
-    silence: float | None = None  # seconds
-    close: Callable[[], None]
-    # An answer that ends with its connection takes the socket away from it, and is closed by itself.
-    _socket: socket.socket | None = None
-    _response: Callable[[], Any] = staticmethod(lambda: None)
-    sock: socket.socket | None
-
-    def connect(self) -> None:
-        """Connects within the time-out of the connection, and waits for later bytes within that of silence."""
-        self._begin()
-        super().connect()  # type: ignore[misc]
-        self._socket = self.sock
-        if self.sock is not None:
-            self.sock.settimeout(self.silence)
-            with suppress(OSError):
-                self.sock.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _UNSENT)
-        # A call that was given up while there was no socket yet is not cut off by anything else.
-        self._begin()
-
-    def request(self, method: str, url: str, body: Any = None, *arguments: Any, **keywords: Any) -> None:
-        """Sends a request; once it is sent, S3 may act on it."""
-        call = self._begin()
-        if call is not None:
-            call.is_sent = not body
-        if self.sock is not None:
-            self.sock.settimeout(self.silence)
-        super().request(method, url, body, *arguments, **keywords)  # type: ignore[misc]
-        if call is not None:
-            call.is_sent = True
-
-    def send(self, data: Any) -> None:
-        """Sends bytes piece by piece, so that each has the whole time-out."""
-        if not isinstance(data, bytes | bytearray | memoryview):
-            super().send(data)  # type: ignore[misc]
-            return
-        call = self._begin()
-        with memoryview(data) as view:
-            for start in range(0, len(view), _PIECE):
-                super().send(view[start : start + _PIECE])  # type: ignore[misc]
-                if call is not None and call.is_upload:
-                    call.progress = time.monotonic()
-
-    def getresponse(self) -> Any:
-        """The answer, which is not kept alive here: a cycle would be."""
-        response = super().getresponse()  # type: ignore[misc]
-        self._response = weakref.ref(response)
-        return response
-
-    def abandon(self) -> None:
-        """Closes the connection and its answer, which nobody reads to the end."""
-        if (response := self._response()) is not None:
-            response.close()
-        self.close()
-
-    def cut(self) -> None:
-        """Shuts the connection down under the thread that uses it."""
-        # Without one of its own, it is still connecting, and `connect` looks afterwards.
-        sock = self.sock or self._socket
-        if sock is not None:
-            with suppress(OSError):
-                # Not that of TLS, which is not safe while another thread reads.
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-    def _begin(self) -> BlockingCall[Any] | None:
-        call = current_call()
-        if call is not None:
-            call.use(self)
-        return call
 
 
 class _Connection(InterruptibleConnection, AWSHTTPConnection):  # type: ignore[misc]
@@ -347,7 +260,7 @@ class _Connecting:
     def _new_conn(self) -> Any:
         connection = super()._new_conn()  # type: ignore[misc]
         connection.silence = self.timeout.read_timeout  # type: ignore[attr-defined]
-        connection.blocksize = _PIECE
+        connection.blocksize = PIECE
         return connection
 
 

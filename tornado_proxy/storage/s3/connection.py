@@ -1,52 +1,49 @@
 """A connection to S3: HTTP/1.1 for one request at a time, parsed by llhttp.
 
-Nouns: a *connection* is a socket and its parser; an *answer* is what S3 sends for one request, filled by the
-connection and read by the caller. The connection is free for the next request as soon as the last byte of an answer
-has come, whether or not it has been read.
+The connection is a socket and a parser. It fills the answer to a request, which the caller reads. It is free for the
+next request as soon as the last byte of the answer has arrived, whether it was read or not.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from tornado_proxy.storage.errors import StorageError, Unreachable, UpstreamError
 
-if TYPE_CHECKING:
-    from tornado_proxy.storage.s3.pool import Pool
-
 FIRST_BYTES = 64 * 1024
-"""The bytes of a body that come before it is passed on: until then a failure can be answered for."""
+"""Bytes of a body that must arrive before it is passed on: until then a failure can still become an error status."""
 
 LARGEST_HEAD = 64 * 1024
 
-# What one read of a socket takes. Measured with 100 MiB on loopback: 128 KiB cost as much, 64 KiB half as much again.
+# Bytes of one read. For 100 MiB on loopback, 128 KiB cost the same CPU time, and 64 KiB cost half as much again.
 _BUFFER = 256 * 1024
 
-# Bytes that may wait for their reader: one read of the socket does not stop the next, two do. More would be held for
-# each slow client, less would have each chunk stop and start the reading.
+# Bytes that may wait for their consumer: reading pauses after two reads of the socket. With more, each slow client
+# would hold more memory; with less, each chunk would pause and resume reading.
 _HIGH_WATER = 256 * 1024 + 1
 _LOW_WATER = 64 * 1024
 
 
 def make_buffer() -> memoryview:
-    """A buffer for the connections of one event loop: each read is taken out of it before the next one happens.
+    """Returns a buffer for all connections of an event loop; each read is copied before the next one.
 
-    A buffer of its own for each read, as asyncio makes it otherwise, costs as much as the read itself.
+    asyncio would otherwise allocate a buffer for each read, which costs as much as the read.
     """
     return memoryview(bytearray(_BUFFER))
 
 
 class S3Response:
-    """What S3 sends for one request; drop it unless it was read whole.
+    """The answer of S3 to one request; drop it unless it was read to its end.
 
-    `status` is 0 until the head has come; header names are in lower case, and a name that comes twice has both values,
-    joined by a comma. `is_unseen` is a failure before the first byte on a connection that had been used before: S3
-    closed it, most likely before it saw the request.
+    `status` is 0 before the head has arrived. Header names are in lower case; repeated ones have their values joined by
+    commas. `is_unseen` means that a reused connection failed before the first byte: S3 had closed it, and most likely
+    did not see the request.
     """
 
     __slots__ = (
@@ -77,7 +74,7 @@ class S3Response:
         self._wanted = 0
 
     async def begin(self) -> None:
-        """Waits for the first bytes of the body, the end or a failure; raises `StorageError` for the last."""
+        """Waits for the first bytes of the body, its end or a failure; raises `StorageError` for a failure."""
         try:
             await self._wait(FIRST_BYTES)
         except BaseException:
@@ -87,7 +84,7 @@ class S3Response:
             raise self.error
 
     async def read(self) -> bytes:
-        """The next chunk as it came, empty at the end; raises `StorageError` where the body breaks off."""
+        """Returns the next chunk, empty at the end; raises `StorageError` if the body is truncated."""
         if not self._chunks:
             await self._wait(1)
         if self._chunks:
@@ -101,41 +98,41 @@ class S3Response:
         return b""
 
     def peek(self) -> bytes:
-        """The bytes of the body that have come and were not read."""
+        """Returns the bytes of the body that have arrived and were not read."""
         return b"".join(self._chunks)
 
     async def read_all(self, most: int) -> bytes:
-        """The whole body; raises `UpstreamError` for one of more bytes than `most`."""
+        """Returns the whole body; raises `UpstreamError` if it is longer than `most` bytes."""
         chunks, size = [], 0
         while chunk := await self.read():
             size += len(chunk)
             if size > most:
                 self.drop()
-                raise UpstreamError(f"an answer of S3 has more than {most} bytes")
+                raise UpstreamError(f"the answer of S3 has more than {most} bytes")
             chunks.append(chunk)
         return b"".join(chunks)
 
     def drop(self) -> None:
-        """Closes the connection if more is to come: what nobody reads is not waited for."""
+        """Closes the connection unless the answer is complete: nobody waits for the rest."""
         if self._connection is not None:
             self._connection.abort()
 
-    # What follows is the connection's.
+    # Called by the connection
 
     def add(self, chunk: bytes) -> bool:
-        """Takes a chunk; returns whether no more should come before it is read."""
+        """Takes a chunk; returns whether reading should pause until the consumer catches up."""
         self._chunks.append(chunk)
         self._buffered += len(chunk)
         return self._buffered >= _HIGH_WATER
 
     def wake(self) -> None:
-        """Wakes the reader, to look at what has come."""
+        """Wakes the consumer if there is enough for it."""
         waiter = self._waiter
         if waiter is not None and not waiter.done() and self._is_there():
             waiter.set_result(None)
 
     def end(self, error: StorageError | None = None) -> None:
-        """Nothing follows: the answer is whole, or has failed."""
+        """Ends the answer, complete or with an error."""
         if self._connection is not None:
             self._connection = None
             self.is_whole = error is None
@@ -146,7 +143,7 @@ class S3Response:
         return self._connection is None or self._buffered >= self._wanted
 
     async def _wait(self, amount: int) -> None:
-        """Waits for `size` bytes, for the end or for a failure."""
+        """Waits for a number of bytes, the end or a failure."""
         self._wanted = amount
         if self._is_there():
             return
@@ -158,11 +155,21 @@ class S3Response:
 
 
 class S3Connection(asyncio.BufferedProtocol):
-    """A connection that its owner has opened; `deadline` is when S3 must have sent something, in the loop's time."""
+    """A connection of a pool, which it tells when it is free (`give_back`) or closed (`lose`).
 
-    def __init__(self, owner: Pool, read_timeout: float, buffer: memoryview) -> None:
+    `deadline` is the time of the loop by which S3 must send something.
+    """
+
+    def __init__(
+        self,
+        give_back: Callable[[S3Connection], None],
+        lose: Callable[[S3Connection], None],
+        read_timeout: float,
+        buffer: memoryview,
+    ) -> None:
         self.deadline = inf
-        self._owner: Pool | None = owner
+        self._give_back = give_back
+        self._lose: Callable[[S3Connection], None] | None = lose  # None once it is closed
         self._buffer = buffer
         self._read_timeout = read_timeout
         self._loop = asyncio.get_running_loop()
@@ -175,11 +182,11 @@ class S3Connection(asyncio.BufferedProtocol):
         return f"<S3Connection {'idle' if self._answer is None else 'busy'}>"
 
     def ask(self, request: bytes, *, is_head_only: bool) -> S3Response:
-        """Sends a request, whose answer has no body if it is that of a HEAD."""
+        """Sends a request and returns its answer; the answer to a HEAD has no body."""
         answer = self._answer = S3Response(self, is_head_only=is_head_only)
         self._head_size = 0
         self._body_size = 0
-        self._left = 0  # bytes of the body that do not go through the parser
+        self._left = 0  # bytes of the body that bypass the parser
         self._has_come = False
         self._is_complete = False
         self._is_reusable = True
@@ -188,14 +195,14 @@ class S3Connection(asyncio.BufferedProtocol):
         return answer
 
     def resume(self) -> None:
-        """Reads on, after a body was read as slowly as its client takes it."""
+        """Continues to read after the consumer has caught up."""
         if self._is_paused:
             self._is_paused = False
             self.deadline = self._loop.time() + self._read_timeout
             self._transport.resume_reading()
 
     def fail(self, error: StorageError) -> None:
-        """Ends the answer that is awaited with an error, and the connection with it."""
+        """Ends the current answer with an error, and closes the connection."""
         answer, self._answer = self._answer, None
         self.abort()
         if answer is not None:
@@ -204,29 +211,29 @@ class S3Connection(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """Closes at once."""
-        if self._owner is not None:
-            self._owner.lose(self)
-            self._owner = None
+        lose, self._lose = self._lose, None
+        if lose is not None:
+            lose(self)
             self._transport.abort()
         if self._answer is not None:
-            self.fail(Unreachable("the connection to S3 was given up"))
+            self.fail(Unreachable("the connection to S3 was closed"))
 
-    # asyncio's side
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's
-        """The buffer that the next bytes go to."""
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - part of asyncio's interface
+        """Returns the buffer for the next bytes."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Feeds the parser, or passes on the bytes of a body of known length."""
+        """Feeds the parser, or passes on bytes of a body of known length."""
         data = self._buffer[:nbytes]
         answer = self._answer
         if answer is None:
-            # Nothing was asked for: whatever this is, the next request would take it for its answer.
+            # Without a request these bytes would become the answer to the next one.
             self.abort()
             return
         self._has_come = True
@@ -237,17 +244,17 @@ class S3Connection(asyncio.BufferedProtocol):
         if self._is_complete:
             self._finish(answer)
             return
-        # A head has to come whole in that time, a body only must not stand still.
+        # A head must be complete by the deadline; a body only must make progress.
         if answer.status and not self._is_paused:
             self.deadline = self._loop.time() + self._read_timeout
         answer.wake()
 
     def eof_received(self) -> None:
-        """Ends the answer: S3 sends no more."""
+        """Ends the answer, since S3 sends no more."""
         self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Ends the answer, whole only where the connection's end is the end of the body."""
+        """Ends the answer; it is complete only if the end of the connection marks the end of the body."""
         answer = self._answer
         if answer is None:
             self.abort()
@@ -257,12 +264,12 @@ class S3Connection(asyncio.BufferedProtocol):
             self._is_reusable = False
             self._finish(answer)
         else:
-            self.fail(Unreachable("the connection to S3 broke off within a body"))
+            self.fail(Unreachable("the connection to S3 broke within a body"))
 
-    # The parser's side
+    # Called by the parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keeps a header of the head; those after a chunked body are nothing that S3 promises."""
+        """Keeps a header; trailers of a chunked body are ignored."""
         answer = self._answer
         if answer is None or answer.status:
             return
@@ -274,11 +281,11 @@ class S3Connection(asyncio.BufferedProtocol):
         headers[name] = b", ".join((headers[name], value)) if name in headers else value
 
     def on_headers_complete(self) -> None:
-        """Takes the status; an interim answer (RFC 9110 15.2) is followed by another."""
+        """Takes the status; after an interim answer (RFC 9110 15.2) another one follows."""
         answer = self._answer
         status: int = self._parser.get_status_code()
         if answer is None or answer.status:
-            raise ValueError("an answer that was not asked for")
+            raise ValueError("an answer without a request")
         if status < 200:
             answer.headers.clear()
             return
@@ -287,7 +294,7 @@ class S3Connection(asyncio.BufferedProtocol):
         self._is_reusable = self._parser.should_keep_alive()
 
     def on_body(self, chunk: bytes) -> None:
-        """Takes a piece of the body."""
+        """Takes a chunk of the body."""
         answer = self._answer
         if answer is None or answer.is_head_only:
             self._is_reusable = False
@@ -305,23 +312,23 @@ class S3Connection(asyncio.BufferedProtocol):
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if not self._is_complete:
-                self.fail(UpstreamError(f"an answer of S3 is not HTTP: {error.__context__ or error}"))
-            # Otherwise more came than was announced: the answer is whole, and what follows it is not the next one.
+                self.fail(UpstreamError(f"the answer of S3 is not HTTP: {error.__context__ or error}"))
+            # Otherwise S3 sent more than it announced: the answer is complete, and the rest is not the next answer.
             self._is_reusable = False
             return
         if not answer.status:
             self._head_size += len(data)
             if self._head_size > LARGEST_HEAD:
-                self.fail(UpstreamError("the head of an answer of S3 is too large"))
+                self.fail(UpstreamError("the head of S3's answer is too large"))
         elif answer.is_head_only:
-            # llhttp waits for the body that the answer to a HEAD only announces.
+            # llhttp would wait for the body that the answer to a HEAD only announces.
             self._parser = HttpResponseParser(self)
         elif not self._is_complete:
-            # A body of a known length does not go through the parser, which would copy it.
+            # A body of known length bypasses the parser, which would copy it.
             self._left = max(0, int(answer.headers.get(b"content-length", b"0")) - self._body_size)
 
     def _pass_on(self, answer: S3Response, data: memoryview) -> None:
-        """Pass bytes of a body on as they came."""
+        """Passes on bytes of a body without the parser."""
         if len(data) > self._left:
             self._is_reusable = False
             data = data[: self._left]
@@ -332,22 +339,22 @@ class S3Connection(asyncio.BufferedProtocol):
             self._is_complete = True
 
     def _add(self, answer: S3Response, chunk: bytes) -> None:
-        """Hands a piece of the body over, and stops reading while more is waiting than a slow client takes."""
+        """Passes a chunk to the answer, and pauses reading if its consumer is slow."""
         if answer.add(chunk) and not self._is_paused:
             self._is_paused = True
             self.deadline = inf
             self._transport.pause_reading()
 
     def _finish(self, answer: S3Response) -> None:
-        """Ends the answer; the connection is for another one, if S3 keeps it open."""
+        """Ends the answer; the connection is free for another one if S3 keeps it open."""
         self._answer = None
         self._is_used = True
         self.deadline = inf
-        if not self._is_reusable or self._owner is None or self._transport.is_closing():
+        if not self._is_reusable or self._lose is None or self._transport.is_closing():
             self.abort()
         else:
             if self._is_paused:
                 self._is_paused = False
                 self._transport.resume_reading()
-            self._owner.give_back(self)
+            self._give_back(self)
         answer.end()

@@ -1,4 +1,4 @@
-"""The place of a bucket: what requests are sent to, found without boto3 where the configuration says all of it."""
+"""The endpoint of a bucket, found without boto3 if the configuration suffices."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A bucket's place: `authority` is the Host header, the paths are encoded as they are sent.
+    """The place of a bucket: `authority` is the Host header; the paths are encoded.
 
-    An object's path is `object_path` and its encoded key; `bucket_path` is that of a listing.
+    The path of an object is `object_path` followed by its encoded key; `bucket_path` is for listings.
     """
 
     is_tls: bool
@@ -37,7 +37,7 @@ class Endpoint:
 
 
 def endpoint_url(bucket: Bucket) -> str | None:
-    """The endpoint as a URL; one without a scheme gets it from `disableSSL`, one with a scheme keeps its own."""
+    """Returns the endpoint as a URL; `disableSSL` decides about the scheme if it has none."""
     endpoint = bucket.s3_endpoint
     if endpoint is None or "://" in endpoint:
         return endpoint
@@ -45,31 +45,31 @@ def endpoint_url(bucket: Bucket) -> str | None:
 
 
 def addressing_style(bucket: Bucket) -> Literal["path", "virtual"]:
-    """Whether the bucket's name stands in the path, or in front of the host's.
+    """Returns whether the name of the bucket is in the path or in front of the host.
 
-    An endpoint whose host has no dot (`localhost`, `minio`) has no hosts below it, so that only the path is left, as
-    boto3 itself finds for an address. The third style, `auto`, would be the path for every endpoint there is, and a
-    host without a region in signed URLs.
+    An endpoint whose host has no dot (`localhost`, `minio`) has no virtual hosts, so it needs the path, as boto3
+    decides for addresses. The style `auto` of boto3 would mean the path for every endpoint, and a host without region
+    in signed URLs.
     """
     host = urlsplit(endpoint_url(bucket) or "").hostname
     alone = host is not None and "." not in host
     return "path" if bucket.force_path_style or alone else "virtual"
 
 
-# Two hyphens in a row begin the suffixes of buckets that are signed for in other ways.
+# Names with `--` belong to buckets that need other signatures.
 _PLAIN_NAME = re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _PLAIN_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-[0-9]")
 _PLAIN_URL = re.compile(r"(https?)://((?:[a-z0-9-]+\.)*[a-z0-9-]+)(?::([0-9]{1,5}))?/?")
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
-# What boto3 reads besides changes nothing where key pair, region and endpoint are configured.
+# Variables without effect if key pair, region and endpoint are configured.
 _WITHOUT_EFFECT = frozenset(
     {
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",
-        "AWS_CA_BUNDLE",  # has an effect below
+        "AWS_CA_BUNDLE",  # used below
         "AWS_REGION",
         "AWS_DEFAULT_REGION",
         "AWS_EC2_METADATA_DISABLED",
@@ -78,14 +78,14 @@ _WITHOUT_EFFECT = frozenset(
 
 
 def plain_endpoint(bucket: Bucket, environment: Mapping[str, str] = os.environ) -> Endpoint | None:
-    """The endpoint of a bucket on an S3 server that is not AWS; None where boto3 has to be asked.
+    """Returns the endpoint of a bucket on an S3 server other than AWS; None if boto3 must find it.
 
-    It is what boto3 finds, and spares most of a start: its import and a client of it.
+    It is the one that boto3 finds, but saves importing boto3 and making a client, which is most of the start.
     """
     url = _PLAIN_URL.fullmatch(endpoint_url(bucket) or "")
     if url is None or not (_PLAIN_NAME.fullmatch(bucket.name) and _PLAIN_REGION.fullmatch(bucket.region)):
         return None
-    if not (bucket.credentials or bucket.anonymous) or _has_a_say(environment):
+    if not (bucket.credentials or bucket.anonymous) or _may_affect_endpoint(environment):
         return None
     scheme, host, port = url[1], url[2], int(url[3] or PORTS[url[1]])
     authority = host if port == PORTS[scheme] else f"{host}:{port}"
@@ -97,8 +97,8 @@ def plain_endpoint(bucket: Bucket, environment: Mapping[str, str] = os.environ) 
     return Endpoint(scheme == "https", below, port, f"{bucket.name}.{authority}", "/", "/", scope)
 
 
-def _has_a_say(environment: Mapping[str, str]) -> bool:
-    """Whether variables or files may name a profile, a proxy, certificates, or another kind of endpoint."""
+def _may_affect_endpoint(environment: Mapping[str, str]) -> bool:
+    """Whether variables or files may configure a profile, a proxy, certificates, or another endpoint."""
     named = any(
         name.lower() in _PROXIES or (name.startswith("AWS_") and name not in _WITHOUT_EFFECT) for name in environment
     )
@@ -114,7 +114,7 @@ def _is_address(host: str) -> bool:
 
 
 def tls_context() -> ssl.SSLContext:
-    """What verifies S3's certificate: boto3's bundle, or the one that `AWS_CA_BUNDLE` or `ca_bundle` names."""
+    """Returns a context that verifies S3's certificate with boto3's bundle, `AWS_CA_BUNDLE` or `ca_bundle`."""
     bundle = _bundle()
     with translated(f"the certificates in `{bundle}`"):
         if bundle.is_dir():
@@ -124,12 +124,12 @@ def tls_context() -> ssl.SSLContext:
 
 def _bundle() -> Path:
     named: str | None = os.environ.get("AWS_CA_BUNDLE")
-    if not named and _has_a_say(os.environ):
+    if not named and _may_affect_endpoint(os.environ):
         from botocore.session import get_session  # noqa: PLC0415 - see `storage.s3.client`
 
         named = get_session().get_config_variable("ca_bundle")
     if named:
         return Path(named)
-    # Where boto3 looks, which is not imported for that.
+    # Where boto3 looks, without importing it.
     package = find_spec("certifi") or find_spec("botocore")
     return Path(str(package and package.origin)).with_name("cacert.pem")

@@ -1,6 +1,6 @@
-"""What S3 answers, and what boto3 and the libraries below it raise, as errors of this package: one table each.
+"""Errors of S3, and exceptions of boto3 and the libraries below it, as `StorageError`: a table for each.
 
-An exception of another kind is a defect of ours, and passes: it becomes a 500 with its traceback in the log.
+Any other exception is a defect of ours. It passes, and becomes a 500 with its traceback in the log.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tornado_proxy.storage.errors import (
     UpstreamError,
 )
 
-# Error codes (S3 API, "Error responses"); a HEAD has no body to hold one, and boto3 gives its status instead.
+# Error codes (S3 API, "Error responses"); a HEAD has no body and so no code; boto3 gives its status instead.
 _BY_CODE: dict[str, type[StorageError]] = {
     "NoSuchKey": ObjectMissing,
     "NoSuchBucket": BucketMissing,
@@ -69,8 +69,8 @@ _BY_STATUS: dict[int, type[StorageError]] = {
 
 @cache
 def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageError]], ...]:
-    """What keeps S3 from answering; the first row that fits counts."""
-    # boto3 is imported by what calls it, and not by reads on the loop.
+    """The errors by kind of exception; the first matching row applies."""
+    # Imported here, because reads on the loop do without boto3.
     from http.client import HTTPException  # noqa: PLC0415
 
     from botocore import exceptions  # noqa: PLC0415
@@ -91,14 +91,14 @@ def _by_exception() -> tuple[tuple[tuple[type[Exception], ...], type[StorageErro
             Unreachable,
         ),
         ((HTTPError, HTTPException, OSError), Unreachable),
-        # Credentials that are not found or cannot be refreshed are here: nothing that a client did, so no 403.
+        # Includes missing and expired credentials: no 403, since the client is not to blame.
         ((exceptions.BotoCoreError, ResponseParserError), UpstreamError),
     )
 
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raises the libraries' exceptions as `StorageError`; their messages begin with what was being done."""
+    """Raises exceptions of libraries as `StorageError`; `doing` is the start of the message."""
     try:
         yield
     except StorageError:
@@ -111,7 +111,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def _translation(error: Exception, doing: str) -> StorageError | None:
-    """The `StorageError` for an exception of a library; None for another."""
+    """Returns the `StorageError` for an exception of a library; None for another exception."""
     from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
 
     if isinstance(error, ClientError):
@@ -128,9 +128,9 @@ def _translation(error: Exception, doing: str) -> StorageError | None:
 
 
 def from_answer(doing: str, status: int, code: str, message: str) -> StorageError:
-    """The `StorageError` for an error that S3 answers: its code decides, or the status where the code is unknown.
+    """Returns the `StorageError` for an error answer of S3, by its code, or by its status for an unknown code.
 
-    The answer to a HEAD has no body and so no code.
+    The answer to a HEAD has no body, and so no code.
     """
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status, UpstreamError)
     failure = kind(f"{doing}: {status} {code}: {message}")

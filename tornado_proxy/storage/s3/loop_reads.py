@@ -1,4 +1,4 @@
-"""Reads of a bucket on the event loop: signed and sent here, with what boto3 knows of keys and endpoints."""
+"""Reads of a bucket on the event loop: signed and sent here, over connections that stay open."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tornado_proxy.storage.s3.pool import Pool, PoolLimits
 from tornado_proxy.storage.s3.signature import KeyPair, KeyPairs, encode_path, encode_query, sign
 from tornado_proxy.storage.store import ObjectInfo
 
-# 1,000 keys of 1,024 bytes, percent-encoded, and the attributes of each.
+# 1,000 percent-encoded keys of 1,024 bytes, with their attributes.
 _LARGEST_LISTING = 8 * 1024**2
 _LARGEST_ERROR = 64 * 1024
 
@@ -38,32 +38,32 @@ _CHECKSUMS = ("x-amz-checksum-mode", "ENABLED")
 
 _LAST_LINES = "accept-encoding: identity\r\nuser-agent: tornado-proxy\r\n\r\n"
 
-# Statuses after which the same request may go well (S3 API, "Error best practices").
+# Statuses after which the same request may succeed (S3 API, "Error best practices").
 _TRANSIENT = frozenset({408, 500, 502, 503, 504})
 _THROTTLED = frozenset({429, 503})
 
-# Seconds: the first wait is up to this, each further one up to twice as long.
+# The longest first pause in seconds; it doubles with each attempt.
 _PAUSE = 0.05
 _PAUSE_IF_THROTTLED = 0.5
 _LONGEST_PAUSE = 10.0
 
-# S3 refuses a signature that is a quarter of an hour off; a HEAD is refused without saying why.
+# In seconds. S3 refuses a signature that is 15 minutes off; the answer to a HEAD does not name the reason.
 _LARGEST_SKEW = 900.0
 
-# A HEAD's 400 has no code.
+# The 400 of a HEAD has no code.
 _WRONG_REGION = ("AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "")
 
-# A region becomes part of a host's name.
+# A region becomes part of a host name.
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadRequest:
-    """A request as far as it does not depend on the moment, the keys and the place of the bucket."""
+    """A request without everything that changes: time, keys, and the endpoint of the bucket."""
 
     doing: str
     method: str = "GET"
-    key: str | None = None  # None: the bucket itself
+    key: str | None = None  # None for the bucket itself
     query: str = ""
     headers: tuple[tuple[str, str], ...] = ()
 
@@ -79,21 +79,21 @@ class LoopObject:
         self._answer = answer
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece as the socket gave them; raises `StorageError` where it breaks off."""
+        """Yields the body as the socket delivers it; raises `StorageError` if it is truncated."""
         while chunk := await self._answer.read():
             yield chunk
 
     async def close(self) -> None:
-        """Drops the connection if the body has not come whole; otherwise it has been given back already."""
+        """Drops the connection if the body is incomplete; otherwise it is back in the pool already."""
         self._answer.drop()
 
 
 class LoopReads:
-    """The calls that reads are made of, made on the event loop over connections that are kept open.
+    """The read calls on the event loop, over connections that stay open.
 
-    An S3 that names another region is asked there, once for a request and from then on; one whose clock differs is
-    signed for by its own clock. What fails before anything was passed on is tried again, as often as the bucket's
-    configuration says, after a random pause.
+    If S3 names another region, this and all later requests go there. If its clock differs, requests are signed by its
+    clock. A request that fails before any data was passed on is retried after a random pause, up to the number of
+    attempts in the configuration of the bucket.
     """
 
     def __init__(self, bucket: Bucket, keys: KeyPairs, endpoint: Endpoint, pool: S3Pool) -> None:
@@ -105,7 +105,7 @@ class LoopReads:
         self._skew = 0.0
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> LoopObject:
-        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
         headers = [_CHECKSUMS]
         if part is not None:
             headers.append(("range", part.to_header()))
@@ -134,7 +134,7 @@ class LoopReads:
             raise UpstreamError(f"{self._doing(request)}: {error}") from error
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
         wanted = {"list-type": "2", "encoding-type": "url", "prefix": prefix, "delimiter": "/", "max-keys": str(limit)}
         if after:
             wanted["start-after"] = after
@@ -150,11 +150,11 @@ class LoopReads:
             raise self._failure(request, answer, fault if fault.code else replace(fault, message=str(error))) from error
 
     async def close(self) -> None:
-        """Lets go of the connections; an object that is still open may be read to its end."""
+        """Closes the connections; open objects can be read to their end."""
         self._pool.close()
 
     def _opened(self, request: _ReadRequest, answer: S3Response, asked: ByteRange | None) -> LoopObject:
-        """The object that an answer begins to send; raises ValueError for one that contradicts itself."""
+        """Returns the object in an answer; raises ValueError if the headers contradict each other."""
         length = content_length(answer.headers)
         part = content_range(answer.status, answer.headers, asked)
         info = object_info(answer.headers, length if part is None else part.size or 0)
@@ -163,8 +163,8 @@ class LoopReads:
         return LoopObject(info, part, answer)
 
     async def _send(self, request: _ReadRequest) -> S3Response:
-        """Sends a request until it is answered with success, or for the last time; raises `StorageError`."""
-        mended: set[str] = set()
+        """Sends a request until it succeeds or the attempts are used up; raises `StorageError`."""
+        corrected: set[str] = set()
         attempts = 1
         while True:
             asked, pause = self._endpoint, _PAUSE
@@ -173,7 +173,7 @@ class LoopReads:
                 if answer.status in (200, 206):
                     return answer
                 fault = await _read_failure(answer)
-                if await self._mend(request, answer, fault, asked, mended):
+                if await self._correct(request, answer, fault, asked, corrected):
                     continue
                 error = self._failure(request, answer, fault)
                 is_final = answer.status not in _TRANSIENT | _THROTTLED
@@ -182,7 +182,7 @@ class LoopReads:
                 error, is_final = type(caught)(f"{self._doing(request)}: {caught}"), False
             if is_final or attempts >= self._bucket.max_attempts:
                 raise error
-            # The whole range from 0 on, so that those who failed together do not come back together.
+            # Random from 0 on, so that requests that failed together do not return together.
             await asyncio.sleep(random.uniform(0, min(pause * 2 ** (attempts - 1), _LONGEST_PAUSE)))  # noqa: S311 - no secret
             attempts += 1
 
@@ -191,7 +191,7 @@ class LoopReads:
         return await self._pool.request(self._signed(request, pair), is_head_only=request.method == "HEAD")
 
     def _signed(self, request: _ReadRequest, pair: KeyPair | None) -> bytes:
-        """The request as it is sent; unsigned without a pair."""
+        """Returns the bytes of a request; unsigned without a key pair."""
         endpoint = self._endpoint
         path = endpoint.bucket_path if request.key is None else endpoint.object_path + encode_path(request.key)
         headers = (("host", endpoint.authority), *request.headers)
@@ -202,38 +202,38 @@ class LoopReads:
         target = f"{path}?{request.query}" if request.query else path
         return f"{request.method} {target} HTTP/1.1\r\n{lines}{_LAST_LINES}".encode()
 
-    async def _mend(
+    async def _correct(
         self,
         request: _ReadRequest,
         answer: S3Response,
         fault: ErrorDocument,
         asked: Endpoint,
-        mended: set[str],
+        corrected: set[str],
     ) -> bool:
-        """Whether a refused request can be sent in another way: to another region, by another clock, with new keys."""
-        before = len(mended)
+        """Whether a refused request can be sent differently: to another region, by another clock, or with new keys."""
+        before = len(corrected)
         region = answer.headers.get(b"x-amz-bucket-region", b"").decode("latin-1") or fault.region
         is_elsewhere = answer.status in (301, 302, 307) or (answer.status == 400 and fault.code in _WRONG_REGION)
         if is_elsewhere and _REGION.fullmatch(region):
-            mended.add("region")
+            corrected.add("region")
             if self._endpoint is asked and region != asked.scope.region:
-                await self._go_to(region, asked)
+                await self._move_to(region, asked)
         if self._clock_differs(request, answer, fault):
-            mended.add("clock")
+            corrected.add("clock")
         if fault.code == "ExpiredToken":
             self._keys.distrust()
-            mended.add("keys")
-        return len(mended) > before
+            corrected.add("keys")
+        return len(corrected) > before
 
-    async def _go_to(self, region: str, asked: Endpoint) -> None:
-        """Asks the bucket in another region from now on."""
+    async def _move_to(self, region: str, asked: Endpoint) -> None:
+        """Sends all requests to another region from now on."""
         endpoint = await asyncio.to_thread(_endpoint_in, region, self._bucket)
         if endpoint is not None and self._endpoint is asked:
             self._pool.close()
             self._endpoint, self._pool = endpoint, _pool(endpoint, self._limits)
 
     def _clock_differs(self, request: _ReadRequest, answer: S3Response, fault: ErrorDocument) -> bool:
-        """Whether S3's clock is the reason of a refusal; it is then the one to sign by."""
+        """Whether the difference of the clocks is the reason for a refusal; requests are then signed by S3's clock."""
         date = parse_date(answer.headers.get(b"date", b"").decode("latin-1"))
         if answer.status != 403 or date is None:
             return False
@@ -255,7 +255,7 @@ class LoopReads:
 
 
 def _endpoint_in(region: str, bucket: Bucket) -> Endpoint | None:
-    """Where a bucket is if it is in a region."""
+    """Returns the endpoint of a bucket in a region."""
     from tornado_proxy.storage.s3.client import find_endpoint, make_client  # noqa: PLC0415 - see there
 
     client = make_client(replace(bucket, region=region), 1)
@@ -270,7 +270,7 @@ def _pool(endpoint: Endpoint, limits: PoolLimits) -> Pool:
 
 
 async def _read_failure(answer: S3Response) -> ErrorDocument:
-    """What S3 says of a failure; its status will do where that is more than an error has to say, or breaks off."""
+    """Returns the error document of an answer; an empty one if it is too large or truncated."""
     try:
         return read_error(await answer.read_all(_LARGEST_ERROR))
     except StorageError:

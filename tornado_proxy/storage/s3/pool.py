@@ -13,16 +13,16 @@ from typing import cast
 from tornado_proxy.storage.errors import Busy, TimedOut, Unreachable
 from tornado_proxy.storage.s3.connection import S3Connection, S3Response, make_buffer
 
-# S3s close a connection that was idle for 5 to 60 seconds; one that a network forgets meanwhile would only time out.
+# Seconds. S3s close connections after 5 to 60 idle seconds; one that a firewall has forgotten would only time out.
 _IDLE_LIMIT = 60.0
 
-# How often deadlines are looked at, as a part of the shortest time-out: none is late by more than that.
+# Sweeps within one time-out, so that no deadline is missed by more than an eighth of it.
 _SWEEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """Bounds of a pool; times in seconds; `read_timeout` is the longest silence, and the longest wait."""
+    """The limits of a pool; times in seconds; `read_timeout` limits silence and the wait for a connection."""
 
     connections: int = 512
     waiting: int = 1024
@@ -31,10 +31,10 @@ class PoolLimits:
 
 
 class Pool:
-    """Connections to a host and port, over TLS if there is a context; of the event loop that uses it first.
+    """Connections to a host and port on one event loop; over TLS if there is a context.
 
-    Beyond the limit of connections requests wait in order, and beyond the limit of those they are refused. No request
-    has a timer of its own: one sweep looks at the deadlines of all.
+    Beyond the limit of connections requests wait in order; beyond the limit of waiting requests they are refused.
+    Requests have no timers of their own: one periodic sweep checks all deadlines.
     """
 
     def __init__(self, host: str, port: int, tls: SSLContext | None, limits: PoolLimits) -> None:
@@ -42,7 +42,7 @@ class Pool:
         self._tls = tls
         self._limits = limits
         self._buffer = make_buffer()
-        self._idle: dict[S3Connection, float] = {}  # and since when, the longest first
+        self._idle: dict[S3Connection, float] = {}  # since when, longest first
         self._busy: set[S3Connection] = set()
         self._connecting = 0
         self._waiting: deque[tuple[float, asyncio.Future[S3Connection | None]]] = deque()
@@ -55,8 +55,8 @@ class Pool:
     async def request(self, data: bytes, *, is_head_only: bool = False) -> S3Response:
         """Sends a request without a body, and waits for the beginning of its answer.
 
-        Raises `Busy` where too many wait, `TimedOut`, `Unreachable`, and `UpstreamError` for what is not HTTP. A
-        connection that S3 had closed meanwhile is replaced unseen, by a new one.
+        Raises `Busy` if too many requests wait, `TimedOut`, `Unreachable`, and `UpstreamError` for an answer that is
+        not HTTP. If S3 has closed an idle connection, the request is sent again over a new one.
         """
         answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
         try:
@@ -64,14 +64,14 @@ class Pool:
         except Unreachable:
             if not answer.is_unseen:
                 raise
-            # All that are idle may be closed: they are not tried in turn.
+            # The other idle connections may be closed as well, so none of them is tried.
             self._close_idle()
             answer = (await self._acquire()).ask(data, is_head_only=is_head_only)
             await answer.begin()
         return answer
 
     def close(self) -> None:
-        """Closes what is idle, and everything else when its answer has been received."""
+        """Closes idle connections now, and the others after their answers."""
         self._is_closed = True
         self._close_idle()
         while self._waiting:
@@ -79,10 +79,10 @@ class Pool:
             if not waiter.done():
                 waiter.set_exception(Unreachable("the connections to S3 are closed"))
 
-    # The connections' side
+    # Called by the connections
 
     def give_back(self, connection: S3Connection) -> None:
-        """Hands a connection to the next waiter, or keeps it."""
+        """Passes a free connection to the next waiting request, or keeps it."""
         waiter = self._next_waiter()
         if waiter is not None:
             waiter.set_result(connection)
@@ -94,7 +94,7 @@ class Pool:
             self._idle[connection] = asyncio.get_running_loop().time()
 
     def lose(self, connection: S3Connection) -> None:
-        """Forgets a connection; a waiter may open another."""
+        """Forgets a closed connection; a waiting request may open another."""
         if self._idle.pop(connection, None) is None and connection in self._busy:
             self._busy.remove(connection)
             self._free_place()
@@ -102,7 +102,7 @@ class Pool:
     # Acquiring
 
     async def _acquire(self) -> S3Connection:
-        """A connection, for this request alone."""
+        """Returns a connection for one request."""
         if self._is_closed:
             raise Unreachable("the connections to S3 are closed")
         if self._idle:
@@ -118,9 +118,9 @@ class Pool:
         return await self._connect()
 
     async def _wait(self) -> S3Connection | None:
-        """Waits for a connection that another gives back, or for a place to open one (None, counted already)."""
+        """Waits for a free connection, or for permission to open one (None, already counted)."""
         if len(self._waiting) >= self._limits.waiting:
-            raise Busy(f"{len(self._waiting)} requests wait for a connection to S3 already")
+            raise Busy(f"{len(self._waiting)} requests already wait for a connection to S3")
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[S3Connection | None] = loop.create_future()
         entry = (loop.time() + self._limits.read_timeout, waiter)
@@ -129,7 +129,7 @@ class Pool:
             return await waiter
         except BaseException:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                # It was given something in the very turn in which it was cancelled.
+                # It received something in the same turn of the loop in which it was cancelled.
                 connection = waiter.result()
                 if connection is None:
                     self._connecting -= 1
@@ -141,14 +141,14 @@ class Pool:
             raise
 
     async def _connect(self) -> S3Connection:
-        """Opens a connection, for which a place is counted."""
+        """Opens a connection, which is already counted."""
         loop = asyncio.get_running_loop()
         host, port = self._address
         made = None
         try:
             async with asyncio.timeout(self._limits.connect_timeout):
                 transport, made = await loop.create_connection(
-                    lambda: S3Connection(self, self._limits.read_timeout, self._buffer),
+                    lambda: S3Connection(self.give_back, self.lose, self._limits.read_timeout, self._buffer),
                     host,
                     port,
                     ssl=self._tls,
@@ -157,7 +157,7 @@ class Pool:
         except TimeoutError as error:
             raise TimedOut(f"no connection to {host}:{port} in {self._limits.connect_timeout:g} seconds") from error
         except (OSError, UnicodeError) as error:
-            # asyncio puts the address into the message, which is there already.
+            # The message of asyncio would repeat the address.
             reason = os.strerror(error.errno) if isinstance(error, ConnectionError) and error.errno else error
             raise Unreachable(f"no connection to {host}:{port}: {reason}") from error
         finally:
@@ -171,7 +171,7 @@ class Pool:
         return made
 
     def _free_place(self) -> None:
-        """Lets the next who waits open a connection."""
+        """Lets the next waiting request open a connection."""
         waiter = self._next_waiter()
         if waiter is not None:
             self._connecting += 1
@@ -190,7 +190,7 @@ class Pool:
         self._sweep = loop.call_later(min(self._limits.read_timeout / _SWEEPS, 1.0), self._sweep_now, loop)
 
     def _sweep_now(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ends everything that has lasted too long."""
+        """Ends everything that has exceeded its deadline."""
         now = loop.time()
         silence = self._limits.read_timeout
         for connection in [each for each in self._busy if each.deadline <= now]:

@@ -1,4 +1,4 @@
-"""Reads of a bucket: what S3 cannot be left to decide is decided here, over three calls that send requests."""
+"""Reads of a bucket: decisions that S3 does not make reliably are made here, on top of three calls."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ from tornado_proxy.storage.errors import (
     StorageError,
     TimedOut,
     UpstreamError,
+    check_conditions,
 )
 from tornado_proxy.storage.s3.answers import ListAnswer
-from tornado_proxy.storage.store import ObjectInfo, Opened, Page, check_conditions, from_token, start_after, to_token
+from tornado_proxy.storage.store import ObjectInfo, Opened, Page, from_token, start_after, to_token
 
 T = TypeVar("T")
 
 _LONGEST_PAGE = 1000
-_MOST_LOOKS = 2
+_MOST_TRIES = 2
 _MOST_ANSWERS = 10
 _BUCKET_SEEN_FOR = 60.0  # seconds
-_LOOKS_IN_TIME = 8  # at the clock; no call is late by more than one
+_CHECKS = 8  # of the deadlines within one time limit, so that no call exceeds it by more than an eighth
 
 
 class Deadlines:
-    """Bounds the time of calls by one timer for all of them; a timer for each would cost as much as its signature."""
+    """Limits the time of calls with one timer for all; a timer for each would cost as much as its signature."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._ends: dict[asyncio.Task[object], float] = {}  # of the calls under way, the first to end first
-        self._expired: dict[asyncio.Task[object], int] = {}  # and how often each had been cancelled before
+        self._ends: dict[asyncio.Task[object], float] = {}  # when each running call must end, earliest first
+        self._expired: dict[asyncio.Task[object], int] = {}  # expired calls, with their earlier cancellations
         self._timer: asyncio.TimerHandle | None = None
 
     async def bound(self, call: Awaitable[T]) -> T:
-        """What a call returns; `TimedOut` if S3 does not answer in time, however much it sends meanwhile."""
+        """Returns the result of a call; raises `TimedOut` if it takes too long, even if S3 keeps sending."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None, "only a task can be cancelled"
         self._ends[task] = loop.time() + self._seconds
         if self._timer is None:
-            self._look_later(loop)
+            self._schedule(loop)
         try:
             return await call
         except asyncio.CancelledError as error:
@@ -60,10 +61,10 @@ class Deadlines:
             self._ends.pop(task, None)
             self._expired.pop(task, None)
 
-    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(min(self._seconds / _LOOKS_IN_TIME, 1.0), self._look, loop)
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(min(self._seconds / _CHECKS, 1.0), self._expire, loop)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for task in list(takewhile(lambda task: self._ends[task] <= now, self._ends)):
             del self._ends[task]
@@ -71,17 +72,17 @@ class Deadlines:
             task.cancel()
         self._timer = None
         if self._ends:
-            self._look_later(loop)
+            self._schedule(loop)
 
 
 class ReadCalls(Protocol):
-    """The calls that reads are made of: each sends one request (and retries it), and raises `StorageError`.
+    """The calls of a reader: each sends one request, retries it, and raises `StorageError`.
 
     Keys are never empty.
     """
 
     async def get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
-        """Sends a GetObject, with `Range` and `If-Match` where they are given, and opens its answer."""
+        """Sends a GetObject, with `Range` and `If-Match` if given, and opens its answer."""
         ...
 
     async def head(self, key: str) -> ObjectInfo:
@@ -89,20 +90,20 @@ class ReadCalls(Protocol):
         ...
 
     async def list(self, prefix: str, after: str | None, limit: int, continuation: str | None = None) -> ListAnswer:
-        """Sends a ListObjectsV2 with the delimiter `/`, `MaxKeys` of `limit`, and the others where they are given."""
+        """Sends a ListObjectsV2 with the delimiter `/`, a `MaxKeys` of `limit`, and the other parameters if given."""
         ...
 
     async def close(self) -> None:
-        """Lets go of what the calls hold; an object that is still open may be read to its end."""
+        """Closes the calls; open objects can be read to their end."""
         ...
 
 
 class Reader:
-    """Opens, looks at and lists the objects of a bucket.
+    """Opens, examines and lists the objects of a bucket.
 
-    S3 itself decides what it decides everywhere alike: an If-Match of one strong ETag. All other conditions of a GET
-    are decided here, after a HEAD, and the GET is pinned to the ETag that was decided on. A 304 then costs one call,
-    and has all the headers that RFC 9110 15.4.5 asks for, which the answers of S3 have not.
+    S3 evaluates only what all S3s evaluate alike: an If-Match with one strong ETag. All other conditions of a GET are
+    evaluated here, after a HEAD, and the GET is pinned to the ETag that the HEAD returned. A 304 then costs one call
+    and has all headers that RFC 9110 15.4.5 requires, unlike those of S3.
     """
 
     def __init__(self, calls: ReadCalls, timeout: float = 60.0) -> None:
@@ -111,25 +112,25 @@ class Reader:
         self._bucket_seen = -math.inf
 
     async def open(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None = None) -> Opened:
-        """The object's info and body, or the part of it that was asked for."""
+        """Opens an object or a part of it."""
         _check(key)
         conditions, part = _effective(conditions, part)
         if not _s3_decides(conditions, part):
-            return await self._open_after_a_look(key, conditions, part)
+            return await self._open_after_head(key, conditions, part)
         if_match = conditions.if_match[0] if conditions.if_match else conditions.if_range
         try:
             return await self._get(key, part, if_match if isinstance(if_match, str) else None)
         except PreconditionFailed:
             if conditions.if_range is None:
                 raise
-            # If-Range does not hold: the whole representation, whatever it is by now (RFC 9110 13.1.5).
+            # If-Range is false: send the whole current object (RFC 9110 13.1.5).
             return await self._get(key, None, None)
         except RangeUnsatisfiable:
-            # Not every S3 says how many bytes there are, nor takes the suffix of an empty object for the whole of it.
-            return await self._open_after_a_look(key, conditions, part)
+            # Not every S3 sends the size here, or treats a suffix of an empty object as the whole object.
+            return await self._open_after_head(key, conditions, part)
 
     async def head(self, key: ObjectKey, conditions: Conditions) -> ObjectInfo:
-        """The object's info."""
+        """Returns the headers of an object."""
         _check(key)
         try:
             info = await self._within(self._calls.head(key))
@@ -141,15 +142,15 @@ class Reader:
         return info
 
     async def list(self, prefix: ObjectKey, token: str | None = None, limit: int = _LONGEST_PAGE) -> Page:
-        """A page of what lies directly below a prefix, which is empty or ends in `/`; the marker itself is left out."""
+        """Returns a page of the entries directly below a prefix, without its own marker object."""
         after = from_token(token)
         start = start_after(prefix, after) if after else None
-        # One more than is shown, for the marker.
+        # One more than shown, for the marker.
         most = min(limit + 1, _LONGEST_PAGE)
         answers = [await self._within(self._calls.list(prefix, start, most))]
         found = page(answers, prefix, after, limit)
         while answers[-1].truncated and not found.entries:
-            # An answer may be empty, or hold only what was shown before, and the listing goes on all the same.
+            # A truncated answer may be empty, or repeat only what the last page showed.
             if len(answers) == _MOST_ANSWERS or answers[-1].continuation is None:
                 raise UpstreamError(f"S3 lists `{prefix}` in {len(answers)} truncated answers without an entry")
             answers.append(await self._within(self._calls.list(prefix, start, most, answers[-1].continuation)))
@@ -157,13 +158,13 @@ class Reader:
         return found if found.entries or not after else await self.list(prefix, None, limit)
 
     async def close(self) -> None:
-        """Lets go of what the calls hold; an object that is still open may be read to its end."""
+        """Closes the calls; open objects can be read to their end."""
         await self._calls.close()
 
     async def _check_bucket(self) -> None:
-        """Raises `BucketMissing` if the bucket is missing too, which the 404 of a HEAD does not show.
+        """Raises `BucketMissing` if the bucket is missing, which the 404 of a HEAD does not show.
 
-        A listing says it; one a minute is enough.
+        It lists the bucket, at most once a minute.
         """
         if time.monotonic() - self._bucket_seen < _BUCKET_SEEN_FOR:
             return
@@ -176,17 +177,17 @@ class Reader:
         self._bucket_seen = time.monotonic()
 
     async def _get(self, key: str, part: ByteRange | None, if_match: str | None) -> Opened:
-        """Opens an object; raises `UpstreamError` where S3 sends another part than was asked for."""
+        """Opens an object; raises `UpstreamError` if S3 sends another part than requested."""
         found = await self._within(self._calls.get(key, part, if_match))
         sent = found.content_range
         if sent is not None and (part is None or part.resolve(found.info.size) != sent):
             await found.close()
-            raise UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not asked for")
+            raise UpstreamError(f"S3 sends `{sent.to_header()}` of `{key}`, which was not requested")
         return found
 
-    async def _open_after_a_look(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
-        """Decides by a HEAD, and opens that very representation; once more if it has changed in between."""
-        for _ in range(_MOST_LOOKS):
+    async def _open_after_head(self, key: ObjectKey, conditions: Conditions, part: ByteRange | None) -> Opened:
+        """Evaluates the conditions after a HEAD and opens the same version, or tries again if it has changed."""
+        for _ in range(_MOST_TRIES):
             info = await self.head(key, conditions)
             part = part if part and conditions.range_holds(info.etag, info.last_modified) else None
             wanted = part and part.resolve(info.size)
@@ -206,7 +207,7 @@ def _check(key: str) -> None:
 
 
 def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditions, ByteRange | None]:
-    """What is left to decide of an object that exists: `If-Match: *` holds, a weak If-Range voids a Range."""
+    """Removes conditions that an existing object decides: `If-Match: *` is true; a weak If-Range voids a Range."""
     if conditions.if_match == (ANY,):
         conditions = replace(conditions, if_match=())
     if isinstance(conditions.if_range, str) and not is_strong(conditions.if_range):
@@ -217,9 +218,9 @@ def _effective(conditions: Conditions, part: ByteRange | None) -> tuple[Conditio
 
 
 def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
-    """Whether S3 can be left to decide a GET, without a look at the object.
+    """Whether S3 can evaluate the conditions of a GET without a HEAD before.
 
-    The last 0 bytes of an object are no range that can be satisfied, but some S3s send the whole object.
+    A range of the last 0 bytes cannot be satisfied, but some S3s send the whole object.
     """
     match conditions:
         case Conditions((), (), None, None, None):
@@ -230,21 +231,21 @@ def _s3_decides(conditions: Conditions, part: ByteRange | None) -> bool:
 
 
 def is_strong(etag: str) -> bool:
-    """Whether a member of If-Match is one that S3 compares as RFC 9110 8.8.3.2 asks."""
+    """Whether an ETag is valid and strong, so that S3 compares it as RFC 9110 8.8.3.2 requires."""
     return is_etag(etag) and not is_weak(etag)
 
 
 def page(answers: Sequence[ListAnswer], prefix: str, after: str, limit: int) -> Page:
-    """A page of at most `limit` entries after a name, from answers that follow each other.
+    """Returns a page of at most `limit` entries after a name, from consecutive answers.
 
-    An S3 may list the directory of that name once more. Raises `UpstreamError` for an entry outside the prefix.
+    Some S3s list the directory of that name again. Raises `UpstreamError` for an entry outside the prefix.
     """
     listed = [entry for answer in answers for entry in answer.entries]
     stray = next((entry.name for entry in listed if not entry.name.startswith(prefix)), None)
     if stray is not None:
         raise UpstreamError(f"S3 lists `{stray}`, which is not below `{prefix}`")
     below = (replace(entry, name=entry.name.removeprefix(prefix)) for entry in listed)
-    # A name that is empty is the marker's; names are compared as S3 does, by their code points (and so by their bytes).
+    # The empty name is the marker. S3 sorts by bytes of UTF-8, which is the order of code points.
     entries = sorted((entry for entry in below if entry.name > after), key=lambda entry: entry.name)
     shown = tuple(entries[:limit])
     more = answers[-1].truncated or len(entries) > limit

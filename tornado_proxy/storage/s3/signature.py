@@ -1,9 +1,9 @@
-"""Signature Version 4 of requests without a body, and the key pairs that sign them.
+"""Signature Version 4 for requests without a body, and the key pairs for it.
 
 S3 API, "Authenticating Requests: Using the Authorization Header".
 
-The signing key is an HMAC chain over day, region and service, and is kept for the day. All that depends on the moment
-and the headers is kept for the second, which leaves two hashes for a request.
+The signing key is a chain of HMACs over day, region and service, and is cached for the day. Everything that depends
+only on the time and the headers is cached for the second. Two hashes for each request remain.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# boto3 renews what expires 15 minutes ahead, whenever it is asked: so it is asked each minute in which there are
-# requests, and a pair of five minutes ago is still good while it is.
+# Seconds. boto3, when asked, renews credentials 15 minutes before they expire. We ask it every minute while there are
+# requests; until it answers, a pair that is up to five minutes old is still valid.
 _ASK_AFTER = 60.0
 _GOOD_FOR = 300.0
 
 _AGAIN_AFTER_FAILURE = 5.0
 
 EMPTY_BODY = sha256(b"").hexdigest()
-"""The hash of the body of every GET and HEAD."""
+"""The hash of the body of each GET and HEAD."""
 
-# A process signs with the keys of a few targets, and with those of yesterday for a moment after midnight.
+# A process signs with the keys of a few targets, and around midnight with those of two days.
 _KEYS_KEPT = 256
 
-# Most requests of a second have the same headers, but for those that ask for a range or for one version.
+# Most requests have the same headers, except for ranges and conditions.
 _HEADS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """An access key pair, with a session token if it has one; shown nowhere."""
+    """An access key pair with an optional session token; never shown."""
 
     access_key: str
     secret_key: str
@@ -60,28 +60,28 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a signature is good for."""
+    """The scope of a signature."""
 
     region: str
     service: str = "s3"
 
 
 def encode_path(path: str) -> str:
-    """A decoded path, percent-encoded as S3 expects it: RFC 3986's unreserved characters and `/` stay."""
+    """Percent-encodes a path as S3 expects it: RFC 3986's unreserved characters and `/` remain."""
     return quote(path, safe="/")
 
 
 def encode_query(parameters: Mapping[str, str]) -> str:
-    """A query in the canonical form, which is also the one to send: encoded, in the order of the encoded names."""
+    """Returns a query in canonical form: encoded, and sorted by encoded name."""
     pairs = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in parameters.items())
     return "&".join([f"{name}={value}" for name, value in pairs])
 
 
 class _Prepared(NamedTuple):
-    """What is the same for all requests of a second with the same headers."""
+    """The values that all requests of a second with the same headers share."""
 
     headers: tuple[tuple[str, str], ...]
-    canonical: str  # the canonical request behind method, path and query
+    canonical: str  # the canonical request after method, path and query
     to_sign: str  # the string to sign, up to the hash of the canonical request
     key: HMAC
     authorization: str  # up to the signature
@@ -90,10 +90,10 @@ class _Prepared(NamedTuple):
 def sign(
     request: tuple[str, str, str], headers: tuple[tuple[str, str], ...], scope: Scope, pair: KeyPair, now: float
 ) -> tuple[tuple[str, str], ...]:
-    """The headers of a signed request, all of them covered by the signature, with no space that could be misread.
+    """Returns the headers of a signed request; the signature covers all of them.
 
-    `request` is method, path and query, encoded as they are sent; `headers` have names in lower case, `host` among
-    them; `now` is in seconds since 1970.
+    `request` is the method, the encoded path and the encoded query. `headers` have lower-case names and include `host`.
+    `now` is the Unix time in seconds.
     """
     prepared = _prepared(headers, scope, pair, int(now))
     canonical = "\n".join((*request, prepared.canonical))
@@ -131,9 +131,9 @@ def _signing_key(secret_key: str, day: str, region: str, service: str) -> HMAC:
 
 
 class KeyPairs:
-    """Fetches the access key pair of boto3's credentials, kept for a while and renewed while it is still in use.
+    """Provides the access key pair of boto3's credentials: cached, and renewed while it is still valid.
 
-    A pair that is given is used as it is.
+    A given pair never changes.
     """
 
     def __init__(self, credentials: Credentials | KeyPair, clock: Callable[[], float] = time.monotonic) -> None:
@@ -148,7 +148,7 @@ class KeyPairs:
         return "<KeyPairs>"
 
     def at_hand(self) -> KeyPair | None:
-        """The pair to sign with now; None where `ask` has to be awaited."""
+        """Returns the pair to sign with; None if `ask` must be awaited."""
         now = self._clock()
         if now >= self._good_until:
             return None
@@ -157,12 +157,12 @@ class KeyPairs:
         return self._pair
 
     async def ask(self) -> KeyPair:
-        """The pair that boto3 has now; all who wait wait for one answer. Raises `StorageError` where it has not one."""
-        # One that goes away does not take the answer from the others.
+        """Fetches the pair from boto3, once for all who wait; raises `StorageError` if that fails."""
+        # A cancelled caller must not cancel the request for the others.
         return await asyncio.shield(self._begin_to_ask())
 
     def distrust(self) -> None:
-        """Asks again before the next request: S3 says that the pair has expired."""
+        """Fetches the pair again before the next request, because S3 says that it has expired."""
         self._good_until = -inf
 
     def _begin_to_ask(self) -> asyncio.Task[KeyPair]:
@@ -184,7 +184,7 @@ class KeyPairs:
 
 
 def _log_failure(asking: asyncio.Task[KeyPair]) -> None:
-    """Logs a failure that nobody awaits: the pair of before is still used."""
+    """Logs a failed renewal that nobody awaits; the previous pair is still used."""
     error = None if asking.cancelled() else asking.exception()
     if isinstance(error, StorageError):
         _LOG.warning("credentials could not be renewed: %s", error)

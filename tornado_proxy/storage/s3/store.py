@@ -1,4 +1,4 @@
-"""A bucket of S3 as a store: read on the event loop or through boto3, written through boto3 in threads."""
+"""The store for a bucket of S3: reads on the event loop or through boto3, writes through boto3 in threads."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _NOTHING_THERE = {"IfNoneMatch": ANY}
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """The parameters of the write, and what it raises when S3 finds that they do not hold."""
+    """The parameters for a conditional write, and the error that it raises if S3 finds them false."""
 
     parameters: Parameters = field(default_factory=dict)
     refusal: type[StorageError] = PreconditionFailed
 
     @contextmanager
     def decided(self) -> Iterator[None]:
-        """Around the write: S3 finds an object in the way, or another than it should replace, or none (a 404)."""
+        """Wraps the write: S3 found an object in the way, or another one than expected, or none (404)."""
         try:
             yield
         except (PreconditionFailed, ObjectMissing) as error:
             raise self.refusal(str(error)) from error
 
 
-def at_once(write: Write) -> Precondition | None:
-    """The precondition of a write that S3 can decide alone; None where the object must be looked at first."""
+def immediate_precondition(write: Write) -> Precondition | None:
+    """Returns the precondition of a write that S3 can evaluate alone; None if the object must be examined first."""
     match write:
         case Write(replace=True, conditions=Conditions(if_match=(), if_none_match=(), if_unmodified_since=None)):
             return Precondition()
@@ -71,16 +71,16 @@ def at_once(write: Write) -> Precondition | None:
     return None
 
 
-def after_a_look(write: Write, found: ObjectInfo | None) -> Precondition:
-    """The precondition of a write for which this was found: that it still is there as it was, or still is not.
+def checked_precondition(write: Write, found: ObjectInfo | None) -> Precondition:
+    """Returns the precondition of a write after a HEAD: the object must be unchanged, or still be missing.
 
-    Raises what stands against the write already.
+    Raises the error of a condition that is already false.
     """
     if found is not None and not write.replace:
-        raise ObjectExists("an object that may not be replaced is there")
+        raise ObjectExists("an object exists that must not be replaced")
     etag, date = (found.etag, found.last_modified) if found else (None, None)
     if not write.conditions.allow_write(etag, date, exists=found is not None):
-        raise PreconditionFailed("the object to be replaced is not what the client expects")
+        raise PreconditionFailed("the existing object is not the one that the client expects")
     if found is None:
         return Precondition(_NOTHING_THERE, PreconditionFailed if write.replace else ObjectExists)
     return Precondition({"IfMatch": etag} if etag else {})
@@ -98,11 +98,11 @@ _PROPERTIES: Mapping[str, str] = MappingProxyType(
         "canned_acl": "ACL",
     }
 )
-"""The properties of an upload, and how S3 calls them."""
+"""The parameter of S3 for each property of an upload."""
 
 
 def parameters_of(write: Write) -> Parameters:
-    """The parameters that describe an object, whether it comes whole or in parts."""
+    """Returns the parameters that describe an object, for whole and for multipart uploads."""
     given = {"ContentType": write.content_type}
     given |= {parameter: getattr(write.properties, name) for name, parameter in _PROPERTIES.items()}
     return {parameter: value for parameter, value in given.items() if value}
@@ -118,11 +118,11 @@ _FORM_FIELDS: Mapping[str, str] = MappingProxyType(
         "canned_acl": "acl",
     }
 )
-"""The properties of an upload, and the fields that a form has for them (S3 API, POST Object)."""
+"""The form field for each property of an upload (S3 API, POST Object)."""
 
 
 def fields_of(write: Write) -> dict[str, str]:
-    """The fields of a form that say how an object is stored; each is a condition of the form, too."""
+    """Returns the form fields that describe an object; each is a condition of the form as well."""
     properties = write.properties
     given = {"Content-Type": write.content_type}
     given |= {field: getattr(properties, name) for name, field in _FORM_FIELDS.items()}
@@ -133,17 +133,18 @@ def fields_of(write: Write) -> dict[str, str]:
 
 
 def prepare_boto3() -> None:
-    """Imports what writes and presigned URLs need, with what boto3 knows of S3; otherwise the first of them does."""
-    from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - see there
+    """Imports what writes and presigned URLs need, with boto3's data of S3, so that the first one need not."""
+    from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
-    with suppress(StorageError):  # the environment may make no client; whoever needs one is told
+    with suppress(StorageError):  # without a usable environment the first call reports the error
         make_client(Bucket("any"), 1).close()
 
 
 class S3Store(Reader):
-    """A bucket of S3: the operations of `Reader`, and those that write.
+    """A bucket of S3: the operations of `Reader`, and writes.
 
-    It has threads and connections of its own: a bucket that hangs holds up no other. The memory of uploads is shared.
+    Each store has its own threads and connections, so that a bucket that hangs does not delay others. All uploads share
+    one limit of memory.
     """
 
     def __init__(self, bucket: Bucket, pool: S3Pool, memory: UploadMemory | None = None) -> None:
@@ -159,11 +160,12 @@ class S3Store(Reader):
         return f"<S3Store of {self._bucket.name}>"
 
     async def put(self, key: ObjectKey, chunks: AsyncIterator[bytes], write: Write) -> Stored:
-        """Stores the chunks as an object: all of them, or nothing if the iterator raises, which is raised again.
+        """Stores the chunks as an object; if the iterator raises an exception, stores nothing and raises it again.
 
-        Up to one part is sent at once, more as an upload in parts of which three are in memory at most.
+        A body of at most one part is sent at once. A larger one becomes a multipart upload with at most three parts in
+        memory.
         """
-        precondition = at_once(write) or after_a_look(write, await self._look(key))
+        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
         described = parameters_of(write)
         async with aclosing(cut(chunks, self._bucket.part_size, write.max_size, self._memory)) as parts:
             first = await anext(parts)
@@ -179,17 +181,17 @@ class S3Store(Reader):
                     return _stored(await self._call("PutObject", key, put, is_upload=True))
 
     async def remove(self, key: ObjectKey, conditions: Conditions = UNCONDITIONAL) -> None:
-        """Removes an object; conditions are checked by a HEAD before, as S3's DELETE does not take them everywhere."""
+        """Removes an object; conditions are checked by a HEAD before, because not every S3 checks them in a DELETE."""
         if conditions != UNCONDITIONAL:
-            found = await self._look(key)
+            found = await self._head_or_none(key)
             etag, date = (found.etag, found.last_modified) if found else (None, None)
             if not conditions.allow_write(etag, date, exists=found is not None):
-                raise PreconditionFailed("a condition of the DELETE is not met")
+                raise PreconditionFailed("a condition of the DELETE is false")
         with suppress(ObjectMissing):
             await self._call("DeleteObject", key, (await self._boto3()).delete_object)
 
     async def presign(self, key: ObjectKey, expires: int) -> str:
-        """A URL that fetches the object for a time in seconds; needs no network."""
+        """Returns a URL that fetches the object for a number of seconds; needs no network."""
         parameters = {"Bucket": self._bucket.name, "Key": key}
         client = await self._boto3()
         sign = partial(client.generate_presigned_url, "get_object", Params=parameters, ExpiresIn=expires)
@@ -197,7 +199,7 @@ class S3Store(Reader):
             return await self._executor.run(sign)
 
     async def presign_upload(self, key: ObjectKey, write: Write, expires: int) -> UploadForm:
-        """A form that stores an object for a time in seconds; needs no network."""
+        """Returns a form that stores an object for a number of seconds; needs no network."""
         fields = fields_of(write)
         conditions: list[object] = [{name: value} for name, value in fields.items()]
         conditions.append(["content-length-range", 0, write.max_size])
@@ -208,12 +210,12 @@ class S3Store(Reader):
         return UploadForm(made["url"], made["fields"])
 
     async def begin_upload(self, key: ObjectKey, write: Write) -> str:
-        """Begins an upload in parts and returns its ID, unless the object could not be replaced.
+        """Begins a multipart upload and returns its ID; raises the errors of a write that would fail.
 
-        Its parts are listed at once: without the permission for that, no upload could be completed.
+        Its parts are listed at once: without the permission to list them, the upload could not be completed.
         """
-        if at_once(write) != Precondition():
-            after_a_look(write, await self._look(key))
+        if immediate_precondition(write) != Precondition():
+            checked_precondition(write, await self._head_or_none(key))
         target = {"Bucket": self._bucket.name, "Key": key}
         upload = await Upload.begin(await self._boto3(), self._executor, target, parameters_of(write))
         try:
@@ -224,7 +226,7 @@ class S3Store(Reader):
         return upload.id
 
     async def put_part(self, key: ObjectKey, upload: str, part: IncomingPart) -> None:
-        """Stores a part of an upload, which is in memory as a whole, since its signature needs its digest."""
+        """Stores a part of an upload; the whole part is in memory, because its signature needs its digest."""
         with closing(PartBody(self._memory)) as body:
             async for chunk in part.chunks:
                 await body.append(memoryview(chunk), part.size)
@@ -232,7 +234,7 @@ class S3Store(Reader):
             await self._call_part("UploadPart", key, partial((await self._boto3()).upload_part, **sent))
 
     async def list_parts(self, key: ObjectKey, upload: str) -> tuple[UploadedPart, ...]:
-        """The parts of an upload, by number."""
+        """Returns the parts of an upload, by number."""
         client, found = await self._boto3(), list[UploadedPart]()
         after = 0
         while True:
@@ -244,8 +246,8 @@ class S3Store(Reader):
                 return tuple(found)
 
     async def complete_upload(self, key: ObjectKey, upload: str, parts: Sequence[UploadedPart], write: Write) -> Stored:
-        """Makes parts an object, if the conditions of the write hold."""
-        precondition = at_once(write) or after_a_look(write, await self._look(key))
+        """Turns parts into an object if the conditions of the write are true."""
+        precondition = immediate_precondition(write) or checked_precondition(write, await self._head_or_none(key))
         named = {"Parts": [{"PartNumber": each.number, "ETag": each.etag} for each in parts]}
         sent: Parameters = {"UploadId": upload, "MultipartUpload": named, **precondition.parameters}
         complete = partial((await self._boto3()).complete_multipart_upload, **sent)
@@ -258,14 +260,14 @@ class S3Store(Reader):
         await self._call_part("AbortMultipartUpload", key, abort)
 
     async def close(self) -> None:
-        """Makes no new call; the threads end with the last object that is still read, and with the store."""
+        """Makes no new call; threads end with the last object that is still read, and with the store."""
         if self._client is not None:
             self._client.close()
         await super().close()
         self._executor.close()
 
     def _plain_reads(self) -> ReadCalls | None:
-        """Reads on the loop of a bucket whose configuration says all that they need, so that boto3 is not imported."""
+        """Returns reads on the loop if the configuration suffices for them, so that boto3 is not imported."""
         endpoint, given = plain_endpoint(self._bucket), self._bucket.credentials
         if endpoint is None or self._pool.reads != "loop":
             return None
@@ -274,8 +276,8 @@ class S3Store(Reader):
         return LoopReads(self._bucket, KeyPairs(pair), endpoint, self._pool)
 
     def _reads_by_boto3(self) -> ReadCalls:
-        """Reads on the loop with what boto3 finds, or by boto3 itself where only it can make them."""
-        from tornado_proxy.storage.s3 import client  # noqa: PLC0415 - see there
+        """Returns reads on the loop with what boto3 finds, or reads by boto3 if only it can sign them."""
+        from tornado_proxy.storage.s3 import client  # noqa: PLC0415 - slow, see there
         from tornado_proxy.storage.s3.boto3_reads import Boto3Reads  # noqa: PLC0415
 
         session = client.make_session(self._bucket)
@@ -286,26 +288,26 @@ class S3Store(Reader):
         return Boto3Reads(self._bucket, self._client, self._executor)
 
     async def _boto3(self) -> S3Client:
-        """The client of boto3, which a thread makes for the first who needs it; raises `StorageError`."""
+        """Returns the client of boto3, which a thread makes for the first call; raises `StorageError`."""
         async with self._making:
             if self._client is None:
                 self._client = await self._executor.run(self._make_client)
             return self._client
 
     def _make_client(self) -> S3Client:
-        from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - see there
+        from tornado_proxy.storage.s3.client import make_client  # noqa: PLC0415 - slow, see there
 
         return make_client(self._bucket, self._pool.threads)
 
-    async def _look(self, key: ObjectKey) -> ObjectInfo | None:
-        """The object's info, if there is one."""
+    async def _head_or_none(self, key: ObjectKey) -> ObjectInfo | None:
+        """Returns the headers of an object; None if it is missing."""
         try:
             return await self.head(key, UNCONDITIONAL)
         except ObjectMissing:
             return None
 
     async def _call_part(self, operation: str, key: str, method: Callable[..., T]) -> T:
-        """What an operation on an upload in parts answers; of an unknown one, Ceph says that its key does not exist."""
+        """Makes a call on a multipart upload; for an unknown upload Ceph says that the key does not exist."""
         try:
             return await self._call(operation, key, method, is_upload=True)
         except ObjectMissing as error:
@@ -314,7 +316,7 @@ class S3Store(Reader):
     async def _call(
         self, operation: str, key: str, method: Callable[..., T], within: float = 0, *, is_upload: bool = False
     ) -> T:
-        """What an operation on an object answers; `within` is its time in seconds, if longer than that of others."""
+        """Makes a call on an object; `within` seconds apply if they are longer than the limit for other calls."""
         if not key:
             raise ObjectMissing("the empty key names no object")
         with translated(f"{operation} of `{key}` in `{self._bucket.name}`"):
@@ -323,7 +325,7 @@ class S3Store(Reader):
 
 
 async def _put_in_parts(upload: Upload, first: Part, parts: AsyncIterator[Part], precondition: Precondition) -> Stored:
-    """Sends the parts, and makes them an object; if anything fails, no part stays behind."""
+    """Sends the parts and turns them into an object; after a failure no part remains in S3."""
     try:
         await upload.send(first)
         async for part in parts:

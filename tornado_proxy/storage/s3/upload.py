@@ -1,6 +1,6 @@
-"""An upload in parts: cut from a stream, a few on their way at a time, completed at the end or taken back.
+"""Multipart uploads: cut from a stream, with a few parts in transit, completed at the end or aborted.
 
-All uploads of a process share the memory of their parts.
+All uploads of a process share the memory for their parts.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef, CompleteMultipartUploadOutputTypeDef
 
 MOST_PARTS = 10_000
-"""As many as S3 takes for one object (S3 API, "Multipart upload limits")."""
+"""The most parts of an object (S3 API, "Multipart upload limits")."""
 
 _LARGEST_PART = 5 * 1024**3
 _PARTS_OF_ONE_SIZE = 1_000
 
-# The bytes of an upload that take nothing of the shared memory: a small file never waits for large ones.
+# The first bytes of an upload need no shared memory, so that a small file never waits for large ones.
 _FREE = 64 * 1024
 
-# The most bytes that are copied out of a part at once: small enough to come from memory that is used again.
+# The most bytes that are copied out of a part at once; the allocator reuses blocks of this size.
 _READ = 64 * 1024
 
 
 class UploadMemory:
-    """The bytes that the parts of all uploads may take together; those that find too few left wait in order.
+    """The memory in bytes that the parts of all uploads share; uploads that need more wait in order.
 
-    Waiting is back-pressure: nothing is read from the client meanwhile. It belongs to one event loop.
+    Nothing is read from a waiting client. The memory belongs to one event loop.
     """
 
     def __init__(self, size: int) -> None:
@@ -50,7 +50,7 @@ class UploadMemory:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, wanted: int) -> int:
-        """Takes a number of bytes, or all there are where that is less, once they are free; returns what was taken."""
+        """Waits for a number of bytes, or for all if there are fewer in total; returns the number taken."""
         wanted = min(wanted, self._size)
         if not self._waiting and wanted <= self.free:
             self.free -= wanted
@@ -69,21 +69,21 @@ class UploadMemory:
         return wanted
 
     def give_back(self, count: int) -> None:
-        """Gives bytes back to those that wait."""
+        """Returns bytes to waiting uploads."""
         self.free += count
         while self._waiting and self._waiting[0][0] <= self.free:
             wanted, turn = self._waiting.popleft()
-            if turn.cancelled():  # its task takes itself off the queue, and finds nothing there
+            if turn.cancelled():  # its task removes it from the queue
                 continue
             self.free -= wanted
             turn.set_result(None)
 
 
 class PartBody:
-    """The bytes of a part, as a file that boto3 reads, once for the signature and once for each attempt to send it.
+    """The bytes of a part as a file for boto3, which reads it once for the signature and once for each attempt.
 
-    They lie in memory that is mapped for them alone: closing gives it back to the system at once, whatever still refers
-    to the body (the tracebacks of boto3's exceptions do).
+    They are in a memory mapping of their own. Closing it returns the memory to the system at once, even if something
+    still refers to the body, as the tracebacks of boto3's exceptions do.
     """
 
     def __init__(self, memory: UploadMemory) -> None:
@@ -97,7 +97,7 @@ class PartBody:
         return self._length
 
     async def append(self, data: memoryview, capacity: int) -> None:
-        """Appends bytes, after waiting for memory for a whole part where they are more than a few."""
+        """Appends bytes; waits for the memory of a whole part once there are more than a few."""
         end = self._length + len(data)
         if isinstance(self._bytes, bytearray):
             if end <= min(_FREE, capacity):
@@ -112,7 +112,7 @@ class PartBody:
         self._length = end
 
     def read(self, size: int = -1) -> bytes:
-        """Reads at most `size` bytes, and no more than a block."""
+        """Reads at most `size` bytes, and at most one block."""
         most = self._length - self._position
         count = min(most, _READ) if size < 0 else min(size, most, _READ)
         data = self._bytes[self._position : self._position + count]
@@ -120,17 +120,17 @@ class PartBody:
         return bytes(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Goes to a place."""
+        """Sets the position."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._length}[whence]
         self._position = base + offset
         return self._position
 
     def tell(self) -> int:
-        """The place."""
+        """Returns the position."""
         return self._position
 
     def close(self) -> None:
-        """Gives the memory back; a thread that still reads gets an error. Closing again does nothing."""
+        """Releases the memory; a thread that still reads gets an error. Closing again has no effect."""
         taken, self._taken = self._taken, 0
         if isinstance(self._bytes, mmap):
             self._bytes.close()
@@ -141,7 +141,7 @@ class PartBody:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an object, numbered from 1; `is_last` where nothing follows. Its reader closes the body."""
+    """A part of an object, numbered from 1; its consumer closes the body."""
 
     number: int
     body: PartBody
@@ -149,9 +149,9 @@ class Part:
 
 
 def part_size(number: int, smallest: int) -> int:
-    """The size of a part: doubled with every thousand, so that an object of unknown length may grow to 5 TiB.
+    """Returns the size of a part, which doubles every 1,000 parts, so that an object may grow to 5 TiB.
 
-    Parts of the first eight gigabytes are of one size (for a smallest of 8 MiB), as some S3s want them all to be.
+    With 8 MiB as the smallest size, parts of the first 8 GB have the same size, which some S3s require of all.
     """
     return min(smallest << (number - 1) // _PARTS_OF_ONE_SIZE, _LARGEST_PART)
 
@@ -159,20 +159,20 @@ def part_size(number: int, smallest: int) -> int:
 async def cut(
     chunks: AsyncIterator[bytes], smallest: int, max_size: int | None, memory: UploadMemory
 ) -> AsyncGenerator[Part, None]:
-    """The parts of a stream, each complete but the last; there is one even of an empty stream.
+    """Yields the parts of a stream; all but the last are full. An empty stream has one part.
 
-    Raises `TooLarge` for more bytes than `max_size`, and for more parts than S3 takes.
+    Raises `TooLarge` for more than `max_size` bytes, or more parts than S3 allows.
     """
     number, body, total = 1, PartBody(memory), 0
     try:
         async for chunk in chunks:
             total += len(chunk)
             if max_size is not None and total > max_size:
-                raise TooLarge(f"an upload has more than {max_size} bytes")
+                raise TooLarge(f"the upload has more than {max_size} bytes")
             rest = memoryview(chunk)
             while len(body) + len(rest) > (size := part_size(number, smallest)):
                 if number == MOST_PARTS:
-                    raise TooLarge(f"an upload has more than {MOST_PARTS} parts")
+                    raise TooLarge(f"the upload has more than {MOST_PARTS} parts")
                 taken = size - len(body)
                 await body.append(rest[:taken], size)
                 full, body = body, PartBody(memory)
@@ -187,16 +187,16 @@ async def cut(
 
 _log = logging.getLogger(__name__)
 
-# Seconds: S3 may take minutes to make an object of many parts, while it sends white space (S3 API,
+# Seconds. S3 may take minutes to assemble many parts, and sends white space meanwhile (S3 API,
 # "CompleteMultipartUpload").
 COMPLETION = 600.0
 
-_PARTS_ON_THEIR_WAY = 2
+_PARTS_IN_TRANSIT = 2
 """With the part that is being filled, three are in memory."""
 
 
 class Upload:
-    """An upload that S3 has begun; it is completed or aborted, and holds nothing open in between."""
+    """A multipart upload in S3; complete it or abort it."""
 
     def __init__(self, client: S3Client, executor: Executor, names: Parameters) -> None:
         self._client = client
@@ -208,7 +208,7 @@ class Upload:
 
     @classmethod
     async def begin(cls, client: S3Client, executor: Executor, target: Parameters, described: Parameters) -> Upload:
-        """Begins an upload to a target (`Bucket` and `Key`), whose object is described by other parameters."""
+        """Begins an upload to `target` (`Bucket` and `Key`); `described` are other parameters of the object."""
 
         def undo(answer: Parameters) -> None:
             if "UploadId" in answer:
@@ -223,27 +223,27 @@ class Upload:
 
     @property
     def id(self) -> str:
-        """The ID that S3 gave the upload."""
+        """The ID of the upload in S3."""
         return str(self._names["UploadId"])
 
     async def send(self, part: Part) -> None:
-        """Sends a part, as soon as fewer than the most are on their way; raises what went wrong with earlier ones."""
+        """Sends a part, once fewer than the limit are in transit; raises the error of an earlier part."""
         try:
-            while len(self._pending) >= _PARTS_ON_THEIR_WAY:
-                await self._arrived()
+            while len(self._pending) >= _PARTS_IN_TRANSIT:
+                await self._await_oldest()
         except BaseException:
             part.body.close()
             raise
         call = self._executor.submit(partial(self._send, part), is_upload=True)
         self._pending.append((part, call))
-        # At once, and not when the part's turn comes: the upload itself may wait for this memory.
+        # Closed at once and not in order, because the upload itself may wait for this memory.
         loop = asyncio.get_running_loop()
         call.ended.add_done_callback(lambda _: _close(part, loop))
 
     async def complete(self, precondition: Parameters) -> Parameters:
-        """Makes the parts an object, if the precondition holds, and returns S3's answer."""
+        """Turns the parts into an object if the precondition is true; returns S3's answer."""
         while self._pending:
-            await self._arrived()
+            await self._await_oldest()
         named: Parameters = {**self._names, **precondition, "MultipartUpload": {"Parts": self._sent}}
         self._completing = self._executor.submit(
             partial(ask, self._client.complete_multipart_upload, **named), is_upload=True
@@ -252,7 +252,7 @@ class Upload:
             return await self._completing.result(max(COMPLETION, self._executor.timeout))
 
     async def abort(self) -> None:
-        """Takes the upload back, even if the caller is cancelled meanwhile: it is done by a thread, which goes on."""
+        """Aborts the upload in a thread, which continues even if the caller is cancelled."""
         calls: list[BlockingCall[Any]] = [
             *(call for _, call in self._pending),
             *([self._completing] if self._completing else []),
@@ -264,30 +264,30 @@ class Upload:
         abort = partial(_abort, self._client, self._names, calls, self._executor.timeout)
         await asyncio.shield(asyncio.wrap_future(self._executor.submit(abort).outcome))
 
-    async def _arrived(self) -> None:
-        """Waits for the oldest part on its way."""
+    async def _await_oldest(self) -> None:
+        """Waits for the oldest part in transit."""
         _, call = self._pending[0]
         with translated(f"uploading a part of `{self._names['Key']}`"):
             self._sent.append(await call.result(self._executor.timeout))
         self._pending.popleft()
 
     def _send(self, part: Part) -> CompletedPartTypeDef:
-        """Sends a part, in a thread."""
+        """Sends a part; runs in a thread."""
         sent: Parameters = {"PartNumber": part.number, "Body": part.body}
         answer = ask(self._client.upload_part, **self._names, **sent)
         if "ETag" not in answer:
-            raise UpstreamError(f"S3 takes part {part.number} without an ETag")
+            raise UpstreamError(f"S3 accepts part {part.number} without an ETag")
         return {"ETag": answer["ETag"], "PartNumber": part.number}
 
 
 def _close(part: Part, loop: asyncio.AbstractEventLoop) -> None:
-    """Closes the body of a part on its loop, from any thread."""
-    with suppress(RuntimeError):  # the loop has ended, and nobody waits for memory any more
+    """Closes the body of a part on its loop; may be called from any thread."""
+    with suppress(RuntimeError):  # the loop has ended, so nobody waits for memory
         loop.call_soon_threadsafe(part.body.close)
 
 
 def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any]], timeout: float) -> None:
-    """Aborts an upload, in a thread, once nothing of it is on its way: a part that arrives later would stay."""
+    """Aborts an upload, in a thread, when no part is in transit any more: a part that arrives later would remain."""
     wait([call.ended for call in calls], timeout)
     for call in calls:
         call.cut()
@@ -295,4 +295,4 @@ def _abort(client: S3Client, names: Parameters, calls: Sequence[BlockingCall[Any
         with translated(f"aborting an upload of `{names['Key']}`"), suppress(client.exceptions.NoSuchUpload):
             client.abort_multipart_upload(**names)
     except StorageError as error:
-        _log.warning("parts of an upload may stay behind: %s", error)
+        _log.warning("parts of an aborted upload may remain in S3: %s", error)
