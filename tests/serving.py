@@ -12,6 +12,7 @@ from typing import Any
 from memory_store import MemoryStore
 from tornado.netutil import bind_sockets
 
+from tornado_proxy.auth.fetching import Fetched, Fetcher
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
 from tornado_proxy.config.pages import ListingOptions
@@ -189,6 +190,11 @@ def rule_set(text: str, name: str = "site") -> RuleSet:
     return compiled.rule_sets[name]
 
 
+async def fetch_nothing(_wanted: object) -> Fetched:
+    """Fetch from a network without a server."""
+    raise OSError("refused")
+
+
 def generation(
     store: object,
     *,
@@ -206,6 +212,7 @@ def generation(
     listing: ListingOptions | None = None,
     digest: str = "",
     themed: Pages | None = None,
+    fetch: Fetcher = fetch_nothing,
 ) -> Generation:
     """A generation of one target, `site`."""
     doing = Actions(get, actions.head, actions.put, actions.delete) if get else actions
@@ -216,9 +223,7 @@ def generation(
     own = {("site", kind): each if each.keys else each.compiled() for kind, each in (custom or {}).items()}
     renderer = PageRenderer(CustomPages(own, {"site": themed} if themed else {}))
     shared = {"site": Shared(store)}
-    return Generation(
-        number, Parts(settings, mounts, PAGES, shared, authenticators or {}, renderer=renderer, digest=digest)
-    )
+    return Generation(number, Parts(settings, mounts, PAGES, shared, authenticators or {}, fetch, renderer, digest))
 
 
 @asynccontextmanager

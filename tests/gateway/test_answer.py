@@ -12,7 +12,7 @@ from serving import serve
 
 from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.server import Limits
-from tornado_proxy.gateway.answer import Whole, file_headers, is_active, page, unchanged_headers
+from tornado_proxy.gateway.answer import Whole, file_headers, is_active, page, private_headers, unchanged_headers
 from tornado_proxy.pages.render import Rendering
 from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.semantics.fields import Checksum
@@ -289,3 +289,26 @@ async def test_an_http_1_0_client_is_answered_and_closed():
         await client.send(b"GET /a HTTP/1.0\r\n\r\n")
         answer = await client.receive()
         assert (answer.body, await client.is_closed()) == (b"x", True)
+
+
+@pytest.mark.parametrize(
+    ("cookies", "given", "sent"),
+    [
+        ((), (), (("Cache-Control", "private, no-cache"),)),
+        ((), (("Cache-Control", "public"), ("ETag", "x")), (("Cache-Control", "public"), ("ETag", "x"))),
+        ((), (("Cache-Control", "no-cache"),), (("Cache-Control", "private, no-cache"),)),
+        (("a=b",), (("Cache-Control", "public"),), (("Cache-Control", "private, no-cache"), ("Set-Cookie", "a=b"))),
+        (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),
+    ],
+)
+def test_a_private_answer_stays_out_of_shared_caches(cookies, given, sent):
+    """Unless the object says otherwise; a session is never shared."""
+    assert private_headers(given, tuple(("Set-Cookie", each) for each in cookies)) == sent
+
+
+@pytest.mark.parametrize("name", ["Cache-Control", "cache-control"])
+def test_an_isolated_user_s_file_stays_out_of_shared_caches(name):
+    """The same URL is another object for another user, whatever the object says."""
+    given = ((name, "public, max-age=600"), ("ETag", "x"))
+    sent = private_headers(given, (), is_isolated=True)
+    assert sent == (("ETag", "x"), ("Cache-Control", "private, no-cache"))

@@ -1,20 +1,20 @@
-import asyncio
+"""Sign-in over HTTP: providers and policy servers answer the questions of a decision."""
+
+from __future__ import annotations
 
 import pytest
+from serving import serve
 
 from tornado_proxy.auth.authenticator import Challenge, SignIn
 from tornado_proxy.auth.fetching import Fetched
+from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
-from tornado_proxy.gateway.sign_in import Reception
-from tornado_proxy.routing.access import SignedIn
-from tornado_proxy.routing.decide import Authenticate, Authorize, Decision
-from tornado_proxy.routing.plan import Refuse
-from tornado_proxy.routing.request import Request
 from tornado_proxy.telemetry.events import SignInTried
 from tornado_proxy.templates.template import User
 
 ANN = User("ann")
-OPA = OpaServer("http://127.0.0.1:8181/v1/data/allow")
+GUARDED = Resource("/**", ("GET",), provider="id")
+WITH_POLICY = Resource("/**", ("GET",), provider="id", opa=OpaServer("http://127.0.0.1:8181/v1/data/allow"))
 
 
 class _Provider:
@@ -25,56 +25,30 @@ class _Provider:
         return self.answer
 
 
-def _reception(answer, body=b"{}", emit=lambda _event: None):
-    async def fetch(_wanted):
-        if body is None:
-            raise OSError("refused")
-        return Fetched(200, body)
-
-    return Reception({"id": _Provider(answer)}, fetch, emit)
+def _serve(answer, resource=GUARDED, **parts):
+    return serve({"a": b"x"}, resources=[resource], authenticators={"id": _Provider(answer)}, **parts)
 
 
-def test_cookies_of_a_sign_in_are_kept_for_the_answer():
-    """Whatever the request is answered with carries them."""
-    reception = _reception(SignIn(ANN, ("a=b", "c=d")))
-    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
-    assert asyncio.run(reception.authenticate(question)) == ANN
-    assert reception.cookies == (("Set-Cookie", "a=b"), ("Set-Cookie", "c=d"))
+async def test_the_cookies_of_a_sign_in_are_sent():
+    """Whatever the request is answered with carries them, and no shared cache keeps it."""
+    async with _serve(SignIn(ANN, ("a=b",))) as site:
+        answers = [await site.get("/a"), await site.get("/missing")]
+    assert [each.headers["set-cookie"] for each in answers] == ["a=b", "a=b"]
+    assert [each.headers["cache-control"] for each in answers] == ["private, no-cache", "no-store"]
 
 
 @pytest.mark.parametrize(
-    ("cookies", "given", "sent"),
+    ("challenge", "status", "header", "sent"),
     [
-        ((), (), (("Cache-Control", "private, no-cache"),)),
-        ((), (("Cache-Control", "public"), ("ETag", "x")), (("Cache-Control", "public"), ("ETag", "x"))),
-        ((), (("Cache-Control", "no-cache"),), (("Cache-Control", "private, no-cache"),)),
-        (("a=b",), (("Cache-Control", "public"),), (("Cache-Control", "private, no-cache"), ("Set-Cookie", "a=b"))),
-        (("a=b",), (("Cache-Control", "no-store"),), (("Cache-Control", "no-store"), ("Set-Cookie", "a=b"))),
+        (Challenge(401, "nobody", "Bearer"), 401, "www-authenticate", "Bearer"),
+        (Challenge(307, "nobody", location="/auth/id"), 307, "location", "/auth/id"),
     ],
 )
-def test_what_one_user_is_sent_stays_out_of_shared_caches(cookies, given, sent):
-    """Unless the object says otherwise; a session is never shared."""
-    reception = _reception(SignIn(ANN, cookies))
-    asyncio.run(reception.authenticate(Authenticate(Decision(Request(), ()), SignedIn("id", None))))
-    assert reception.is_private
-    assert reception.with_private_caching(given) == sent
-
-
-@pytest.mark.parametrize("name", ["Cache-Control", "cache-control"])
-def test_an_isolated_user_s_file_stays_out_of_shared_caches(name):
-    """The same URL is another object for another user, whatever the object says."""
-    given = ((name, "public, max-age=600"), ("ETag", "x"))
-    sent = _reception(SignIn(ANN)).with_private_caching(given, is_isolated=True)
-    assert sent == (("ETag", "x"), ("Cache-Control", "private, no-cache"))
-
-
-def test_a_challenge_becomes_a_refusal():
+async def test_a_challenge_becomes_an_answer(challenge, status, header, sent):
     """With the header for programs, or the page for browsers."""
-    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
-    asked = asyncio.run(_reception(Challenge(401, "nobody", "Bearer")).authenticate(question))
-    assert asked == Refuse(401, "nobody", challenge="Bearer")
-    sent = asyncio.run(_reception(Challenge(307, "nobody", location="/auth/id")).authenticate(question))
-    assert sent == Refuse(307, "nobody", location="/auth/id")
+    async with _serve(challenge) as site:
+        answer = await site.get("/a")
+    assert (answer.status, answer.headers[header]) == (status, sent)
 
 
 @pytest.mark.parametrize(
@@ -86,24 +60,22 @@ def test_a_challenge_becomes_a_refusal():
         (Challenge(503, "the provider cannot be asked"), "failed"),
     ],
 )
-def test_each_sign_in_is_told_with_its_outcome(answer, outcome):
+async def test_each_sign_in_is_reported_with_its_outcome(answer, outcome):
     """Who is sent to the login is refused for now."""
-    events = []
-    question = Authenticate(Decision(Request(), ()), SignedIn("id", None))
-    asyncio.run(_reception(answer, emit=events.append).authenticate(question))
-    assert events == [SignInTried("id", "request", outcome)]
+    async with _serve(answer) as site:
+        await site.get("/a")
+    assert site.events[0] == SignInTried("id", "request", outcome)
 
 
-@pytest.mark.parametrize(
-    ("body", "permitted"),
-    [
-        (b'{"result": true}', True),
-        (b"{}", False),
-        (b"<html>", Refuse(500, "the policy server does not decide")),
-        (None, Refuse(500, "the policy server does not decide")),
-    ],
-)
-def test_a_policy_server_that_does_not_permit_refuses(body, permitted):
-    """Nor does one that is down or answers nonsense, which is not the client's fault."""
-    question = Authorize(Decision(Request(), ()), OPA, ANN)
-    assert asyncio.run(_reception(SignIn(ANN), body).authorize(question)) == permitted
+@pytest.mark.parametrize(("body", "status"), [(b'{"result": true}', 200), (b"{}", 403), (b"<html>", 500), (None, 500)])
+async def test_a_policy_server_that_does_not_permit_refuses(body, status):
+    """A server that is down or answers nonsense is not the client's fault."""
+
+    async def fetch(_wanted):
+        if body is None:
+            raise OSError("refused")
+        return Fetched(200, body)
+
+    async with _serve(SignIn(ANN), WITH_POLICY, fetch=fetch) as site:
+        answer = await site.get("/a")
+    assert answer.status == status

@@ -20,13 +20,12 @@ from tornado_proxy.config.actions import Actions, PutAction, SystemMetadata
 from tornado_proxy.config.model import Bucket, Mount, Resource
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.upload import (
-    FilePart,
+    FileHead,
     FormTooLarge,
     MalformedForm,
     MultipartForm,
     NotAForm,
     boundary,
-    content_type,
 )
 from tornado_proxy.routing.mounts import Properties
 from tornado_proxy.storage.errors import Busy
@@ -53,7 +52,7 @@ async def _pieces(body: bytes, size: int) -> AsyncIterator[bytes]:
         yield body[start : start + size]
 
 
-def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: bytes = b"b") -> tuple[FilePart, bytes]:
+def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: bytes = b"b") -> tuple[FileHead, bytes]:
     async def story():
         form = MultipartForm(_pieces(body, size), separator, limit)
         part = await form.file()
@@ -65,14 +64,14 @@ def _read(body: bytes, *, size: int = 1 << 20, limit: int = 4096, separator: byt
 def test_the_file_is_found_and_streamed():
     """The part named `file` gives its name, its type and its bytes."""
     body = _part(f"{FILE}\r\nContent-Type: text/plain", b"hello") + END
-    assert _read(body) == (FilePart("a.txt", "text/plain"), b"hello")
+    assert _read(body) == (FileHead("a.txt", "text/plain"), b"hello")
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_chunks_may_break_anywhere(size):
     """However the body is cut, the file is the same."""
     body = _field("note", b"x") + _part(FILE, b"--b is not a boundary\r\n--bb\r\n") + _field("more", b"y") + END
-    assert _read(body, size=size) == (FilePart("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
+    assert _read(body, size=size) == (FileHead("a.txt", None), b"--b is not a boundary\r\n--bb\r\n")
 
 
 @given(content=st.binary(max_size=300), size=st.integers(1, 400))
@@ -85,7 +84,7 @@ def test_any_content_survives(content, size):
 
 def test_an_empty_file_is_a_file():
     """A part without bytes is stored as an empty file."""
-    assert _read(_part(FILE) + END) == (FilePart("a.txt", None), b"")
+    assert _read(_part(FILE) + END) == (FileHead("a.txt", None), b"")
 
 
 @pytest.mark.parametrize(
@@ -588,7 +587,7 @@ async def test_a_connection_goes_on_after_an_upload():
 )
 def test_a_file_has_a_type(sent, name, expected):
     """The part's own type counts if it is one; else the name suggests it."""
-    assert content_type(sent, name) == expected
+    assert FileHead(name, sent).content_type == expected
 
 
 class _Noting(MemoryStore):

@@ -340,7 +340,15 @@ def test_a_page_of_a_provider_is_in_front_of_everything(site):
     mounts = Mounts([site()], [OidcProvider("id", "https://id.example", "me")])
     for path, step in (("/auth/id", "login"), ("/auth/id/callback/", "callback"), ("/auth/id/logout", "logout")):
         assert simulate(mounts, read_request(path, "GET"), None).plan == (VisitProvider("id", step),)
-    assert simulate(mounts, read_request("/auth/id", "PUT"), None).plan[0].status == 405
+    assert simulate(mounts, read_request("/auth/id/logout", "POST"), None).plan == (VisitProvider("id", "logout"),)
+
+
+@pytest.mark.parametrize(("method", "path", "allowed"), [("POST", "", ("GET",)), ("PUT", "/logout", ("GET", "POST"))])
+def test_only_a_logout_takes_a_post(site, method, path, allowed):
+    """The other pages of a provider are visited with GET."""
+    mounts = Mounts([site()], [OidcProvider("id", "https://id.example", "me")])
+    (refused,) = simulate(mounts, read_request(f"/auth/id{path}", method), None).plan
+    assert (refused.status, refused.allow) == (405, allowed)
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,21 @@ def without(headers: Headers, names: frozenset[str] | set[str]) -> Headers:
     return tuple((name, value) for name, value in headers if name.lower() not in names)
 
 
+def private_headers(headers: Headers, cookies: Headers, *, is_isolated: bool = False) -> Headers:
+    """Returns the headers of a private answer: no shared cache keeps it, unless the object says otherwise.
+
+    What an object says does not count where users are isolated: its URL is another object for another user.
+    """
+    is_object = any(name == "ETag" for name, _ in headers)
+    if (cookies or is_isolated or not is_object) and ("Cache-Control", "no-store") not in headers:
+        # A page of ours is one user's, and a cache that kept a session would give it to others, whatever the
+        # object says.
+        headers = without(headers, {"cache-control"})
+    if not any(name == "Cache-Control" for name, _ in headers):
+        headers = (*headers, ("Cache-Control", "private, no-cache"))
+    return (*headers, *cookies)
+
+
 # Seconds; S3 asks for no more than a slower rate.
 _RETRY_AFTER = (("Retry-After", "2"),)
 

@@ -28,7 +28,7 @@ _PATIENCE = 5.0  # seconds that a listing waits for its README
 
 async def browse(attempt: Browse, context: RequestContext) -> Answer | None:
     """Returns a listing or an archive of a directory; None if it is empty and not the mount's root."""
-    site, query = context.match.site, context.query
+    site, query = context.match.site, context.request.parameters
     limit = _limit(query.get("limit", ""), site.target.bucket.list_max_keys)
     found = await context.store.list(attempt.prefix, query.get("after") or None, limit)
     if not found.entries and not found.exists and not attempt.root:

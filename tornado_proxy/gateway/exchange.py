@@ -1,22 +1,35 @@
-"""One request and its answer: reads, decides, performs and sends, then emits one event."""
+"""One request and its answer: reads, decides, signs in, performs and sends, then emits one event."""
 
 from __future__ import annotations
 
+import logging
 import time
 from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
-from tornado_proxy.gateway.answer import Answer, Outcome, Refusal, Reply, Whole, page, refusal, refusal_of
+from tornado_proxy.auth.authenticator import Challenge, SignIn
+from tornado_proxy.auth.opa import PolicyUnavailable, is_permitted
+from tornado_proxy.gateway.answer import (
+    Answer,
+    Headers,
+    Outcome,
+    Refusal,
+    Reply,
+    Whole,
+    page,
+    private_headers,
+    refusal,
+    refusal_of,
+)
 from tornado_proxy.gateway.custom_pages import PageFailed, customized
 from tornado_proxy.gateway.generation import Generation, RequestContext
 from tornado_proxy.gateway.incoming import ClientDisconnected, Incoming
 from tornado_proxy.gateway.perform import object_used, perform
-from tornado_proxy.gateway.sign_in import Reception
-from tornado_proxy.gateway.upload import IncomingFile, checked, raw_upload, read_form
-from tornado_proxy.pages.custom import ERROR_PAGES, CustomRendering, ErrorData, PageError, TargetListData
+from tornado_proxy.gateway.upload import IncomingFile, raw_upload, read_form
+from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, TargetListData
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
@@ -27,8 +40,21 @@ from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
 from tornado_proxy.semantics.forwarded import origin_behind
-from tornado_proxy.telemetry.events import Event, Failed, ObjectUsed, Refused, RequestRecord, Served
+from tornado_proxy.telemetry.events import (
+    Event,
+    Failed,
+    ObjectUsed,
+    Refused,
+    RequestRecord,
+    Served,
+    SignInTried,
+)
 from tornado_proxy.templates.template import RequestData, User
+
+if TYPE_CHECKING:
+    from tornado_proxy.auth.oidc import OidcAuthenticator
+
+_LOG = logging.getLogger("tornado_proxy")
 
 # Methods that change a bucket: a page of another origin may not use them, and webhooks are called even if the client
 # does not take the answer.
@@ -48,13 +74,14 @@ class Exchange:
         self._incoming = incoming
         self._reply = reply
         self._generation = generation
+        self._parts = generation.parts
         self._emit = emit
         self._decision: Decision | None = None  # as far as it got
         self._upload: IncomingFile | None = None
         self._used: ObjectUsed | None = None  # what webhooks get once the answer was sent
         self._status = 0  # of the answer, where one was sent
         self._origin = incoming.peer  # behind the proxies that are trusted
-        self._reception: Reception | None = None  # where a question about the user was asked
+        self._cookies: Headers = ()  # of a sign-in, which the answer must carry
 
     async def run(self) -> None:
         """Answers the request and emits one event; never raises."""
@@ -86,7 +113,7 @@ class Exchange:
     async def _performed(self) -> Outcome:
         if self._incoming.mistake is not None:
             raise self._incoming.mistake
-        policy = self._generation.parts.policy_headers
+        policy = self._parts.policy_headers
         if policy is not None and (answer := policy.preflight(self._incoming.head)) is not None:
             return answer
         if ASSETS_AT in self._incoming.head.target and (asset := self._asset()) is not None:
@@ -98,22 +125,21 @@ class Exchange:
             # Nothing is removed before the request is whole.
             async for _ in self._incoming.body:
                 pass
-        parts, headers, first = self._generation.parts, self._incoming.head.headers, decision.plan[0]
+        headers, first = self._incoming.head.headers, decision.plan[0]
         if isinstance(first, Receive | ReceivePart) and self._upload is None:
             name = decision.request.path.rpartition("/")[2]
-            self._upload = raw_upload(headers, checked(headers, self._incoming.body), name, first.max_size)
+            self._upload = raw_upload(headers, self._incoming.body, name, first.max_size)
         target = decision.match.site.target.name
-        pages = parts.renderer.pages.themed.get(target, parts.pages)
         context = RequestContext(
             decision.request,
             decision.match,
-            parts.stores[target].store,
-            pages,
+            self._parts.stores[target].store,
+            self._parts.renderer.pages.themed.get(target, self._parts.pages),
             headers,
             Conditions.from_headers(headers),
             self._upload,
             decision.user,
-            parts.renderer,
+            self._parts.renderer,
             decision.checks[-1].guard if decision.checks else Nobody(),
         )
         outcome, attempt = await perform(decision.plan, context)
@@ -125,39 +151,40 @@ class Exchange:
         """Returns the outcome of a request without a target."""
         (only,) = decision.plan
         if isinstance(only, VisitProvider):
-            return await self._receive().visit(only, decision.request)
+            return await self._visit(only, decision.request)
         if isinstance(only, ListTargets):
-            return await self._target_list(decision.request)
+            return await self._target_list(decision)
         assert isinstance(only, Refuse)
         return refusal_of(only)
 
     def _asset(self) -> Answer | None:
         """Returns an asset of pages, which is public and available below every path."""
-        head, parts = self._incoming.head, self._generation.parts
+        head, parts = self._incoming.head, self._parts
         name = read_address(head.target).path.rpartition(ASSETS_AT)[2]
         all_pages = (parts.pages, *parts.renderer.pages.themed.values())
         asset = next((each.assets[name] for each in all_pages if name in each.assets), None)
         return Whole(200, asset.headers, asset.body) if asset and head.method in ("GET", "HEAD") else None
 
-    async def _target_list(self, request: Request) -> Answer:
-        headers, parts = self._incoming.head.headers, self._generation.parts
-        scheme, here = request.scheme, request.authority
-        found = tuple(TargetLinks(each.name, target_links(each.mount, scheme, here)) for each in parts.settings.targets)
+    async def _target_list(self, decision: Decision) -> Answer:
+        request, parts = decision.request, self._parts
+        links = (target_links(each.mount, request.scheme, request.authority) for each in parts.settings.targets)
+        found = tuple(map(TargetLinks, (each.name for each in parts.settings.targets), links))
         targets = {each.target.name: each.data for each in parts.mounts.sites}
-        user = self._decision.user if self._decision else None
-        data = partial(TargetListData, request, user, targets)
+        data = partial(TargetListData, request, decision.user, targets)
         custom = await parts.renderer.render("target_list", None, None, data)
-        override = dict(reversed(request.query)).get("format")
-        form = choose(LISTING_FORMS, headers.get("Accept"), override, is_strict=custom is None)
+        accept = self._incoming.head.headers.get("Accept")
+        form = choose(LISTING_FORMS, accept, request.parameters.get("format"), is_strict=custom is None)
         return customized(page(200, parts.pages.targets(found, form, request.path)), custom)
 
     async def _decide(self) -> Decision:
         """Drives the decision: sign-in and the form of an upload answer its questions."""
-        head, peer, trusted = self._incoming.head, self._incoming.peer, self._generation.parts.trusted_proxies
-        self._origin = origin = origin_behind(peer, head.fields, trusted)
-        host = head.headers.get("Host", "")
+        head, peer, trusted = self._incoming.head, self._incoming.peer, self._parts.trusted_proxies
+        is_proxied = trusted is not None and peer.address in trusted
+        if trusted is not None and is_proxied:
+            self._origin = origin_behind(peer, head.fields, trusted)
+        origin, host = self._origin, head.headers.get("Host", "")
         request = read_request(head.target, head.method, host, head.fields, origin.scheme, origin.address)
-        if peer.address in trusted:
+        if is_proxied:
             authority = origin.authority or request.authority
             request = replace(request, host=host_name(authority), authority=authority, from_trusted_proxy=True)
         elif peer.certificate is not None:
@@ -165,7 +192,7 @@ class Exchange:
         self._decision = Decision(request, ())
         if head.method in _CHANGING:
             self._check_origin(request.authority)
-        steps, answer = decide(self._generation.parts.mounts, request), None
+        steps, answer = decide(self._parts.mounts, request), None
         while True:
             try:
                 question = steps.send(answer)
@@ -181,7 +208,7 @@ class Exchange:
 
         A browser adds its passwords and sessions to such requests.
         """
-        head, policy = self._incoming.head, self._generation.parts.policy_headers
+        head, policy = self._incoming.head, self._parts.policy_headers
         if is_cross_origin(lambda name: head.headers.get(name, ""), authority) and not (policy and policy.lets(head)):
             raise CrossOrigin("a page of another origin asked for it, and `server.cors` does not allow that")
 
@@ -189,74 +216,93 @@ class Exchange:
         """Answers a question of the decision; raises `AuthBusy` and the errors of forms."""
         match question:
             case Authenticate():
-                return await self._receive().authenticate(question)
-            case Authorize():
-                return await self._receive().authorize(question)
+                return await self._authenticate(question)
+            case Authorize(so_far, server, user):
+                try:
+                    return await is_permitted(server, user, so_far.request, self._parts.fetch)
+                except PolicyUnavailable as error:
+                    _LOG.warning("the policy server gave no decision, so the request is refused: %s", error)
+                    return Refuse(500, "the policy server does not decide")
             case NameFile():
-                headers, limits = self._incoming.head.headers, self._generation.parts.settings.limits
-                limit, max_size = limits.max_form_field_size, question.max_size
-                self._upload = await read_form(headers, checked(headers, self._incoming.body), limit, max_size)
-                return self._upload.file_name
+                headers, limit = self._incoming.head.headers, self._parts.settings.limits.max_form_field_size
+                self._upload = await read_form(headers, self._incoming.body, limit, question.max_size)
+                return self._upload.head.file_name
             case _:
                 assert_never(question)
 
-    def _receive(self) -> Reception:
-        if self._reception is None:
-            parts = self._generation.parts
-            self._reception = Reception(parts.authenticators, parts.fetch, self._emit)
-        return self._reception
+    async def _authenticate(self, question: Authenticate) -> User | Refuse:
+        guard = question.guard
+        found = await self._parts.authenticators[guard.provider].authenticate(question.so_far.request, guard)
+        match found:
+            case SignIn(user, cookies):
+                self._note_sign_in(guard.provider, "request", 200, cookies)
+                return user
+            case Challenge(status, reason, header, location):
+                self._note_sign_in(guard.provider, "request", max(status, 400))
+                return Refuse(status, reason, challenge=header or None, location=location or None)
+
+    async def _visit(self, attempt: VisitProvider, request: Request) -> Outcome:
+        """Returns the answer of a page that belongs to a provider."""
+        # Only providers of this kind have pages.
+        provider = cast("OidcAuthenticator", self._parts.authenticators[attempt.provider])
+        steps = {"login": provider.login, "callback": provider.callback, "logout": provider.logout}
+        answer = await steps[attempt.step](request)
+        self._note_sign_in(attempt.provider, attempt.step, answer.status, answer.cookies)
+        if not answer.location:
+            return Refusal(answer.status, answer.reason)
+        headers = (("Location", answer.location), ("Cache-Control", "no-store"), ("Content-Length", "0"))
+        return Whole(answer.status, headers)
+
+    def _note_sign_in(self, provider: str, step: str, status: int, cookies: tuple[str, ...] = ()) -> None:
+        """Emits the event of a step of a sign-in, and keeps its cookies for the answer."""
+        outcome = "ok" if status < 400 else "refused" if status < 500 else "failed"
+        self._emit(SignInTried(provider, step, outcome))
+        self._cookies = (*self._cookies, *(("Set-Cookie", each) for each in cookies))
 
     async def _send(self, outcome: Outcome) -> Exception | None:
         """Sends an outcome; returns the error that interrupted it."""
+        head, parts, decision = self._incoming.head, self._parts, self._decision
         try:
             if isinstance(outcome, Refusal) and outcome.status == _CLIENT_CLOSED:
                 self._reply.cut()
-            else:
-                answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
-                self._status = answer.status
-                if (reception := self._reception) is not None and reception.is_private:
-                    found = self._decision.match if self._decision else None
-                    is_isolated = found is not None and found.site.target.actions.get.user_isolation
-                    headers = reception.with_private_caching(answer.headers, is_isolated=is_isolated)
-                    answer = replace(answer, headers=headers)
-                if (compressor := self._generation.parts.compressor) is not None:
-                    answer = await compressor.applied(answer, self._incoming.head)
-                if (policy := self._generation.parts.policy_headers) is not None:
-                    answer = policy.added_to(answer, self._incoming.head)
-                await self._reply.send(answer)
+                return None
+            answer = await self._page(outcome) if isinstance(outcome, Refusal) else outcome
+            self._status = answer.status
+            if self._cookies or (decision is not None and decision.user is not None):
+                match = decision.match if decision else None
+                is_isolated = match is not None and match.site.target.actions.get.user_isolation
+                answer = replace(
+                    answer, headers=private_headers(answer.headers, self._cookies, is_isolated=is_isolated)
+                )
+            if parts.compressor is not None:
+                answer = await parts.compressor.applied(answer, head)
+            if parts.policy_headers is not None:
+                answer = parts.policy_headers.added_to(answer, head)
+            await self._reply.send(answer)
         except Exception as error:  # noqa: BLE001 - the caller knows whether it can still be answered
             return error
         return None
 
     async def _page(self, refused: Refusal) -> Answer:
-        try:
-            return customized(self._own_page(refused), await self._custom_page(refused))
-        except PageFailed:
-            # The page that failed is in the log; the client gets one that cannot fail.
-            return self._own_page(replace(refused, status=500))
-
-    def _own_page(self, refused: Refusal) -> Whole:
-        query = dict(reversed(self._decision.request.query)) if self._decision else {}
-        form = choose(FAILURE_FORMS, self._incoming.head.headers.get("Accept"), query.get("format"))
-        decision, pages = self._decision, self._generation.parts.pages
-        where: tuple[str, ...] = ()
-        if decision and decision.match:
-            where = decision.match.mount, decision.request.path
-            themed = self._generation.parts.renderer.pages.themed
-            pages = themed.get(decision.match.site.target.name, pages)
-        failure = Failure(refused.status, refused.message(self._incoming.head.method), self._incoming.id, *where)
-        return page(refused.status, pages.failure(failure, form), refused.headers)
-
-    async def _custom_page(self, refused: Refusal) -> CustomRendering | None:
-        kind, decision = ERROR_PAGES.get(refused.status), self._decision
-        if kind is None:
-            return None
-        target = decision.match.site.target.name if decision and decision.match else None
-        store = self._generation.parts.stores[target].store if target else None
-        error = PageError(refused.message(self._incoming.head.method))
+        """Returns the page of an error: a custom one if there is one, else the service's own."""
+        decision, parts, head = self._decision, self._parts, self._incoming.head
         request, user = (decision.request, decision.user) if decision else (RequestData(), None)
-        data = partial(ErrorData, request, user, error)
-        return await self._generation.parts.renderer.render(kind, target, store, data)
+        match = decision.match if decision else None
+        target = match.site.target.name if match else None
+        custom, kind = None, ERROR_PAGES.get(refused.status)
+        if kind is not None:
+            store = parts.stores[target].store if target else None
+            data = partial(ErrorData, request, user, PageError(refused.message(head.method)))
+            try:
+                custom = await parts.renderer.render(kind, target, store, data)
+            except PageFailed:
+                # The page that failed is in the log; the client gets one that cannot fail.
+                refused = replace(refused, status=500)
+        form = choose(FAILURE_FORMS, head.headers.get("Accept"), dict(reversed(request.query)).get("format"))
+        where = (match.mount, request.path) if match else ()
+        failure = Failure(refused.status, refused.message(head.method), self._incoming.id, *where)
+        pages = parts.renderer.pages.themed.get(target, parts.pages)
+        return customized(page(refused.status, pages.failure(failure, form), refused.headers), custom)
 
     def _refusal(self, error: Exception) -> Refusal:
         refused = refusal(error)

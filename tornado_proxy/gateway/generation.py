@@ -69,13 +69,14 @@ class Parts:
     fetch: Fetcher = field(default_factory=HttpFetcher)
     renderer: PageRenderer = field(default_factory=PageRenderer)
     digest: str = ""  # of the files, without secrets
-    trusted_proxies: TrustedProxies = field(init=False)
+    trusted_proxies: TrustedProxies | None = field(init=False)  # None where none is trusted
     policy_headers: PolicyHeaders | None = field(init=False)  # None where the configuration gives none
     compressor: Compressor | None = field(init=False)  # None where nothing is compressed
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trusted_proxies", TrustedProxies(self.settings.server.trusted_proxies))
         server = self.settings.server
+        trusted = TrustedProxies(server.trusted_proxies) if server.trusted_proxies else None
+        object.__setattr__(self, "trusted_proxies", trusted)
         object.__setattr__(self, "policy_headers", PolicyHeaders(server) if server.cors or server.cache else None)
         object.__setattr__(self, "compressor", compressor_of(server.compress) if server.compress.enabled else None)
 
@@ -135,11 +136,6 @@ class RequestContext(NamedTuple):
     user: User | None = None
     renderer: PageRenderer = PageRenderer()
     guard: Guard = Nobody()  # that the user has passed
-
-    @property
-    def query(self) -> Mapping[str, str]:
-        """The query; of several values of one name the first counts."""
-        return dict(reversed(self.request.query))
 
     @property
     def path_below_mount(self) -> str:

@@ -23,7 +23,7 @@ from tornado_proxy.gateway.answer import (
 from tornado_proxy.gateway.browse import browse
 from tornado_proxy.gateway.custom_pages import customized
 from tornado_proxy.gateway.generation import RequestContext
-from tornado_proxy.gateway.upload import FileHead, stored_type
+from tornado_proxy.gateway.upload import FileHead
 from tornado_proxy.pages.custom import (
     FILE_HEADERS,
     NEVER,
@@ -176,7 +176,7 @@ def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
         "target": {"name": site.target.name},
     }
     if isinstance(attempt, Receive) and context.upload is not None:
-        body["inputMetadata"] = _upload(context.upload, context.upload.size)
+        body["inputMetadata"] = _upload(context.upload.head, context.upload.size)
     elif isinstance(attempt, CompleteUpload):
         body["inputMetadata"] = _upload(storing.named_file(context), attempt.size)
     elif not isinstance(attempt, Remove):
@@ -185,7 +185,7 @@ def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
 
 
 def _upload(file: FileHead, size: int) -> dict[str, Any]:
-    return {"filename": file.file_name, "contentType": stored_type(file), "contentSize": size}
+    return {"filename": file.file_name, "contentType": file.content_type, "contentSize": size}
 
 
 def _conditions(context: RequestContext) -> dict[str, str]:

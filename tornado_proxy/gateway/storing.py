@@ -9,7 +9,7 @@ from contextlib import aclosing
 from tornado_proxy.gateway.answer import Answer, Whole, page
 from tornado_proxy.gateway.custom_pages import customized
 from tornado_proxy.gateway.generation import RequestContext
-from tornado_proxy.gateway.upload import FileHead, check_raw, stored_type
+from tornado_proxy.gateway.upload import FileHead, check_raw
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
 from tornado_proxy.routing.errors import LengthRequired, RequestError
@@ -44,12 +44,12 @@ async def receive(attempt: Receive, context: RequestContext) -> Answer:
     upload, templates = context.upload, context.match.site.properties
     assert upload is not None
     assert templates is not None, "PUT is enabled"
-    _check_type(upload, context)
-    properties = _properties(attempt.key, upload, context)
-    write = Write(stored_type(upload), attempt.replace, context.conditions, attempt.max_size, properties)
+    _check_type(upload.head, context)
+    properties = _properties(attempt.key, upload.head, context)
+    write = Write(upload.head.content_type, attempt.replace, context.conditions, attempt.max_size, properties)
     async with aclosing(upload.content(exactly=templates.read_size)) as chunks:
         stored = await context.store.put(attempt.key, chunks, write)
-    return await _stored(attempt, _stored_data(attempt.key, upload, upload.size, properties), stored.etag, context)
+    return await _stored(attempt, _stored_data(attempt.key, upload.head, upload.size, properties), stored.etag, context)
 
 
 async def presign(attempt: Presign, context: RequestContext) -> Answer:
@@ -57,7 +57,7 @@ async def presign(attempt: Presign, context: RequestContext) -> Answer:
     file = named_file(context)
     _check_type(file, context)
     properties = _properties(attempt.key, file, context)
-    write = Write(stored_type(file), max_size=attempt.max_size, properties=properties)
+    write = Write(file.content_type, max_size=attempt.max_size, properties=properties)
     form = await context.store.presign_upload(attempt.key, write, attempt.expires)
     fields = {"url": form.url, "fields": dict(form.fields), "location": attempt.location, "maxSize": attempt.max_size}
     return _json({**fields, "expiresIn": attempt.expires})
@@ -70,7 +70,7 @@ async def begin(attempt: BeginUpload, context: RequestContext) -> Answer:
     file = named_file(context)
     _check_type(file, context)
     properties = _properties(attempt.key, file, context)
-    write = Write(stored_type(file), attempt.replace, context.conditions, properties=properties)
+    write = Write(file.content_type, attempt.replace, context.conditions, properties=properties)
     upload = await context.store.begin_upload(attempt.key, write)
     limits = {"minPartSize": SMALLEST_PART, "maxPartSize": LARGEST_PART, "maxParts": MOST_PARTS}
     return _json({"id": upload, "location": attempt.location, **limits})
@@ -80,10 +80,10 @@ async def receive_part(attempt: ReceivePart, context: RequestContext) -> Answer:
     """Stores the body as a part."""
     upload = context.upload
     assert upload is not None
-    if upload.announced is None:
+    if upload.head.announced is None:
         raise LengthRequired("the part does not announce its length")
     async with aclosing(upload.content()) as chunks:
-        part = IncomingPart(attempt.number, upload.announced, chunks)
+        part = IncomingPart(attempt.number, upload.head.announced, chunks)
         await context.store.put_part(attempt.key, attempt.upload, part)
     return Whole(204)
 
@@ -129,7 +129,7 @@ def check_parts(parts: Sequence[UploadedPart], size: int) -> None:
 
 def named_file(context: RequestContext) -> FileHead:
     """Returns the head of a file without its content: named by the path, of the type that the request names."""
-    return FileHead(context.request.path.rpartition("/")[2], context.headers.get("Content-Type"), None)
+    return FileHead(context.request.path.rpartition("/")[2], context.headers.get("Content-Type"))
 
 
 def _check_total(size: int, max_size: int | None) -> None:
@@ -141,7 +141,7 @@ def _check_total(size: int, max_size: int | None) -> None:
 def _check_type(file: FileHead, context: RequestContext) -> None:
     """Raises `TypeNotAllowed` for a type that is not allowed, where types are named."""
     allowed = context.match.site.target.actions.put.allowed_types
-    essence = stored_type(file).partition(";")[0].strip().lower()
+    essence = file.content_type.partition(";")[0].strip().lower()
     wildcard = f"{essence.partition('/')[0]}/*"
     if allowed and essence not in allowed and wildcard not in allowed:
         raise TypeNotAllowed(f"files of type `{essence}` are not among `allowedTypes`")
@@ -153,20 +153,20 @@ def _properties(key: ObjectKey, file: FileHead, context: RequestContext) -> Prop
     assert templates is not None, "PUT is enabled"
     templates.check_size(file.announced)
     headers = HeaderFields(context.request.headers)
-    put = PutInput(context.path_below_mount, file.file_name, stored_type(file), file.announced or 0, headers)
+    put = PutInput(context.path_below_mount, file.file_name, file.content_type, file.announced or 0, headers)
     return templates.render(PutData(context.user, put, key))
 
 
 def _stored_data(key: ObjectKey, file: FileHead, size: int, properties: Properties) -> StoredUpload:
     meant = dict(properties.metadata), properties.storage_class or ""
-    return StoredUpload(key, file.file_name, stored_type(file), size, *meant)
+    return StoredUpload(key, file.file_name, file.content_type, size, *meant)
 
 
 async def _stored(
     attempt: Receive | CompleteUpload, data: StoredUpload, etag: str | None, context: RequestContext
 ) -> Answer:
     """Returns the answer to a file that was stored."""
-    form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.query.get("format"))
+    form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
     rendering = context.pages.upload(UploadResult(attempt.location, data.content_size, etag), form)
     custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
     return customized(page(201, rendering, (("Location", attempt.location),)), custom)

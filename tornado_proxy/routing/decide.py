@@ -35,8 +35,6 @@ _NO_TARGET = (Refuse(404, "no target is mounted at this host and path"),)
 _LONGEST_KEY = LONGEST_OBJECT_KEY + len("/")
 _TOO_LONG = (Refuse(400, f"the key is longer than {LONGEST_OBJECT_KEY} bytes"),)
 _READING = ("GET", "HEAD")
-_VISITING = ("GET", "POST")
-_NOT_VISITING = (Refuse(405, "the pages of a provider are visited with GET or POST", _VISITING),)
 _NOT_AUTHORIZED = (Refuse(403, "the user is not authorized by the resource"),)
 _NO_HOME = (Refuse(403, "users are isolated, and nobody is signed in"),)
 _NOT_HOME = (Refuse(403, "users are isolated, and the rewritten key is outside of the user's directory"),)
@@ -107,7 +105,10 @@ def decide(mounts: Mounts, request: Request) -> Steps:  # noqa: PLR0911 - one fo
     # The service's own pages come first, whatever is mounted there.
     visit = mounts.provider_pages.get(request.path)
     if visit is not None:
-        return Decision(request, (VisitProvider(*visit),) if request.method in _VISITING else _NOT_VISITING)
+        provider, step = visit
+        methods: tuple[str, ...] = ("GET", "POST") if step == "logout" else ("GET",)
+        refused = Refuse(405, f"the {step} page of `{provider}` does not take the method `{request.method}`", methods)
+        return Decision(request, (VisitProvider(provider, step) if request.method in methods else refused,))
     page = mounts.target_list
     if page is not None and request.method in _READING and page.is_at(request.host, request.path):
         found = yield from _check_access(Decision(request, ()), page.access, request.path)

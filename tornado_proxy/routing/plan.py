@@ -11,7 +11,7 @@ from tornado_proxy.config.options import GIB
 from tornado_proxy.routing.errors import KeyTooLong
 from tornado_proxy.routing.mounts import RouteMatch, Step
 from tornado_proxy.routing.request import ASSETS_AT, ObjectKey, Request, RequestPath, object_key
-from tornado_proxy.routing.uploads import STEPS, UploadStep, upload_name, upload_step
+from tornado_proxy.routing.uploads import STEPS, UploadStep, upload_step
 from tornado_proxy.rules.model import Key
 from tornado_proxy.semantics.fields import path_reference
 
@@ -175,7 +175,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
     if f"/{ASSETS_AT}" in request.path:
         return (_OURS,)
     if request.method == "DELETE":
-        if upload_name(request) is not None:
+        if "upload" in request.parameters:
             # S3 aborts an upload by a DELETE; here that would delete the file that the upload is for.
             return (_STEP_OF_REMOVAL,)
         return () if is_file else (Refuse(403, "a directory cannot be deleted"),)
@@ -183,7 +183,7 @@ def plan_early(match: RouteMatch, request: Request) -> Plan:
 
 
 def _plan_early_upload(put: PutAction, request: Request, *, is_file: bool) -> Plan:
-    named = upload_name(request)
+    named = request.parameters.get("upload")
     if named == "direct":
         return (_NOT_DIRECT,) if not put.direct_uploads else () if is_file else (_DIRECT_DIRECTORY,)
     if named is not None:
@@ -216,7 +216,7 @@ def _plan_change(target: Target, request: Request, path: RequestPath, key: Key) 
     found, put = object_key(target.bucket, key), target.actions.put
     if request.method == "DELETE":
         return (Remove(found),)
-    named = upload_name(request)
+    named = request.parameters.get("upload")
     if named is None:
         return (Receive(found, path_reference(path), put.allow_override, put.max_size),)
     if named != "direct":

@@ -97,6 +97,11 @@ class Request(RequestData):
     from_trusted_proxy: bool = False  # whether the connection comes from one of `server.trustedProxies`
     certificate: ClientCertificate | None = None  # of the client; never that of a trusted proxy
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query; of several values of one name the first counts."""
+        return dict(reversed(self.query))
+
 
 @dataclass(frozen=True, slots=True)
 class Address:

@@ -79,11 +79,6 @@ STEPS = ("start", "part", "parts", "complete", "abort")
 """The values of `?upload=` that are a step of an upload in parts."""
 
 
-def upload_name(request: Request) -> str | None:
-    """Returns the first value of `?upload=`, which is one of `STEPS`, `direct`, or invalid; None without a value."""
-    return next((value for name, value in request.query if name == "upload"), None)
-
-
 def upload_step(request: Request, key: ObjectKey, location: str, put: PutAction) -> UploadStep:
     """Returns the step that a PUT with the name of one takes; raises `BadStep` for an invalid query."""
     query = dict(request.query)
