@@ -13,7 +13,7 @@ from tornado_proxy.config.actions import Actions, PutAction
 from tornado_proxy.gateway.answer import file_headers
 from tornado_proxy.gateway.generation import GENERATION
 from tornado_proxy.gateway.server import REQUEST_ID
-from tornado_proxy.routing import errors
+from tornado_proxy.routing import request
 from tornado_proxy.semantics.conditions import ContentRange
 from tornado_proxy.storage.store import ObjectInfo
 
@@ -25,8 +25,8 @@ SHAPES = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", TEXT, 
 def test_every_status_is_documented():
     """The table has a row for each status that a failure or an answer can have."""
     answered = {200, 201, 204, 206, 302, 304, 401, 405, 500}
-    unseen = {errors.STATUSES["ClientDisconnected"]}
-    assert answered | set(errors.STATUSES.values()) - unseen == STATUSES
+    unseen = {request.STATUSES["ClientDisconnected"]}
+    assert answered | set(request.STATUSES.values()) - unseen == STATUSES
 
 
 @pytest.mark.parametrize("name", [name for name, _ in file_headers(ObjectInfo(0), Actions(), ContentRange(0, 0, 1))])

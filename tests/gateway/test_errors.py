@@ -11,8 +11,8 @@ from tornado_proxy.gateway.answer import Refusal, refusal, refusal_of
 from tornado_proxy.gateway.custom_pages import PageFailed
 from tornado_proxy.gateway.incoming import BodyTimeout, ClientDisconnected, HeadTooLarge, MalformedMessage
 from tornado_proxy.gateway.upload import FormTooLarge, MalformedForm, NotAForm
-from tornado_proxy.routing.errors import STATUSES, BadPath, RequestError, status_of
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import STATUSES, BadAddress, RequestError, status_of
 from tornado_proxy.rules.model import RewriteError
 from tornado_proxy.storage.errors import (
     AccessDenied,
@@ -51,7 +51,7 @@ def test_an_error_of_a_request_has_a_status(kind, status):
 RETRY = (("Retry-After", "2"),)
 
 TABLE = [
-    (BadPath("secret"), 400, ()),
+    (BadAddress("secret"), 400, ()),
     (NotAForm("secret"), 415, ()),
     (ObjectMissing("secret"), 404, ()),
     (BucketMissing("secret"), 502, ()),
@@ -106,7 +106,7 @@ def test_only_what_no_row_knows_is_a_defect():
     [
         (Busy("SlowDown"), "Busy: SlowDown"),
         (Busy(), "Busy"),
-        (BadPath("the path is bad"), "the path is bad"),
+        (BadAddress("the path is bad"), "the path is bad"),
         (KeyError("x"), "`KeyError` was raised"),
     ],
 )

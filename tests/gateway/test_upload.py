@@ -27,7 +27,7 @@ from tornado_proxy.gateway.upload import (
     NotAForm,
     boundary,
 )
-from tornado_proxy.routing.mounts import Properties
+from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.storage.errors import Busy
 from tornado_proxy.storage.store import Write
 from tornado_proxy.telemetry.events import Refused

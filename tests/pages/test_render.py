@@ -15,7 +15,7 @@ import pytest
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing
 from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, UploadResult, choose, target_links
-from tornado_proxy.routing.errors import UnknownFormat
+from tornado_proxy.routing.request import UnknownFormat
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from tornado_proxy.config.actions import Actions, DeleteAction, GetAction, PutAction
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.plan import Browse, Receive, Redirect, Refuse, Remove, Serve, Sign
-from tornado_proxy.routing.request import object_key
+from tornado_proxy.routing.request import RequestError, object_key
 from tornado_proxy.rules.model import path_objection, segment_objection
 
 DOTS = st.sampled_from([".", "..", "%2e", "%2E%2e", "%252e", "%c0%ae", "..;"])

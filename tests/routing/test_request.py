@@ -3,11 +3,13 @@ from dataclasses import replace
 import pytest
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.errors import BadAddress, BadFileName, BadPath, KeyTooLong, RequestError, status_of
 from tornado_proxy.routing.request import (
-    Address,
+    BadAddress,
+    KeyTooLong,
     Request,
+    RequestError,
     RequestPath,
+    UnknownFormat,
     host_name,
     object_key,
     parse_request_path,
@@ -15,6 +17,7 @@ from tornado_proxy.routing.request import (
     read_address,
     read_request,
     shown_path,
+    status_of,
     upload_path,
 )
 from tornado_proxy.rules.model import Key
@@ -67,14 +70,14 @@ def test_unescaped_bytes_are_read_as_utf_8():
 )
 def test_a_path_that_no_key_can_have_is_refused(raw):
     """Broken escapes, bytes that are no UTF-8, control characters and dot segments, however encoded, are a 400."""
-    with pytest.raises(BadPath) as caught:
+    with pytest.raises(BadAddress) as caught:
         parse_request_path(raw)
     assert status_of(caught.value) == 400
 
 
 def test_a_path_of_characters_that_are_no_bytes_is_refused():
     """What Tornado cannot have read off a request line is a bad path too, never another exception."""
-    with pytest.raises(BadPath, match="the path is not valid UTF-8"):
+    with pytest.raises(BadAddress, match="the path is not valid UTF-8"):
         parse_request_path("/\u20ac")
 
 
@@ -130,7 +133,7 @@ def test_a_file_name_is_cut_after_its_last_slash(sent, path):
 
 def test_an_invalid_file_name_says_why():
     """The reason is for the log."""
-    with pytest.raises(BadFileName, match="the file's name is empty"):
+    with pytest.raises(RequestError, match="the file's name is empty"):
         upload_path(RequestPath("/d/"), "a/")
 
 
@@ -177,19 +180,19 @@ def test_a_query_is_decoded_in_order(raw, pairs):
 @pytest.mark.parametrize(
     ("target", "address"),
     [
-        ("/", Address("/")),
-        ("/a/b.html", Address("/a/b.html")),
-        ("/a?x=1&y=2", Address("/a", "x=1&y=2")),
-        ("/a??x", Address("/a", "?x")),
-        ("/a?", Address("/a")),
-        ("//evil.example/x", Address("//evil.example/x")),
-        ("/http://example.com/", Address("/http://example.com/")),
-        ("http://example.com/a?x", Address("/a", "x", "example.com")),
-        ("HTTPS://Example.com:8443/a", Address("/a", "", "Example.com:8443")),
-        ("http://[::1]:80/a", Address("/a", "", "[::1]:80")),
-        ("http://example.com", Address("/", "", "example.com")),
-        ("http://example.com?x=/", Address("/", "x=/", "example.com")),
-        ("http://example.com//a", Address("//a", "", "example.com")),
+        ("/", ("/", "", None)),
+        ("/a/b.html", ("/a/b.html", "", None)),
+        ("/a?x=1&y=2", ("/a", "x=1&y=2", None)),
+        ("/a??x", ("/a", "?x", None)),
+        ("/a?", ("/a", "", None)),
+        ("//evil.example/x", ("//evil.example/x", "", None)),
+        ("/http://example.com/", ("/http://example.com/", "", None)),
+        ("http://example.com/a?x", ("/a", "x", "example.com")),
+        ("HTTPS://Example.com:8443/a", ("/a", "", "Example.com:8443")),
+        ("http://[::1]:80/a", ("/a", "", "[::1]:80")),
+        ("http://example.com", ("/", "", "example.com")),
+        ("http://example.com?x=/", ("/", "x=/", "example.com")),
+        ("http://example.com//a", ("//a", "", "example.com")),
     ],
 )
 def test_a_path_or_an_absolute_address_is_taken_apart(target, address):
@@ -261,3 +264,14 @@ def test_a_query_has_an_end():
     """More parameters than anyone sends are refused, however short they are."""
     with pytest.raises(BadAddress, match="more than 1000 parameters"):
         read_request(f"/?{'a&' * 1000}", "GET", "h")
+
+
+@pytest.mark.parametrize("kind", [BadAddress, KeyTooLong, UnknownFormat])
+def test_a_request_that_cannot_be_read_is_bad(kind):
+    """An error without a row of its own has its parent's."""
+    assert status_of(kind("x")) == 400
+
+
+def test_a_defect_has_no_status():
+    """An error without a row is ours to fix, even where it looks like a client's."""
+    assert [status_of(error) for error in (KeyError("x"), ValueError("x"), TimeoutError())] == [None] * 3

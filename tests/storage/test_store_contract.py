@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from stores import body_of, pieces
 
-from tornado_proxy.routing.mounts import Properties
+from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.semantics.conditions import ByteRange, Conditions, ContentRange, format_date
 from tornado_proxy.storage.errors import (
     NotModified,

@@ -12,8 +12,7 @@ from rule_sites import EVERYTHING, log_of, site
 
 from tornado_proxy.config.model import BasicUser, Mount, Resource
 from tornado_proxy.config.secrets import Secret
-from tornado_proxy.routing.errors import BadPath
-from tornado_proxy.routing.request import parse_request_path
+from tornado_proxy.routing.request import BadAddress, parse_request_path
 from tornado_proxy.telemetry.events import Refused, RequestRecord, Served
 from tornado_proxy.telemetry.log import access_log
 from tornado_proxy.templates.template import User
@@ -83,7 +82,7 @@ def test_a_path_that_could_not_be_decoded_is_read_as_it_was_sent(form, path):
     )
     request = read_line(lines[0].encode().decode("latin-1"))
     assert request == LoggedRequest(path)
-    with pytest.raises(BadPath):
+    with pytest.raises(BadAddress):
         parse_request_path(request.address)
 
 

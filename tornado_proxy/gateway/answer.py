@@ -14,8 +14,8 @@ from tornado_proxy.config.actions import Actions
 from tornado_proxy.gateway.connection import Connection
 from tornado_proxy.gateway.incoming import ClientDisconnected
 from tornado_proxy.pages.render import Rendering
-from tornado_proxy.routing.errors import UnknownFormat, status_of
 from tornado_proxy.routing.plan import Refuse
+from tornado_proxy.routing.request import UnknownFormat, status_of
 from tornado_proxy.semantics.conditions import ContentRange, format_date
 from tornado_proxy.semantics.fields import content_digest
 from tornado_proxy.storage.errors import RangeUnsatisfiable, StorageError

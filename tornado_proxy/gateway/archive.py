@@ -21,9 +21,8 @@ from urllib.parse import quote
 from tornado_proxy.gateway.answer import Answer, Streamed, Whole
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.pages.listing import link_to
-from tornado_proxy.routing.errors import RequestError
 from tornado_proxy.routing.plan import Browse, Serve, Sign
-from tornado_proxy.routing.request import ObjectKey, RequestPath
+from tornado_proxy.routing.request import ObjectKey, RequestError, RequestPath
 from tornado_proxy.semantics.conditions import UNCONDITIONAL, Conditions, ContentRange
 from tornado_proxy.storage.errors import ObjectMissing, StorageError
 from tornado_proxy.storage.store import Entry, ObjectInfo

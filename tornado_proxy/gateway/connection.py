@@ -21,7 +21,7 @@ from typing import cast
 from tornado_proxy.config.server import Limits
 from tornado_proxy.gateway.incoming import ClientDisconnected, Incoming, RequestHead, RequestParser
 from tornado_proxy.gateway.tls import shown_certificate
-from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.fields import REASONS
 from tornado_proxy.semantics.forwarded import Origin
 

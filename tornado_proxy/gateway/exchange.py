@@ -33,9 +33,17 @@ from tornado_proxy.pages.custom import ERROR_PAGES, ErrorData, PageError, Target
 from tornado_proxy.pages.render import FAILURE_FORMS, LISTING_FORMS, Failure, TargetLinks, choose, target_links
 from tornado_proxy.routing.access import Nobody
 from tornado_proxy.routing.decide import Authenticate, Authorize, Decision, NameFile, Question, decide
-from tornado_proxy.routing.errors import STATUSES, RequestError
 from tornado_proxy.routing.plan import ListTargets, Receive, Refuse, VisitProvider
-from tornado_proxy.routing.request import ASSETS_AT, Request, host_name, read_address, read_request, shown_path
+from tornado_proxy.routing.request import (
+    ASSETS_AT,
+    STATUSES,
+    Request,
+    RequestError,
+    host_name,
+    read_address,
+    read_request,
+    shown_path,
+)
 from tornado_proxy.routing.uploads import ReceivePart
 from tornado_proxy.semantics.conditions import Conditions
 from tornado_proxy.semantics.cors import is_cross_origin
@@ -143,8 +151,9 @@ class Exchange:
             decision.checks[-1].guard if decision.checks else Nobody(),
         )
         outcome, attempt = await perform(decision.plan, context)
-        if decision.match.site.has_webhooks and not isinstance(outcome, Refusal) and outcome.status < 300:
-            self._used = object_used(attempt, context)
+        webhooks = decision.match.site.webhooks.get(decision.request.method)
+        if webhooks and not isinstance(outcome, Refusal) and outcome.status < 300:
+            self._used = object_used(webhooks, attempt, context)
         return outcome
 
     async def _outside(self, decision: Decision) -> Outcome:
@@ -160,7 +169,7 @@ class Exchange:
     def _asset(self) -> Answer | None:
         """Returns an asset of pages, which is public and available below every path."""
         head, parts = self._incoming.head, self._parts
-        name = read_address(head.target).path.rpartition(ASSETS_AT)[2]
+        name = read_address(head.target)[0].rpartition(ASSETS_AT)[2]
         all_pages = (parts.pages, *parts.renderer.pages.themed.values())
         asset = next((each.assets[name] for each in all_pages if name in each.assets), None)
         return Whole(200, asset.headers, asset.body) if asset and head.method in ("GET", "HEAD") else None

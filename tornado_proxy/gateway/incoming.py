@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import httptools
 
-from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import Origin
 
 # RFC 9112 3; which address is a good one, `routing.request.read_address` decides.

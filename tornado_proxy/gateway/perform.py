@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from tornado_proxy.config.actions import Webhook
 from tornado_proxy.gateway import storing
 from tornado_proxy.gateway.answer import (
     KEEPING_FRESH,
@@ -156,13 +157,10 @@ _PERFORMERS: Mapping[type[Attempt], Callable[[Any, RequestContext], Awaitable[An
 )
 
 
-def object_used(attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
-    """Returns the event of a successful attempt; None without a webhook for its method."""
+def object_used(webhooks: tuple[Webhook, ...], attempt: Attempt, context: RequestContext) -> ObjectUsed | None:
+    """Returns the event of a successful attempt; None for one that webhooks are not called for."""
     site, method = context.match.site, context.request.method
-    actions = site.target.actions
-    named = {"GET": actions.get.webhooks, "HEAD": actions.head.webhooks, "PUT": actions.put.webhooks}
-    webhooks = named.get(method, actions.delete.webhooks)
-    if not webhooks or not isinstance(attempt, Serve | Browse | Receive | CompleteUpload | Remove):
+    if not isinstance(attempt, Serve | Browse | Receive | CompleteUpload | Remove):
         return None
     bucket = site.target.bucket
     output = {"bucket": bucket.name, "region": bucket.region}

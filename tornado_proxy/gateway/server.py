@@ -22,7 +22,7 @@ from tornado_proxy.gateway.connection import Begin, Connection
 from tornado_proxy.gateway.exchange import Exchange
 from tornado_proxy.gateway.generation import Generation
 from tornado_proxy.gateway.incoming import Body, Incoming, RequestHead
-from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.semantics.forwarded import (
     LONGEST_PROXY_LINE,
     PROXY_HEAD,

@@ -12,10 +12,8 @@ from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.upload import FileHead, check_raw
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
 from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
-from tornado_proxy.routing.errors import LengthRequired, RequestError
-from tornado_proxy.routing.mounts import Properties, PutData, PutInput
 from tornado_proxy.routing.plan import Presign, Receive
-from tornado_proxy.routing.request import ObjectKey
+from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.routing.uploads import (
     LARGEST_PART,
     MOST_PARTS,
@@ -24,6 +22,9 @@ from tornado_proxy.routing.uploads import (
     BeginUpload,
     CompleteUpload,
     ListParts,
+    Properties,
+    PutData,
+    PutInput,
     ReceivePart,
 )
 from tornado_proxy.storage.errors import TooLarge

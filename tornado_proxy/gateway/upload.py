@@ -16,7 +16,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tornado_proxy.gateway.answer import DEFAULT_TYPE
-from tornado_proxy.routing.errors import LengthRequired, RequestError
+from tornado_proxy.routing.request import LengthRequired, RequestError
 from tornado_proxy.semantics.fields import ContentCheck, Disposition
 from tornado_proxy.storage.errors import TooLarge
 

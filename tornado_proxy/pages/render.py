@@ -16,8 +16,7 @@ from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
 from tornado_proxy.pages.theme import Asset, Theme, own_theme
-from tornado_proxy.routing.errors import UnknownFormat
-from tornado_proxy.routing.request import ASSETS_AT
+from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, negotiate, path_reference
 
 

@@ -15,10 +15,19 @@ from tornado_proxy.config.model import Resource
 from tornado_proxy.config.providers import OpaServer
 from tornado_proxy.goregex.matching import Captures
 from tornado_proxy.routing.access import Access, Anyone, Guard, Nobody, SignedIn
-from tornado_proxy.routing.errors import BadFileName, BadStep, KeyTooLong, RequestError, status_of
 from tornado_proxy.routing.mounts import Mounts, RouteMatch
 from tornado_proxy.routing.plan import ListTargets, Plan, ReadForm, Refuse, VisitProvider, plan_early, plan_object
-from tornado_proxy.routing.request import ObjectKey, Request, RequestPath, object_key, upload_path
+from tornado_proxy.routing.request import (
+    BadStep,
+    KeyTooLong,
+    ObjectKey,
+    Request,
+    RequestError,
+    RequestPath,
+    object_key,
+    status_of,
+    upload_path,
+)
 from tornado_proxy.rules.model import (
     LONGEST_OBJECT_KEY,
     Key,
@@ -142,7 +151,7 @@ def _decide_upload(found: Decision, match: RouteMatch, max_size: int | None) -> 
     directory = found.request.path
     try:
         path = upload_path(directory, name)
-    except BadFileName as error:
+    except RequestError as error:
         return found._replace(plan=_refused(error))
     # The user who signed in for the directory of an upload stays signed in for the file.
     found = yield from _check_access(found, match.site.access, path)

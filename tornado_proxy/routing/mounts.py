@@ -1,4 +1,4 @@
-"""Sites, which are targets ready for requests, found by host and path; the properties that their uploads get."""
+"""Sites, which are targets ready for requests, found by host and path."""
 
 from __future__ import annotations
 
@@ -6,135 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import datetime
-from email.header import Header
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from tornado_proxy.config.actions import PutAction
+from tornado_proxy.config.actions import Webhook
 from tornado_proxy.config.model import Target, TargetList
 from tornado_proxy.config.providers import OidcProvider
 from tornado_proxy.goregex.matching import FirstMatch, Pattern, compile_pattern
 from tornado_proxy.routing.access import Access
-from tornado_proxy.routing.errors import LengthRequired, MetadataTooLarge, PropertyFailed
-from tornado_proxy.routing.request import ObjectKey, RequestPath, host_name
+from tornado_proxy.routing.request import RequestPath, host_name
+from tornado_proxy.routing.uploads import PropertyTemplates
 from tornado_proxy.rules.model import Key, RuleSet
-from tornado_proxy.templates.template import HeaderFields, RenderError, RenderLimits, TargetData, User
-
-if TYPE_CHECKING:
-    from tornado_proxy.templates.golang.pages import PageTemplate
-
-MOST_METADATA = 2048
-"""The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
-
-_LIMITS = RenderLimits()
-
-
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """The properties of an object besides its content and type; None and empty values are not stored."""
-
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    cache_control: str | None = None
-    content_disposition: str | None = None
-    content_encoding: str | None = None
-    content_language: str | None = None
-    expires: datetime | None = None
-    storage_class: str | None = None
-    canned_acl: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PutInput:
-    """An upload as templates see it, in s3-proxy's names; `request_path` is the path below the mount."""
-
-    request_path: str
-    filename: str
-    content_type: str
-    content_size: int
-    request_headers: HeaderFields
-
-
-@dataclass(frozen=True, slots=True)
-class PutData:
-    """The data of templates of properties; `key` is the object's, with the prefix."""
-
-    user: User | None
-    input: PutInput
-    key: ObjectKey
-
-
-class PropertyTemplates:
-    """The templates of a target's uploads, compiled."""
-
-    def __init__(self, put: PutAction) -> None:
-        system = put.system_metadata
-        self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
-        texts = {
-            "cache_control": system.cache_control,
-            "content_disposition": system.content_disposition,
-            "content_encoding": system.content_encoding,
-            "content_language": system.content_language,
-            "expires": system.expires,
-            "storage_class": put.storage_class,
-        }
-        self._others = _compiled((name, text) for name, text in texts.items() if text)
-        self._canned_acl = put.canned_acl
-        self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
-        """Whether a template may read the size, which has to be known before the content then."""
-
-    def render(self, data: PutData) -> Properties:
-        """The properties of an upload; raises `PropertyFailed`, `MetadataTooLarge`."""
-        metadata = {name: _as_ascii(text) for name, text in _rendered(self._metadata, data)}
-        size = sum(len(name) + len(text) for name, text in metadata.items())
-        if size > MOST_METADATA:
-            raise MetadataTooLarge(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
-        others: dict[str, str | datetime] = dict(_rendered(self._others, data))
-        if "expires" in others:
-            others["expires"] = _moment(str(others["expires"]))
-        return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
-
-    def check_size(self, size: int | None) -> None:
-        """Raises `LengthRequired` if a template reads the size and it is unknown."""
-        if self.read_size and size is None:
-            raise LengthRequired("a template reads the size of an upload that does not announce it")
-
-
-def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
-    if not (named := list(texts)):
-        return []
-    from tornado_proxy.templates.golang.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
-
-    return [(name, compile_page(text)) for name, text in named]
-
-
-def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
-    """Returns the results of templates without line ends; empty results are omitted."""
-    for name, template in templates:
-        try:
-            text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
-        except RenderError as error:
-            raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
-        if any(ord(character) < 32 or ord(character) == 127 for character in text):
-            raise PropertyFailed(f"the template of `{name}` makes a control character")
-        if text:
-            yield name, text
-
-
-def _as_ascii(text: str) -> str:
-    """Returns a value of metadata as S3 returns non-ASCII values: encoded words (RFC 2047)."""
-    return text if text.isascii() else Header(text, "utf-8").encode(maxlinelen=0)
-
-
-def _moment(text: str) -> datetime:
-    """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a moment of RFC 3339")
-    return moment
-
+from tornado_proxy.templates.template import TargetData
 
 _ANY_HOST = ""
 
@@ -151,16 +33,20 @@ class Site:
     access: Access = field(compare=False, repr=False)
     data: TargetData = field(init=False, compare=False, repr=False)
     methods: tuple[str, ...] = field(init=False, compare=False, repr=False)
-    has_webhooks: bool = field(init=False, compare=False, repr=False)
+    host: str = field(init=False, compare=False, repr=False)  # or a pattern; empty for any
+    webhooks: Mapping[str, tuple[Webhook, ...]] = field(init=False, compare=False, repr=False)  # by method
     properties: PropertyTemplates | None = field(init=False, compare=False, repr=False)
     _hidden: Pattern | None = field(init=False, compare=False, repr=False)  # of the names that listings leave out
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", target_data(self.target))
+        host = host_name(self.target.mount.host)
+        object.__setattr__(self, "host", _ANY_HOST if host == "*" else host)
         actions, listing = self.target.actions, self.target.listing
         get, head, put, delete = actions.get, actions.head, actions.put, actions.delete
+        webhooks = {"GET": get.webhooks, "HEAD": head.webhooks, "PUT": put.webhooks, "DELETE": delete.webhooks}
+        object.__setattr__(self, "webhooks", webhooks)
         object.__setattr__(self, "methods", actions.methods)
-        object.__setattr__(self, "has_webhooks", bool(get.webhooks or head.webhooks or put.webhooks or delete.webhooks))
         object.__setattr__(self, "properties", PropertyTemplates(put) if put.enabled else None)
         object.__setattr__(self, "_hidden", _names(listing.hidden) if listing.hidden else None)
 
@@ -208,7 +94,6 @@ class RouteMatch(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    host: str
     path: str
     site: Site
 
@@ -222,11 +107,11 @@ class Mounts:
         self.sites = tuple(sites)
         self.target_list = TargetListPage(target_list) if target_list and target_list.enabled else None
         self.provider_pages = dict(_provider_pages(providers))
-        entries = [_Entry(_host_key(each), path, each) for each in sites for path in each.target.mount.paths]
         patterned: list[_Entry] = []
         by_host: dict[str, list[_Entry]] = {}
-        for each in entries:
-            (patterned if "*" in each.host else by_host.setdefault(each.host, [])).append(each)
+        for each in [_Entry(path, site) for site in sites for path in site.target.mount.paths]:
+            host = each.site.host
+            (patterned if "*" in host else by_host.setdefault(host, [])).append(each)
         self._patterns = _Patterns(patterned) if patterned else None
         self._any_host = _Paths(by_host.pop(_ANY_HOST, ()))
         self._by_host = {host: _Paths(those) for host, those in by_host.items()}
@@ -289,17 +174,12 @@ class _Patterns:
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
         self._entries = sorted(entries, key=lambda each: -len(each.path))
-        expressions = (rf"\A{host_expression(each.host)} {re.escape(each.path)}" for each in self._entries)
+        expressions = (rf"\A{host_expression(each.site.host)} {re.escape(each.path)}" for each in self._entries)
         self._first_match = FirstMatch([compile_pattern(each) for each in expressions])
 
     def find(self, host: str, slashed: str) -> _Entry | None:
         found = self._first_match.find(f"{host} {slashed}")
         return self._entries[found[0]] if found else None
-
-
-def _host_key(site: Site) -> str:
-    host = host_name(site.target.mount.host)
-    return _ANY_HOST if host == "*" else host
 
 
 def host_expression(pattern: str) -> str:

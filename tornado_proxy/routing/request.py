@@ -1,25 +1,18 @@
-"""Reads a request from its request line and headers, once; decodes its path, and makes object keys of keys."""
+"""A request, read once from its request line and headers; its errors, and the statuses of all errors."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
-
-from tornado_proxy.routing.errors import BadAddress
-from tornado_proxy.templates.template import RequestData
-
-if TYPE_CHECKING:
-    from tornado_proxy.semantics.forwarded import ClientCertificate
-
-
+from types import MappingProxyType
 from typing import NewType
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from tornado_proxy.config.model import Bucket
-from tornado_proxy.routing.errors import BadFileName, BadPath, KeyTooLong
 from tornado_proxy.rules.model import LONGEST_OBJECT_KEY, Key, path_objection, segment_objection
+from tornado_proxy.semantics.forwarded import ClientCertificate
+from tornado_proxy.templates.template import RequestData
 
 RequestPath = NewType("RequestPath", str)
 """What the client asked for, percent-decoded exactly once; routing, access, rules and logs read this value."""
@@ -33,36 +26,64 @@ ASSETS_AT = ".tornado-proxy/"
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
+class RequestError(Exception):
+    """A request that must be refused; the text is for the log and `explain`, not for a client."""
+
+
+class BadAddress(RequestError):
+    """A request line whose address cannot be read: its form, its path, or its query."""
+
+
+class BadStep(RequestError):
+    """A query that names a step of an upload in parts without what the step needs."""
+
+
+class UnknownFormat(RequestError):
+    """A `?format=` that a listing does not have; the text names those that it has, and the client may read it."""
+
+
+class KeyTooLong(RequestError):
+    """An object key of more bytes than S3 allows."""
+
+
+class LengthRequired(RequestError):
+    """An upload without a size, where the size must be known before the content (RFC 9110 15.5.12)."""
+
+
+class PropertyFailed(RequestError):
+    """A template of an upload's metadata, headers or storage class that failed or has an invalid result."""
+
+
 def parse_request_path(raw: str) -> RequestPath:
-    """Decodes the path of a request from the raw text before its `?`; raises `BadPath`.
+    """Decodes the path of a request from the raw text before its `?`; raises `BadAddress`.
 
     Each character of `raw` is one byte of the request line (latin-1), as `gateway.incoming` reads it; unescaped bytes
     beyond ASCII are read as UTF-8. `+` is a plus, `%2F` is a slash, `//` stays.
     """
     if not raw.startswith("/"):
-        raise BadPath("the path does not begin with `/`")
+        raise BadAddress("the path does not begin with `/`")
     try:
         sent = raw.encode("latin-1")
         if _BROKEN_ESCAPE.search(sent):
-            raise BadPath("the path contains a `%` without two hexadecimal digits")
+            raise BadAddress("the path contains a `%` without two hexadecimal digits")
         path = unquote_to_bytes(sent).decode()
     except UnicodeError as error:
-        raise BadPath("the path is not valid UTF-8") from error
+        raise BadAddress("the path is not valid UTF-8") from error
     reason = path_objection(path)
     if reason is not None:
-        raise BadPath(f"the path {reason}")
+        raise BadAddress(f"the path {reason}")
     return RequestPath(path)
 
 
 def upload_path(directory: RequestPath, file_name: str) -> RequestPath:
-    r"""Returns the path of an upload: the directory's and the file's name after its last `/`; raises `BadFileName`.
+    r"""Returns the path of an upload: the directory's and the file's name after its last `/`; raises `RequestError`.
 
     Access is checked for it once more, and `Location` names it. A `\` is a character like any other.
     """
     name = file_name.rpartition("/")[2]
     reason = segment_objection(name)
     if reason is not None:
-        raise BadFileName(f"the file's name {reason}")
+        raise RequestError(f"the file's name {reason}")
     return RequestPath(directory + name)
 
 
@@ -103,15 +124,6 @@ class Request(RequestData):
         return dict(reversed(self.query))
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A raw path and a raw query, neither decoded; `authority` replaces the Host header if it is given."""
-
-    path: str
-    query: str = ""
-    authority: str | None = None
-
-
 def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connection say
     target: str,
     method: str = "GET",
@@ -121,14 +133,14 @@ def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connecti
     remote_address: str = "",
 ) -> Request:
     """Reads a request from the target of its request line (RFC 9112 3.2) and its Host; raises `RequestError`."""
-    address = read_address(target)
-    authority = address.authority or host
+    raw_path, raw_query, authority = read_address(target)
+    authority = authority or host
     return Request(
         method,
         host_name(authority),
-        parse_request_path(address.path),
-        address.query,
-        query_pairs(address.query) if address.query else (),
+        parse_request_path(raw_path),
+        raw_query,
+        query_pairs(raw_query) if raw_query else (),
         headers,
         scheme,
         remote_address,
@@ -136,19 +148,20 @@ def read_request(  # noqa: PLR0913, PLR0917 - what a request line and a connecti
     )
 
 
-def read_address(target: str) -> Address:
+def read_address(target: str) -> tuple[str, str, str | None]:
     """Splits the target of a request line: a path with its query, or an absolute address as proxies are sent.
 
-    Raises `BadAddress` for all else, such as the `*` of OPTIONS and the `host:port` of CONNECT.
+    Returns the raw path, the raw query, and the authority of an absolute address, which counts instead of the Host
+    header. Raises `BadAddress` for all else, such as the `*` of OPTIONS and the `host:port` of CONNECT.
     """
     if target.startswith("/"):
         path, _, query = target.partition("?")
-        return Address(path, query)
+        return path, query, None
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is None:
         raise BadAddress("the request has neither a path nor an absolute address")
     # RFC 9110 4.2.3: an empty path is the same as `/`.
-    return Address(absolute["rest"] or "/", absolute["query"] or "", absolute["authority"])
+    return absolute["rest"] or "/", absolute["query"] or "", absolute["authority"]
 
 
 def shown_path(target: str) -> str:
@@ -158,7 +171,7 @@ def shown_path(target: str) -> str:
     information (RFC 9110 4.2.4).
     """
     try:
-        return read_address(target).path
+        return read_address(target)[0]
     except BadAddress:
         start, _, rest = target.rpartition("@")
         scheme = _SCHEME.match(start)
@@ -187,3 +200,50 @@ def query_pairs(raw_query: str) -> tuple[tuple[str, str], ...]:
 
 def _text(sent: str) -> str:
     return sent.encode("latin-1").decode(errors="replace")
+
+
+# By name: the errors live in four layers, and only the lowest of them may be imported here.
+STATUSES: Mapping[str, int] = MappingProxyType(
+    {
+        # RequestError: what the client sent
+        "RequestError": 400,
+        "ArchiveTooLarge": 403,
+        "CrossOrigin": 403,
+        "BodyTimeout": 408,
+        "LengthRequired": 411,
+        "FormTooLarge": 413,
+        "NotAForm": 415,
+        "NotAFile": 415,
+        "TypeNotAllowed": 415,
+        "HeadTooLarge": 431,
+        "PropertyFailed": 500,
+        "ClientDisconnected": 499,  # nobody sees it; operators know it from nginx
+        # RewriteError: what the rules made of the key
+        "RefusedResult": 400,  # the client chose what the template inserted
+        "UserRequired": 403,
+        "TemplateFailed": 500,
+        # StorageError: what the store answered
+        "NotModified": 304,
+        "AccessDenied": 403,
+        "ObjectMissing": 404,
+        "UploadMissing": 404,
+        "ObjectExists": 409,
+        "PreconditionFailed": 412,
+        "TooLarge": 413,
+        "RangeUnsatisfiable": 416,
+        "BucketMissing": 502,
+        "StorageError": 502,
+        "Busy": 503,
+        "TimedOut": 504,
+        # Custom pages
+        "PageFailed": 500,
+        # The sign-in
+        "AuthBusy": 503,
+    }
+)
+"""The status that answers an error, by the name of its class; a subclass without a row has its parent's."""
+
+
+def status_of(error: Exception) -> int | None:
+    """Returns the status that answers an error; None for a defect of ours, which no row names."""
+    return next((STATUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in STATUSES), None)

@@ -1,15 +1,21 @@
-"""Uploads in parts: the steps that a client takes, one request each, and how a request names its step."""
+"""Uploads: the steps of an upload in parts, one request each, and the properties with which files are stored."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.header import Header
+from typing import TYPE_CHECKING, ClassVar
 
 from tornado_proxy.config.actions import PutAction
 from tornado_proxy.config.options import MIB
-from tornado_proxy.routing.errors import BadStep
-from tornado_proxy.routing.request import ObjectKey, Request
+from tornado_proxy.routing.request import BadStep, LengthRequired, ObjectKey, PropertyFailed, Request, RequestError
+from tornado_proxy.templates.template import HeaderFields, RenderError, RenderLimits, User
+
+if TYPE_CHECKING:
+    from tornado_proxy.templates.golang.pages import PageTemplate
 
 MOST_PARTS = 10_000
 """The most parts of an object (S3 API, "Multipart upload limits")."""
@@ -114,3 +120,116 @@ def _number(query: dict[str, str], name: str) -> int:
     if _NUMBER.fullmatch(text) is None:
         raise BadStep(f"the query has no valid `{name}`")
     return int(text)
+
+
+MOST_METADATA = 2048
+"""The bytes of all names and values of an object's metadata (S3 API, "User-defined object metadata")."""
+
+_LIMITS = RenderLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The properties of an object besides its content and type; None and empty values are not stored."""
+
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    cache_control: str | None = None
+    content_disposition: str | None = None
+    content_encoding: str | None = None
+    content_language: str | None = None
+    expires: datetime | None = None
+    storage_class: str | None = None
+    canned_acl: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutInput:
+    """An upload as templates see it, in s3-proxy's names; `request_path` is the path below the mount."""
+
+    request_path: str
+    filename: str
+    content_type: str
+    content_size: int
+    request_headers: HeaderFields
+
+
+@dataclass(frozen=True, slots=True)
+class PutData:
+    """The data of templates of properties; `key` is the object's, with the prefix."""
+
+    user: User | None
+    input: PutInput
+    key: ObjectKey
+
+
+class PropertyTemplates:
+    """The templates of a target's uploads, compiled."""
+
+    def __init__(self, put: PutAction) -> None:
+        system = put.system_metadata
+        self._metadata = _compiled((name.lower(), text) for name, text in put.metadata)
+        texts = {
+            "cache_control": system.cache_control,
+            "content_disposition": system.content_disposition,
+            "content_encoding": system.content_encoding,
+            "content_language": system.content_language,
+            "expires": system.expires,
+            "storage_class": put.storage_class,
+        }
+        self._others = _compiled((name, text) for name, text in texts.items() if text)
+        self._canned_acl = put.canned_acl
+        self.read_size = any("ContentSize" in each.text for _, each in (*self._metadata, *self._others))
+        """Whether a template may read the size, which has to be known before the content then."""
+
+    def render(self, data: PutData) -> Properties:
+        """Returns the properties of an upload; raises `PropertyFailed`, and `RequestError` for too much metadata."""
+        metadata = {name: _as_ascii(text) for name, text in _rendered(self._metadata, data)}
+        size = sum(len(name) + len(text) for name, text in metadata.items())
+        if size > MOST_METADATA:
+            raise RequestError(f"the metadata has {size} bytes, {MOST_METADATA} are possible")
+        others: dict[str, str | datetime] = dict(_rendered(self._others, data))
+        if "expires" in others:
+            others["expires"] = _moment(str(others["expires"]))
+        return Properties(metadata, **others, canned_acl=self._canned_acl)  # type: ignore[arg-type]
+
+    def check_size(self, size: int | None) -> None:
+        """Raises `LengthRequired` if a template reads the size and it is unknown."""
+        if self.read_size and size is None:
+            raise LengthRequired("a template reads the size of an upload that does not announce it")
+
+
+def _compiled(texts: Iterable[tuple[str, str]]) -> list[tuple[str, PageTemplate]]:
+    if not (named := list(texts)):
+        return []
+    from tornado_proxy.templates.golang.pages import compile_page  # noqa: PLC0415 - only where uploads have properties
+
+    return [(name, compile_page(text)) for name, text in named]
+
+
+def _rendered(templates: list[tuple[str, PageTemplate]], data: PutData) -> Iterator[tuple[str, str]]:
+    """Returns the results of templates without line ends; empty results are omitted."""
+    for name, template in templates:
+        try:
+            text = template.render(data, _LIMITS).replace("\r\n", "").replace("\n", "")
+        except RenderError as error:
+            raise PropertyFailed(f"the template of `{name}` failed: {error}") from error
+        if any(ord(character) < 32 or ord(character) == 127 for character in text):
+            raise PropertyFailed(f"the template of `{name}` makes a control character")
+        if text:
+            yield name, text
+
+
+def _as_ascii(text: str) -> str:
+    """Returns a value of metadata as S3 returns non-ASCII values: encoded words (RFC 2047)."""
+    return text if text.isascii() else Header(text, "utf-8").encode(maxlinelen=0)
+
+
+def _moment(text: str) -> datetime:
+    """Reads a time in the format of RFC 3339; raises `PropertyFailed`."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise PropertyFailed(f"the template of `expires` makes `{text}`, which is not a moment of RFC 3339")
+    return moment

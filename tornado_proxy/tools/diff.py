@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tornado_proxy.lang.diagnostic import counted
 from tornado_proxy.lang.excerpt import visible
 from tornado_proxy.lang.tree import Dialect
-from tornado_proxy.routing.errors import RequestError
+from tornado_proxy.routing.request import RequestError
 from tornado_proxy.rules.model import Rewrite, RuleSet
 from tornado_proxy.tools.report_parts import rewrite_json
 from tornado_proxy.tools.simulator import LoggedRequest, RequestLog, SimulatedAnswer, Simulator, in_portions

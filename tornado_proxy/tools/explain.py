@@ -27,7 +27,6 @@ from tornado_proxy.routing.decide import (
     simulate,
     trace,
 )
-from tornado_proxy.routing.errors import RequestError, status_of
 from tornado_proxy.routing.mounts import Mounts
 from tornado_proxy.routing.plan import (
     Attempt,
@@ -44,7 +43,7 @@ from tornado_proxy.routing.plan import (
     Sign,
     VisitProvider,
 )
-from tornado_proxy.routing.request import ASSETS_AT, Request, RequestPath, read_request
+from tornado_proxy.routing.request import ASSETS_AT, Request, RequestError, RequestPath, read_request, status_of
 from tornado_proxy.routing.uploads import AbortUpload, BeginUpload, CompleteUpload, ListParts, ReceivePart
 from tornado_proxy.templates.template import User
 from tornado_proxy.tools.report_parts import Rows, group_rows, groups_json, rewrite_json, section

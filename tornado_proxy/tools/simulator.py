@@ -22,10 +22,9 @@ from typing import IO, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
 from tornado_proxy.routing.decide import Decision, simulate
-from tornado_proxy.routing.errors import RequestError, status_of
 from tornado_proxy.routing.mounts import Mounts, Site
 from tornado_proxy.routing.plan import ReadForm, Refuse
-from tornado_proxy.routing.request import Request, read_request
+from tornado_proxy.routing.request import Request, RequestError, read_request, status_of
 from tornado_proxy.templates.template import User
 
 _COMMON = re.compile(r'(?:(\S+) )?\S+ \S+ (\S+) \[[^\]]*\] "([A-Z]+) (\S+)(?: HTTP/[\d.]+)?"')

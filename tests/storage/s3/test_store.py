@@ -18,7 +18,7 @@ from endless_s3 import endless_s3
 from scripted_s3 import Reply, Then, an_error, an_object, ending, reply, scripted_s3
 from stores import body_of, pieces, post, store_at
 
-from tornado_proxy.routing.mounts import Properties
+from tornado_proxy.routing.uploads import Properties
 from tornado_proxy.semantics.conditions import ByteRange, Conditions
 from tornado_proxy.semantics.fields import Checksum
 from tornado_proxy.storage.errors import (
