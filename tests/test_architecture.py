@@ -28,7 +28,6 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # Modules whose behaviour is tested elsewhere: the place is the reason.
 TESTED_ELSEWHERE = {
     "__main__.py": "tests/cli/test_main.py",
-    "cli/demo.py": "tests/end_to_end/test_demo.py",
     "cli/serve.py": "tests/end_to_end/test_serve.py",
     "service/process.py": "tests/end_to_end/test_serve.py",
     "service/worker.py": "tests/end_to_end/test_workers.py",

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.completion import _describe
-from tornado_proxy.cli.main import COMMANDS
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.cli.main import COMMANDS, _describe
 
 ROOT = Path(__file__).parents[2]
 SHELLS = ["bash", "zsh", "fish"]
@@ -153,8 +151,3 @@ def _described(*words, **settings):
 def test_which_arguments_are_files_is_seen_from_how_they_are_declared(words, settings, is_file):
     """By type, or as the places of commands that also take something else."""
     assert hasattr(_described(*words, **settings), "complete") is is_file
-
-
-def test_choices_are_words():
-    """Those of an enumeration are its values."""
-    assert _described("--level", type=Severity, choices=tuple(Severity)).choices == ["error", "warning", "info"]

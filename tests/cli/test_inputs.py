@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import pytest
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, require_target
+from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings, number, require_target
 from tornado_proxy.cli.output import CommandError, ExitStatus
 
 CONFIGURATION = """
@@ -78,3 +79,22 @@ def test_a_target_that_is_not_there_is_answered_with_the_one_that_was_meant():
         require_target("sit", ["site"])
     with pytest.raises(CommandError, match=r"unknown target `zzz`$"):
         require_target("zzz", ["site"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "text", "found"),
+    [
+        (int, (1,), "3", 3),
+        (float, (0, 100), "99.5", 99.5),
+        (int, (1,), "0", "`0` is not a whole number of at least 1"),
+        (int, (0, 65535), "x", "`x` is not a whole number from 0 to 65535"),
+        (float, (0, 100), "nan", "`nan` is not a number from 0 to 100"),
+    ],
+)
+def test_a_number_has_bounds(kind, bounds, text, found):
+    """Another text is a usage error, which names the bounds."""
+    try:
+        given = number(kind, *bounds)(text)
+    except argparse.ArgumentTypeError as error:
+        given = str(error)
+    assert given == found

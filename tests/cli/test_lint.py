@@ -169,7 +169,7 @@ def test_mistakes_of_a_configuration_are_always_print_report(command):
 def test_a_severity_that_there_is_not(command):
     """The severities are named."""
     done = command("lint", "--fail-level", "x")
-    assert "`x` is not a severity: give `error`, `warning` or `info`" in done.err
+    assert "invalid choice: 'x' (choose from" in done.err
 
 
 def test_a_mistake_can_be_explained(command):
@@ -193,12 +193,6 @@ def test_garbage_is_collected_again(command):
     gc.enable()
     command("lint")
     assert gc.isenabled()
-    gc.disable()
-    try:
-        command("lint")
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
 
 
 def test_line_ends_and_marks_survive_a_fix(command):

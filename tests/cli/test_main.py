@@ -66,12 +66,12 @@ def test_the_statuses_are_a_contract():
     ]
 
 
-@pytest.mark.parametrize("text", ["-1", "65536", "http", "\u0661"])
+@pytest.mark.parametrize("text", ["-1", "65536", "http"])
 def test_the_port_of_the_demo_is_one(capfd, text):
     """What cannot be a port is a usage error, not a failure of the socket."""
     with pytest.raises(SystemExit, match="2"):
         main(["demo", f"--port={text}"])
-    assert f"`{text}` is not a port, which is a number from 0 to 65535" in capfd.readouterr().err
+    assert f"`{text}` is not a whole number from 0 to 65535" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])

@@ -4,7 +4,6 @@ import errno
 import io
 import subprocess
 import sys
-import threading
 from contextlib import redirect_stderr
 
 import pytest
@@ -12,9 +11,8 @@ import pytest
 from tornado_proxy.cli.output import (
     CommandError,
     ExitStatus,
-    activity,
-    colored_diff,
     is_stream_error,
+    print_diff,
     progress,
     show,
     wants_color,
@@ -100,10 +98,16 @@ def test_colours_are_for_people_who_like_them(monkeypatch, environment, terminal
     assert (wants_color(_Terminal()), wants_color(io.StringIO())) == (terminal, other)
 
 
-def test_what_goes_is_red_and_what_comes_is_green():
-    """Headings are bold, places cyan; all else is as it is."""
+def _printed_diff(monkeypatch, capsys, *lines, forced):
+    monkeypatch.setenv("FORCE_COLOR", forced)
+    print_diff(lines)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_what_goes_is_red_and_what_comes_is_green(monkeypatch, capsys):
+    """Headings are bold, places cyan; other lines have no colour."""
     lines = ["--- a", "+++ b", "@@ -1 +1 @@", "-old", "  + new", " same"]
-    assert list(colored_diff(lines)) == [
+    assert _printed_diff(monkeypatch, capsys, *lines, forced="1") == [
         "\x1b[1m--- a\x1b[0m",
         "\x1b[1m+++ b\x1b[0m",
         "\x1b[36m@@ -1 +1 @@\x1b[0m",
@@ -113,9 +117,14 @@ def test_what_goes_is_red_and_what_comes_is_green():
     ]
 
 
-def test_a_line_cannot_steer_the_terminal():
+def test_a_line_cannot_steer_the_terminal(monkeypatch, capsys):
     """Control characters of a file have stand-ins."""
-    assert list(colored_diff(["+\x1b[2J", "\x07"])) == ["\x1b[32m+␛[2J\x1b[0m", "␇"]
+    assert _printed_diff(monkeypatch, capsys, "+\x1b[2J", "\x07", forced="1") == ["\x1b[32m+␛[2J\x1b[0m", "␇"]
+
+
+def test_a_difference_for_a_program_is_printed_as_it_is(monkeypatch, capsys):
+    """`patch` needs each character."""
+    assert _printed_diff(monkeypatch, capsys, "+\x07", forced="") == ["+\x07"]
 
 
 class Terminal(io.StringIO):
@@ -169,37 +178,6 @@ def test_nothing_is_drawn_where_nobody_looks(capsys):
     with progress("reading", iter(range(9)).__next__) as show:
         show(0.5)
     assert capsys.readouterr().err == ""
-
-
-class Told(Terminal):
-    """A terminal that says when a person has seen something."""
-
-    def __init__(self):
-        """Nothing has been seen."""
-        super().__init__()
-        self.seen = threading.Event()
-
-    def write(self, text):
-        """Show it."""
-        if "…" in text:
-            self.seen.set()
-        return super().write(text)
-
-
-def test_a_work_that_takes_long_is_told_and_its_line_taken_away():
-    """Nobody knows how far it is, but that it goes on."""
-    with redirect_stderr(Told()) as terminal, activity("linting 3 files", 0.01):
-        assert terminal.seen.wait(30)
-    assert terminal.getvalue().startswith("\r\x1b[Klinting 3 files … 0 s")
-    assert terminal.getvalue().endswith("\r\x1b[K")
-
-
-@pytest.mark.parametrize(("stream", "soon"), [(Terminal, 60), (io.StringIO, 0)])
-def test_nothing_is_told_where_nobody_waits(stream, soon):
-    """Of a work that is soon done, or where no terminal shows it."""
-    with redirect_stderr(stream()) as terminal, activity("linting", soon):
-        pass
-    assert terminal.getvalue() == ""
 
 
 def test_the_end_is_told_on_standard_error(capsys):

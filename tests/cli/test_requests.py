@@ -408,7 +408,7 @@ def test_a_target_that_one_side_lacks_has_no_rules_there(command, sides):
     [
         (["--target", "sit"], "unknown target `sit`; did you mean `site`?"),
         (["--target", "site", "--config", "x"], "not allowed with argument"),
-        (["--examples", "some"], "`some` is not a whole number"),
+        (["--examples", "some"], "`some` is not a whole number of at least 0"),
         (["--user", "a/b"], "invalid user name `a/b`"),
         (["--config", "nothing.yaml"], "nothing.yaml"),
         (["--requests", "nothing"], "`nothing` cannot be read: No such file or directory"),

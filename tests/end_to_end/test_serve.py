@@ -106,7 +106,7 @@ def test_workers_are_a_number(files, capfd, text):
     """`--workers` takes what can be counted."""
     with pytest.raises(SystemExit, match="2"):
         main(["serve", "--config", str(files), "--workers", text])
-    assert f"`{text}` is not a number of processes" in capfd.readouterr().err
+    assert f"`{text}` is not a whole number of at least 1" in capfd.readouterr().err
 
 
 @dataclass

@@ -19,6 +19,11 @@ def _formatted(data):
     return formatted(RuleFile("site.rules", data))
 
 
+def _patch(data):
+    result = _formatted(data)
+    return difference(result.file, result.after)
+
+
 def test_a_file_is_printed_in_its_canonical_layout():
     """The result is the printer's text, in UTF-8."""
     result = _formatted(b'target site{rewrite`^/a$`->"/b"}')
@@ -58,7 +63,7 @@ def test_a_file_that_is_not_utf_8_stays_as_it_is():
 
 def test_a_difference_is_a_patch():
     """Lines that go and lines that come, with what the file is called; a missing line end is told."""
-    assert list(difference(_formatted(b'target site {\n  rewrite `^/a$` -> "/b"\n}'))) == [
+    assert list(_patch(b'target site {\n  rewrite `^/a$` -> "/b"\n}')) == [
         "--- site.rules",
         "+++ site.rules",
         "@@ -1,3 +1,3 @@",
@@ -73,7 +78,7 @@ def test_a_difference_is_a_patch():
 
 def test_nothing_differs_in_a_tidy_file():
     """There is no empty patch."""
-    assert list(difference(_formatted(TIDY))) == []
+    assert list(_patch(TIDY)) == []
 
 
 @settings(max_examples=25)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from tornado_proxy.cli.inputs import add_timeout, load_settings, raise_errors
+from tornado_proxy.cli.inputs import add_format, add_timeout, load_settings, raise_errors
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.lang.excerpt import visible
 
@@ -229,7 +229,7 @@ def fleet_arguments(parser: argparse.ArgumentParser) -> None:
         help="what must be in force: the first digits of a digest, or a configuration (default: what most have)",
     )
     add_timeout(parser, 5, "each service may take to answer")
-    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+    add_format(parser, "text", "json")
     add_tls_arguments(parser)
 
 

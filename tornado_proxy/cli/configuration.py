@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tornado_proxy.cli.inputs import load_settings
+from tornado_proxy.cli.inputs import add_format, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.show import show
 from tornado_proxy.tools.convert.conversion import REPORT, convert, read
@@ -26,7 +26,7 @@ def config_arguments(parser: argparse.ArgumentParser) -> None:
         "action", choices=("show",), help="`show` prints the configuration as the service understands it"
     )
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
-    parser.add_argument("--format", "--output-format", dest="format", choices=("yaml", "json"), default="yaml")
+    add_format(parser, "yaml", "json")
 
 
 def run_config(arguments: argparse.Namespace) -> int:

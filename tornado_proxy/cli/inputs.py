@@ -1,16 +1,19 @@
-"""What several commands read: a configuration, rules, and the sites that both make."""
+"""What several commands read: arguments, a configuration, rules, and the sites that both make."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from tornado_proxy.cli.output import CommandError, ExitStatus
+from tornado_proxy.cli.output import CommandError, ExitStatus, suggestion
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
-from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean, errors
+from tornado_proxy.lang.diagnostic import Diagnostic, errors
 from tornado_proxy.routing.mounts import Site, sites
 from tornado_proxy.rules.compile import HelperTexts, no_helpers, unknown_targets
 from tornado_proxy.rules.loading import LoadedRules, Read, compile_rule_files, read_rule_files
@@ -74,22 +77,33 @@ def configured_sites(settings: Settings, loaded: LoadedRules, only: str | None =
 def require_target(name: str, names: Sequence[str]) -> None:
     """Raises `CommandError` if there is no such target."""
     if name not in names:
-        meant = did_you_mean(name, names)
-        advice = f"; did you mean `{meant}`?" if meant else ""
-        raise CommandError(f"unknown target `{name}`{advice}")
+        raise CommandError(f"unknown target `{name}`{suggestion(name, names)}")
+
+
+def add_format(parser: argparse.ArgumentParser | argparse._ArgumentGroup, *formats: str) -> None:
+    """Declares the form of the output; the first is the default."""
+    parser.add_argument("--format", "--output-format", dest="format", choices=formats, default=formats[0])
 
 
 def add_timeout(parser: argparse.ArgumentParser, seconds: float, what: str) -> None:
     """Declares how long something may take."""
     text = f"how long {what} (default: {seconds:g})"
-    parser.add_argument("--timeout", type=_seconds, default=seconds, metavar="SECONDS", help=text)
+    kind = number(float, 0.001, 3600)
+    parser.add_argument("--timeout", type=kind, default=seconds, metavar="SECONDS", help=text)
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds up to 3600")
-    return seconds
+Number = TypeVar("Number", int, float)
+
+
+def number(kind: type[Number], least: Number, most: float = math.inf) -> Callable[[str], Number]:
+    """Returns the type of an argument that is a number within bounds."""
+    words = {int: "whole number", float: "number"}
+    bounds = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
+
+    def converted(text: str) -> Number:
+        with suppress(ValueError):
+            if least <= (found := kind(text)) <= most:
+                return found
+        raise argparse.ArgumentTypeError(f"`{text}` is not a {words[kind]} {bounds}")
+
+    return converted

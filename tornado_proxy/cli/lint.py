@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tornado_proxy.cli.output import CommandError, ExitStatus, activity, wants_color
-from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, did_you_mean, errors
+from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, suggestion, wants_color
+from tornado_proxy.lang.diagnostic import Diagnostic, Safety, Severity, counted, errors
 from tornado_proxy.lint.checks import CHECKS
 from tornado_proxy.lint.engine import LintReport, lint
 from tornado_proxy.lint.reporters import FORMATS, render_full, reporter
@@ -66,7 +65,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_selection(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--select",
-        type=_choice,
+        type=_words,
         action="extend",
         metavar="A,B",
         help="checks and categories to run, instead of those of the settings; may be repeated",
@@ -81,8 +80,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--fail-level",
-        type=_severity,
-        choices=tuple(Severity),
+        choices=[each.value for each in Severity],
         metavar="LEVEL",
         help="`error`, `warning` or `info`: from which severity on a finding fails the run (default: warning)",
     )
@@ -99,25 +97,14 @@ def run_lint(arguments: argparse.Namespace) -> int:
     """Lints; 1 if a finding fails the run or `--diff` has something to show."""
     if arguments.list:
         return _list()
-    try:
-        if arguments.explain is not None:
-            return _explain(arguments.explain)
-        with _without_collection():
-            return _linted(arguments)
-    except (SettingsMistake, UnknownWord) as error:
-        raise CommandError(str(error)) from error
-
-
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Turns garbage collection off: all trees live to the end, and scanning thousands of them costs a third."""
-    collects = gc.isenabled()
+    # All trees live to the end, and scanning thousands of them costs a third of the time.
     gc.disable()
     try:
-        yield
+        return _explain(arguments.explain) if arguments.explain is not None else _linted(arguments)
+    except (SettingsMistake, UnknownWord) as error:
+        raise CommandError(str(error)) from error
     finally:
-        if collects:
-            gc.enable()
+        gc.enable()
 
 
 def _list() -> ExitStatus:
@@ -131,25 +118,20 @@ def _explain(name: str) -> ExitStatus:
     try:
         (word,) = read_words([name], CHECKS)
     except UnknownWord:
-        return _explain_code(name)
+        from tornado_proxy.lint.codes import CODES, explain_code  # noqa: PLC0415 - for mistakes only
+
+        if name not in CODES:
+            advice = suggestion(name, [*(check.name for check in CHECKS), *CODES])
+            raise CommandError(f"unknown check, category or mistake `{name}`{advice}") from None
+        print(explain_code(name))
+        return ExitStatus.CLEAN
     pages = [
         f"{check.name} ({check.category.value}, {check.severity.value})\n\n{check.manual}\n"
         for check in CHECKS
-        if word in ("all", check.name, check.category.value)
+        if word in (ALL, check.name, check.category.value)
     ]
     print("\n\n".join(pages), end="")
     return ExitStatus.CLEAN
-
-
-def _explain_code(code: str) -> ExitStatus:
-    from tornado_proxy.lint.codes import CODES, explain_code  # noqa: PLC0415 - for this only
-
-    if code in CODES:
-        print(explain_code(code))
-        return ExitStatus.CLEAN
-    meant = did_you_mean(code, [*(check.name for check in CHECKS), *CODES])
-    advice = f"; did you mean `{meant}`?" if meant else ""
-    raise CommandError(f"unknown check, category or mistake `{code}`{advice}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +148,8 @@ class _Job:
 
     def look(self, files: Sequence[RuleFile]) -> LintReport:
         """Lints some state of the files."""
-        with activity(f"linting {counted(len(files), 'file')}"):
-            subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
-            return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
+        subject = subject_of(compile_rule_files(files, None, self.helpers), self.settings, self.mistakes)
+        return replace(lint(subject, CHECKS, self.selection), fail_level=self.fail_level)
 
 
 def _linted(arguments: argparse.Namespace) -> ExitStatus:
@@ -181,7 +162,7 @@ def _linted(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.diff:
         return _show_differences(job, fixed)
     if _STANDARD_INPUT in arguments.paths:
-        _pass_on(fixed)
+        print_bytes(*(file.data for file in fixed.files))
         return _print_report(fixed.report, arguments.format, sys.stderr)
     _write(job, fixed)
     return _print_report(fixed.report, arguments.format, sys.stdout)
@@ -194,9 +175,9 @@ def _job(arguments: argparse.Namespace) -> _Job:
     found = find_settings(Path(first) if arguments.paths else Path(), CHECKS)
     config, paths = _configuration_and_rules(arguments)
     settings, helpers, mistakes = _configuration(config)
-    places = paths or _places(settings)
-    level = None if arguments.exit_zero else arguments.fail_level or found.fail_level
-    files = _files(places, arguments.stdin_filename)
+    given = Severity(arguments.fail_level) if arguments.fail_level else None
+    level = None if arguments.exit_zero else given or found.fail_level
+    files = _files(paths or _places(settings), arguments.stdin_filename)
     selection = _selection(arguments, found)
     return _Job(files, settings, helpers, _wanted(mistakes, selection), selection, level, _fixes(arguments))
 
@@ -217,6 +198,8 @@ def _wanted(mistakes: Sequence[Diagnostic], selection: Selection) -> tuple[Diagn
 
 def _selection(arguments: argparse.Namespace, found: LintSettings) -> Selection:
     chosen = found.selection
+    if arguments.select == []:
+        raise CommandError(f"`--select` names no check; leave it out, or give `{ALL}`")
     if arguments.select is not None:
         chosen = replace(chosen, select=read_words(arguments.select, CHECKS), ignore=frozenset())
     return replace(chosen, ignore=chosen.ignore | read_words(arguments.ignore, CHECKS))
@@ -255,24 +238,16 @@ def _files(places: Sequence[str], stdin_filename: str) -> tuple[RuleFile, ...]:
     """Returns the rule files of some places, one of them from standard input; raises `CommandError`."""
     read = read_rule_files([Path(place) for place in places if place != _STANDARD_INPUT])
     if read.diagnostics:
-        raise CommandError("\n".join(_reason(each) for each in read.diagnostics))
+        raise CommandError(
+            "\n".join(each.message + (f": {each.help}" if each.help else "") for each in read.diagnostics)
+        )
     if _STANDARD_INPUT not in places:
         return read.files
     given = RuleFile(stdin_filename, sys.stdin.buffer.read())
-    there = [_is_same(file.name, stdin_filename) for file in read.files]
-    if not any(there):
-        return (*read.files, given)
-    return tuple(
-        RuleFile(file.name, given.data) if same else file for file, same in zip(read.files, there, strict=True)
-    )
-
-
-def _is_same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()
-
-
-def _reason(diagnostic: Diagnostic) -> str:
-    return diagnostic.message + (f": {diagnostic.help}" if diagnostic.help else "")
+    place = Path(stdin_filename).resolve()
+    names = {file.name for file in read.files if Path(file.name).resolve() == place}
+    others = tuple(RuleFile(file.name, given.data) if file.name in names else file for file in read.files)
+    return others if names else (*others, given)
 
 
 def _print_report(report: LintReport, name: str, stream: TextIO) -> ExitStatus:
@@ -299,37 +274,15 @@ def _write(job: _Job, fixed: Fixed) -> None:
         print(done, file=sys.stderr)
 
 
-def _pass_on(fixed: Fixed) -> None:
-    # Bytes: a terminal's encoding must not decide what a file holds.
-    sys.stdout.flush()
-    sys.stdout.buffer.writelines(file.data for file in fixed.files)
-
-
 def _show_differences(job: _Job, fixed: Fixed) -> ExitStatus:
-    from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - for `--diff` only
     from tornado_proxy.lint.engine import changed  # noqa: PLC0415 - for fixes only
-    from tornado_proxy.tools.files import Formatted, difference  # noqa: PLC0415 - for `--diff` only
+    from tornado_proxy.tools.files import difference  # noqa: PLC0415 - for `--diff` only
 
     files = changed(job.files, fixed.files)
     for before, after in files.items():
-        for line in difference(Formatted(before, after.data)):
-            print(visible(line))
+        print_diff(difference(before, after.data))
     return ExitStatus.FINDINGS if files else ExitStatus.CLEAN
 
 
 def _words(text: str) -> list[str]:
     return [word for each in text.split(",") if (word := each.strip())]
-
-
-def _choice(text: str) -> list[str]:
-    words = _words(text)
-    if not words:
-        raise argparse.ArgumentTypeError(f"`{text}` names no check; leave it out, or give `{ALL}`")
-    return words
-
-
-def _severity(text: str) -> Severity:
-    try:
-        return Severity(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a severity: give `error`, `warning` or `info`") from None

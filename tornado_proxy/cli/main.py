@@ -1,4 +1,7 @@
-"""The entry of the command line; it imports only the command that runs, so that each starts fast."""
+"""The entry of the command line, and its completion in shells.
+
+Only the module of the command that runs is imported, so that each starts fast.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn, cast
 
 from tornado_proxy.cli import output
 from tornado_proxy.cli.output import CommandError, ExitStatus
-from tornado_proxy.lang.diagnostic import did_you_mean
 
 COMMANDS = {
     "serve": "serve the buckets that a configuration names",
@@ -31,17 +34,18 @@ COMMANDS = {
 }
 """The commands, and what each does."""
 
-_DAEMONS = {"serve", "demo"}
-_UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
-
-
 _MODULES = {
+    **dict.fromkeys(("serve", "demo"), "serve"),
     **dict.fromkeys(("reload", "fleet"), "admin"),
     **dict.fromkeys(("fmt", "test", "lsp"), "rules"),
     **dict.fromkeys(("explain", "diff"), "requests"),
     **dict.fromkeys(("config", "convert"), "configuration"),
+    "completion": "main",
 }
 """The modules of the commands; the others are in modules of their names."""
+
+_DAEMONS = {"serve", "demo"}
+_UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (--[\w-]+)")
 
 Run = Callable[[argparse.Namespace], int]
 """Does the work of a command; the result is an exit status."""
@@ -111,7 +115,7 @@ def _dispatched(words: Sequence[str]) -> int:
         print(f"tornado-proxy {_version()}")
         return ExitStatus.CLEAN
     if parsed.command is not None:
-        parser.error(_unknown(parsed.command))
+        parser.error(f"unknown command `{parsed.command}`{output.suggestion(parsed.command, COMMANDS)}")
     parser.print_help()
     return ExitStatus.CLEAN
 
@@ -131,8 +135,7 @@ class _SuggestingParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Ends with status 2 and a message."""
         unknown = _UNKNOWN_OPTION.match(message)
-        meant = did_you_mean(unknown[1], self._option_string_actions) if unknown else None
-        super().error(f"{message}; did you mean `{meant}`?" if meant else message)
+        super().error(message + (output.suggestion(unknown[1], self._option_string_actions) if unknown else ""))
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -156,6 +159,56 @@ def _version() -> str:
     return version("tornado-proxy")
 
 
-def _unknown(name: str) -> str:
-    meant = did_you_mean(name, COMMANDS)
-    return f"unknown command `{name}`" + (f"; did you mean `{meant}`?" if meant else "")
+# Bash splits `--format=json` into three words, and shtab expects two.
+_BASH_WORDS = """
+_tornado_proxy() {
+    local word index words=() current=0
+    for index in "${!COMP_WORDS[@]}"; do
+        word=${COMP_WORDS[index]}
+        if [[ $word != = ]]; then
+            words+=("$word")
+        elif (( index == COMP_CWORD )); then
+            words+=("")
+        fi
+        (( index > COMP_CWORD )) || current=$(( ${#words[@]} - 1 ))
+    done
+    local COMP_WORDS=("${words[@]}") COMP_CWORD=$current
+    _shtab_tornado_proxy
+}
+complete -F _tornado_proxy tornado-proxy"""
+
+
+def completion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """Prints the script, which shtab makes from the parsers, so that completing starts no program."""
+    import shtab  # noqa: PLC0415 - for this command only
+
+    print(shtab.complete(_whole_parser(), arguments.shell) + (_BASH_WORDS if arguments.shell == "bash" else ""))
+    return ExitStatus.CLEAN
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """Returns one parser for the whole command line; it imports every command."""
+    parser = argparse.ArgumentParser("tornado-proxy")
+    parser.add_argument("--version", action="store_true", help="show the version")
+    commands = parser.add_subparsers()
+    for name, summary in COMMANDS.items():
+        _, arguments = load_command(name)
+        for action in arguments._actions:  # noqa: SLF001 - argparse offers nothing public
+            _describe(action)
+        commands.add_parser(name, help=summary, parents=[arguments], add_help=False)
+    return parser
+
+
+def _describe(action: argparse.Action) -> None:
+    """Marks an argument that is a file for shtab."""
+    import shtab  # noqa: PLC0415 - the same
+
+    # Places that may be something else as well (`-`, a revision) are texts; `explain`'s one PATH is a request's.
+    is_place = action.metavar in ("OLD", "NEW") or (action.metavar == "PATH" and action.nargs == "*")
+    if action.type is Path or is_place:
+        action.complete = shtab.FILE  # type: ignore[attr-defined] # where shtab looks

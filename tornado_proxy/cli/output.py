@@ -6,18 +6,16 @@ import errno
 import io
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TextIO
 
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, did_you_mean
 
 _OF_STREAMS = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-_EVERY = 0.1  # seconds
-_SOON = 1.0  # seconds that nobody minds
+_EVERY = 0.1  # seconds between two states of the bar
 _WIDTH = 30  # columns of the bar
 _CLEAR = "\r\x1b[K"
 _DIFF_COLORS = {"---": "\x1b[1m", "+++": "\x1b[1m", "@@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[32m"}
@@ -48,6 +46,12 @@ class CommandError(Exception):
         for line in str(self).splitlines():
             print(f"tornado-proxy {command}: {line}", file=sys.stderr)
         return self.status
+
+
+def suggestion(word: str, candidates: Iterable[str]) -> str:
+    """Returns the end of a message about an unknown word: the candidate that was probably meant, if there is one."""
+    meant = did_you_mean(word, candidates)
+    return f"; did you mean `{meant}`?" if meant else ""
 
 
 class _Closed(io.TextIOBase):
@@ -121,13 +125,24 @@ def is_interactive(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def colored_diff(lines: Iterable[str]) -> Iterator[str]:
-    """Colours the lines of a difference; nothing in them can steer the terminal."""
+def print_diff(lines: Iterable[str]) -> None:
+    """Prints the lines of a difference: for a terminal in colours, and none can steer it; else as they are."""
+    for line in _colored(lines) if wants_color(sys.stdout) else lines:
+        print(line)
+
+
+def _colored(lines: Iterable[str]) -> Iterator[str]:
     from tornado_proxy.lang.excerpt import visible  # noqa: PLC0415 - only where there is something to show
 
     for line in lines:
         color = next((color for start, color in _DIFF_COLORS.items() if line.lstrip().startswith(start)), "")
         yield f"{color}{visible(line)}{_RESET}" if color else visible(line)
+
+
+def print_bytes(*data: bytes) -> None:
+    """Prints the content of files; a terminal's encoding must not change it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(data)
 
 
 @contextmanager
@@ -151,29 +166,3 @@ def progress(label: str, clock: Callable[[], float] = time.monotonic) -> Iterato
         yield draw
     finally:
         print(_CLEAR, end="", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def activity(label: str, soon: float = _SOON) -> Iterator[None]:
-    """Shows the elapsed time while the block runs, after `soon` seconds; for work whose progress is unknown."""
-    if not is_interactive(sys.stderr):
-        yield
-        return
-    done = threading.Event()
-    thread = threading.Thread(target=_show_activity, args=(label, soon, done), name="activity", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
-def _show_activity(label: str, soon: float, done: threading.Event) -> None:
-    begun = time.monotonic()
-    if done.wait(soon):
-        return
-    while not done.is_set():
-        print(f"{_CLEAR}{label} … {time.monotonic() - begun:.0f} s", end="", file=sys.stderr, flush=True)
-        done.wait(soon)
-    print(_CLEAR, end="", file=sys.stderr, flush=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import add_timeout, raise_errors, require_target
-from tornado_proxy.cli.output import CommandError, ExitStatus, activity
+from tornado_proxy.cli.inputs import add_format, add_timeout, raise_errors, require_target
+from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.model import Settings, Target
 from tornado_proxy.config.server import S3Pool
 from tornado_proxy.service.probing import probe_view
@@ -39,14 +39,13 @@ def probe_arguments(parser: argparse.ArgumentParser) -> None:
         help="also store an empty object and remove it, where a target takes uploads or removes objects",
     )
     add_timeout(parser, PROBE_WITHIN, "each bucket may take")
-    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+    add_format(parser, "text", "json")
 
 
 def run_probe(arguments: argparse.Namespace) -> int:
     """Probes; 1 if a bucket cannot be used or the configuration has mistakes."""
     chosen = _chosen(_settings(arguments.config), arguments.targets)
-    with activity("asking S3"):
-        results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
+    results = probe_buckets(chosen, arguments.timeout, write=arguments.write)
     print(_json(results) if arguments.format == "json" else to_text(results), end="")
     return ExitStatus.CLEAN if all(result.is_up for result in results) else ExitStatus.FINDINGS
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import compiled, configured_sites, load_rules, load_settings, require_target
-from tornado_proxy.cli.output import CommandError, ExitStatus, colored_diff, progress, wants_color
+from tornado_proxy.cli.inputs import (
+    add_format,
+    compiled,
+    configured_sites,
+    load_rules,
+    load_settings,
+    number,
+    require_target,
+)
+from tornado_proxy.cli.output import CommandError, ExitStatus, print_diff, progress
 from tornado_proxy.config import values
 from tornado_proxy.config.actions import Actions, DeleteAction, PutAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource, Target
@@ -44,9 +51,13 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     add_request_arguments(parser, methods=METHODS)
     parser.add_argument("--file-name", metavar="NAME", help="the file's name in the form of an upload")
     parser.add_argument(
-        "--top", type=_count, default=10, metavar="N", help="with `--requests`, how many paths to list (default: 10)"
+        "--top",
+        type=number(int, 0),
+        default=10,
+        metavar="N",
+        help="with `--requests`, how many paths to list (default: 10)",
     )
-    parser.add_argument("--format", "--output-format", dest="format", choices=("text", "json"), default="text")
+    add_format(parser, "text", "json")
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
@@ -115,16 +126,24 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--config", type=Path, metavar="FILE", help="a configuration whose mounts and access apply")
     add_request_arguments(parser)
     parser.add_argument(
-        "--examples", type=_count, default=5, metavar="N", help="how many requests to show for each group (default: 5)"
+        "--examples",
+        type=number(int, 0),
+        default=5,
+        metavar="N",
+        help="how many requests to show for each group (default: 5)",
     )
-    parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_DIFF_FORMATS), default="text")
+    add_format(parser, "text", "json", "markdown")
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Compares; 1 if a key changes or the files have mistakes, 2 if nothing can be compared."""
     report = _diff_report(arguments)
-    for line in _DIFF_FORMATS[arguments.format](report):
-        print(line)
+    if arguments.format == "text":
+        print_diff(to_text(report))
+    elif arguments.format == "json":
+        print(json.dumps(to_json(report), indent=2))
+    else:
+        print(*to_markdown(report), sep="\n")
     return ExitStatus.FINDINGS if report.comparison.groups else ExitStatus.CLEAN
 
 
@@ -152,22 +171,6 @@ def _bare(old: LoadedRules, new: LoadedRules, arguments: argparse.Namespace) -> 
     """Returns the chosen target as rule files alone know it; it has no rules on a side that lacks it."""
     name = chosen_target(arguments.target, list({**old.rule_sets, **new.rule_sets}))
     return lambda loaded: [bare_site(name, loaded.rule_sets.get(name, RuleSet(name)), arguments.user)]
-
-
-def _diff_text(report: DiffReport) -> Iterable[str]:
-    lines = to_text(report)
-    return colored_diff(lines) if wants_color(sys.stdout) else lines
-
-
-def _json(report: DiffReport) -> Iterable[str]:
-    return [json.dumps(to_json(report), indent=2)]
-
-
-_DIFF_FORMATS: Mapping[str, Callable[[DiffReport], Iterable[str]]] = {
-    "text": _diff_text,
-    "json": _json,
-    "markdown": to_markdown,
-}
 
 
 def bare_site(name: str, rules: RuleSet, user: str | None = None, prefix: str = "") -> Site:
@@ -248,12 +251,6 @@ def requests_of(path: Path, rule_sets: Iterable[RuleSet]) -> RequestLog:
 def _may_read_query(rewrite: Rewrite) -> bool:
     """Returns whether a template may read the query: in Go also through its data as a whole, in Jinja by name only."""
     return rewrite.dialect is Dialect.GO or (rewrite.dialect is Dialect.JINJA and "request" in rewrite.template.text)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number")
-    return int(text)
 
 
 def _prefix(text: str) -> str:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tornado_proxy.cli.inputs import configured_sites, default_places, load_rules, load_settings
-from tornado_proxy.cli.output import CommandError, ExitStatus, colored_diff, show, wants_color
+from tornado_proxy.cli.inputs import add_format, configured_sites, default_places, load_rules, load_settings, number
+from tornado_proxy.cli.output import CommandError, ExitStatus, print_bytes, print_diff, show
 from tornado_proxy.goregex.matching import Pattern, compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
 from tornado_proxy.lang.excerpt import visible
@@ -82,9 +82,7 @@ def _write(result: Formatted) -> ExitStatus:
 
 
 def _pass_on(result: Formatted) -> ExitStatus:
-    # Bytes: a terminal's encoding must not decide what a file holds.
-    sys.stdout.flush()
-    sys.stdout.buffer.write(result.after)
+    print_bytes(result.after)
     return ExitStatus.CLEAN
 
 
@@ -98,9 +96,7 @@ def _list(result: Formatted) -> ExitStatus:
 def _show_difference(result: Formatted) -> ExitStatus:
     if not result.changed:
         return ExitStatus.CLEAN
-    lines = difference(result)
-    for line in colored_diff(lines) if wants_color(sys.stdout) else lines:
-        print(line)
+    print_diff(difference(result.file, result.after))
     return ExitStatus.FINDINGS
 
 
@@ -125,9 +121,9 @@ def test_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--coverage", action="store_true", help="show which rewrites no test reaches")
     parser.add_argument(
-        "--fail-under", type=_percent, metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
+        "--fail-under", type=number(float, 0, 100), metavar="PERCENT", help="fail if tests reach fewer of the rewrites"
     )
-    parser.add_argument("--format", "--output-format", dest="format", choices=tuple(_TEST_FORMATS), default="text")
+    add_format(parser, *_TEST_FORMATS)
 
 
 def run_test(arguments: argparse.Namespace) -> int:
@@ -180,16 +176,6 @@ def _pattern(text: str) -> Pattern:
         return compile_pattern(text)
     except PatternError as error:
         raise argparse.ArgumentTypeError(f"`{text}`: {error}") from None
-
-
-def _percent(text: str) -> float:
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = -1
-    if not 0 <= percent <= 100:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 0 to 100")
-    return percent
 
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,22 +1,28 @@
-"""The command that serves the buckets of a configuration."""
+"""Commands that serve: `serve` a configuration, and `demo` with sample objects from an S3 in the process."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import os
+import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tornado_proxy.cli.output import ExitStatus, show
+from tornado_proxy.cli.inputs import number
+from tornado_proxy.cli.output import CommandError, ExitStatus, show
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.server import Log
 from tornado_proxy.lang.diagnostic import Diagnostic, counted
 from tornado_proxy.pages.status import Explanation
 from tornado_proxy.routing.mounts import Mounts
+from tornado_proxy.service.demo import PASSWORD, gallery, open_demo_sockets, read_demo, sample_s3
 from tornado_proxy.service.generations import Unbuildable
 from tornado_proxy.service.last_good import LastGood, NoLastGood
 from tornado_proxy.service.logs import close_logging, configure_logging, flush_logging
@@ -29,7 +35,7 @@ from tornado_proxy.service.snapshot import CompiledSnapshot, SnapshotReader, com
 from tornado_proxy.service.sockets import CannotListen, Sockets, local_socket, named, open_sockets
 from tornado_proxy.service.systemd import Notifier, inherited_sockets
 from tornado_proxy.storage.probe import PROBE_WITHIN
-from tornado_proxy.telemetry.log import log_diagnostics
+from tornado_proxy.telemetry.log import EVENTS, log_diagnostics
 from tornado_proxy.templates.template import User
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration, in YAML")
     parser.add_argument(
-        "--workers", type=_count, default=1, metavar="N", help="processes that answer requests (default: 1)"
+        "--workers", type=number(int, 1), default=1, metavar="N", help="processes that answer requests (default: 1)"
     )
     parser.add_argument(
         "--last-good",
@@ -184,12 +190,6 @@ def explained(mounts: Mounts, asked: Mapping[str, str]) -> Explanation:
     return Explanation(explain.heading(found), tuple(explain.to_sections(found, user, most=_MOST_REWRITES)))
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes")
-    return int(text)
-
-
 def _announce(url: str, admin: str) -> None:
     for message, address in (("the admin listener is %s", admin), ("listening on %s", url)):
         # Past the configured level: a quiet log must show that the service started, and where.
@@ -229,3 +229,77 @@ def _fail(message: str, log: Log | None = None) -> int:
         _LOG.error("%s", message)
         flush_logging()
     return ExitStatus.FAILED
+
+
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "--port",
+        type=number(int, 0, 0xFFFF),
+        help="the port on loopback; 0 is any free one (default: 8080 if it is free)",
+    )
+    parser.add_argument("--quiet", action="store_true", help="do not log requests")
+
+
+def run_demo(arguments: argparse.Namespace) -> int:
+    """Serves the demo until it is stopped."""
+    try:
+        with sample_s3() as endpoint:
+            return _demonstrate(arguments, endpoint)
+    except ModuleNotFoundError as error:
+        advice = "install it with `pip install '.[demo]'` in a checkout"
+        raise CommandError(f"the extra `demo` is missing ({error.name}); {advice}") from error
+
+
+def _demonstrate(arguments: argparse.Namespace, endpoint: str) -> int:
+    read = partial(read_demo, endpoint)
+    loaded = compile_snapshot(read())
+    show(loaded.diagnostics)
+    if not loaded.usable or loaded.settings is None:
+        return ExitStatus.FINDINGS
+    try:
+        listener, port = loaded.settings.server, arguments.port
+        sockets = open_demo_sockets(listener) if port is None else open_sockets(replace(listener, port=port))
+        admin = open_demo_sockets(loaded.settings.internal_server)
+    except CannotListen as error:
+        raise CommandError(str(error)) from error
+    configure_logging(Log(level="warning" if arguments.quiet else "info"))
+    # Only a newcomer's requests and edits are logged; the text below announces the addresses.
+    _LOG.setLevel(logging.WARNING)
+    logging.getLogger(EVENTS).setLevel(logging.INFO)
+    logging.getLogger("tornado_proxy.access").setLevel(logging.WARNING if arguments.quiet else logging.INFO)
+    launch = Launch(loaded, sockets, admin, read, _welcome, explain=explained)
+    run_event_loop(run_process(launch, SingleProcess(loaded)), loaded.settings.server.event_loop)
+    return end_process(ExitStatus.CLEAN)
+
+
+def _welcome(url: str, admin: str) -> None:
+    # The program may not be on the PATH.
+    command = "tornado-proxy" if shutil.which("tornado-proxy") else f"{shlex.quote(sys.executable)} -m tornado_proxy"
+    text = f"""\
+        The demo is ready. Open this in a browser:
+
+          {url}/
+          {url}/releases/      a listing, with previews and downloads of directories
+          {url}/team/home/     files to upload and delete, for ann, whose password is {PASSWORD}
+
+        or try, in another terminal:
+
+          curl -s {url}/press/spring.html                # an old address: the rewrite `press` knows the new key
+          curl -sI {url}/releases/latest/tool.tar.gz     # `latest` is a link that one edit moves on
+          curl -s '{url}/releases/nightly/?format=text'  # a listing, the first of its pages
+          curl -s -H 'Accept: application/json' {url}/releases/
+          curl -s -r 0-9 {url}/releases/2.1.0/notes.txt  # a range
+          curl -s -u ann:{PASSWORD} {url}/team/home/plan.txt       # ben, with the same password, has another plan
+          curl -s -u ann:{PASSWORD} -X PUT -F file=@README.md {url}/team/home/
+          curl -s -u ann:{PASSWORD} -X DELETE {url}/team/home/README.md
+
+        Why a path leads where it does:
+
+          {command} explain /team/home/plan.txt --config {gallery() / "demo.yaml"} --user ann
+
+        The rules are in {gallery()}: edit one, save it, and ask again.
+        What is in force, and what it does: {admin}/-/
+        Stop with Ctrl-C.
+        """
+    print(textwrap.dedent(text), flush=True)

@@ -43,10 +43,9 @@ def formatted(file: RuleFile) -> Formatted:
     return Formatted(file, print_document(parsed.document).encode())
 
 
-def difference(result: Formatted) -> Iterator[str]:
+def difference(file: RuleFile, after: bytes) -> Iterator[str]:
     """Yields the lines of a unified diff, without their ends, as `patch` takes them."""
-    before, after = _lines(result.file.data), _lines(result.after)
-    for line in difflib.unified_diff(before, after, result.file.name, result.file.name):
+    for line in difflib.unified_diff(_lines(file.data), _lines(after), file.name, file.name):
         yield line.removesuffix("\n")
         if not line.endswith("\n"):
             yield "\\ No newline at end of file"
