@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def kept(folder):
     """A service has run on good files, and the files are bad now."""
     options = ("--last-good", str(folder / "kept"))
     with service(folder, *options) as (_, admin):
-        admin.wait(lambda _: (folder / "kept" / "current").exists())
+        admin.wait(lambda _: (folder / "kept" / "snapshot.json").exists())
     (folder / "rules" / "site.rules").write_text(BAD)
     return options
 
@@ -37,7 +38,8 @@ def _again(folder, *options, text=CONFIGURATION):
     with endless_s3() as (endpoint, _):
         configuration = text.format(endpoint=endpoint)
         rules = (folder / "rules" / "site.rules").read_text()
-        (folder / "kept" / "current" / "configuration.yaml").write_text(configuration)
+        copy = folder / "kept" / "snapshot.json"
+        copy.write_text(json.dumps({**json.loads(copy.read_text()), "text": configuration}))
         with start_proxy(folder, configuration, *options, site=rules) as proxy:
             yield proxy, Admin.of(proxy)
 
@@ -53,7 +55,7 @@ def test_the_last_good_set_is_served_and_the_next_good_edit_loads(folder, kept):
         admin.wait(lambda status: status["generation"] == 2)
         assert proxy.request("GET", "/a").body == b"mended/a.txt"
         assert not admin.status()["startedFromLastGood"]
-        copy = folder / "kept" / "current" / "rules" / "0001.rules"
+        copy = folder / "kept" / "snapshot.json"
         admin.wait(lambda _: "mended" in copy.read_text())
 
 

@@ -40,27 +40,52 @@ def test_a_set_takes_the_place_of_the_one_before(files, snapshot, tmp_path):
     later = read_snapshot(files.configuration, ENVIRONMENT)
     kept.keep(later)
     assert kept.read(files.configuration, ENVIRONMENT).rules == later.rules
-    assert len(list((tmp_path / "kept").iterdir())) == 2
+    assert [each.name for each in (tmp_path / "kept").iterdir()] == ["snapshot.json"]
 
 
 def test_another_configuration_has_no_copy_there(files, snapshot, tmp_path):
     """A copy is that of one configuration file."""
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
-    with pytest.raises(NoLastGood, match="is a copy of"):
+    with pytest.raises(NoLastGood, match="holds the copy of"):
         kept.read(tmp_path / "other.yaml", ENVIRONMENT)
 
 
 @pytest.mark.parametrize(
-    "index", [b"", b"[]", b'{"rules": {}}', b'{"configuration": "", "rules": {"a": 1}}', b"\xff", b"[" * 100_000]
+    "copy",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"rules": [], "templates": []}',
+        b'{"configuration": "", "text": "", "rules": [["a"]], "templates": []}',
+        b'{"configuration": "", "text": "", "rules": [["a", 1]], "templates": []}',
+    ],
 )
-def test_a_copy_that_was_damaged_is_none(files, snapshot, tmp_path, index):
-    """Whatever stands there, it is an error that says where."""
+def test_a_damaged_copy_is_none(files, snapshot, tmp_path, copy):
+    """Whatever stands there, the error names the place."""
     kept = LastGood(tmp_path / "kept")
     kept.keep(snapshot)
-    (tmp_path / "kept" / "current" / "index.json").write_bytes(index)
+    (tmp_path / "kept" / "snapshot.json").write_bytes(copy)
     with pytest.raises(NoLastGood, match="holds no copy"):
         kept.read(files.configuration, ENVIRONMENT)
+
+
+def test_only_the_owner_may_read_a_copy(snapshot, tmp_path):
+    """A configuration may hold secrets."""
+    LastGood(tmp_path / "kept").keep(snapshot)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "kept", tmp_path / "kept" / "snapshot.json")]
+    assert modes == [0o700, 0o600]
+
+
+def test_bytes_that_are_not_text_come_back(files, tmp_path):
+    """A rule file with a mistake of encoding in a comment is kept as it is."""
+    (files.folder / "rules" / "site.rules").write_bytes(b'rewrite `^/a` -> "/b" # \xff')
+    snapshot = read_snapshot(files.configuration, ENVIRONMENT)
+    kept = LastGood(tmp_path / "kept")
+    kept.keep(snapshot)
+    assert kept.read(files.configuration, ENVIRONMENT).rules == snapshot.rules
 
 
 def test_the_copy_of_another_configuration_is_left_alone(files, snapshot, tmp_path):

@@ -1,8 +1,6 @@
-"""A copy of the last good snapshot: what a service starts from if an edit has made the real ones unusable.
+"""A copy of the last good snapshot: what a service starts from if an edit has made the real files unusable.
 
-A directory holds one folder with the copy, and the link `current` to it. A copy is written aside and put in place by
-one rename, so that a full disk or a power failure leaves the copy before it. Secrets that the configuration only refers
-to are not copied.
+Secrets that the configuration only refers to are not copied.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ import asyncio
 import json
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,21 +18,12 @@ from tornado_proxy.service.snapshot import Snapshot, compile_text
 
 _LOG = logging.getLogger("tornado_proxy")
 
-CURRENT = "current"
+COPY = "snapshot.json"
 RETRY = 60.0  # seconds after which a failed copy is tried again
-_SET = "set-"
-_INDEX = "index.json"
-_CONFIGURATION = "configuration.yaml"
-_TEMPLATE = ".tpl"
-_RULES = "rules"
 
 
 class NoLastGood(Exception):
     """There is no copy to start from; the text gives the reason."""
-
-
-class _Taken(Exception):
-    """The directory belongs to another configuration."""
 
 
 async def keep_each(
@@ -64,7 +51,7 @@ class LastGood:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._kept: tuple[SourceFile, Read, Read] | None = None
+        self._kept = b""
         self.trouble = ""  # why the last snapshot could not be kept, or empty
 
     def __repr__(self) -> str:
@@ -72,59 +59,60 @@ class LastGood:
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keeps a snapshot in place of the one before; sets `trouble` if it cannot."""
-        if snapshot.text is None or self._kept == (snapshot.text, snapshot.rules, snapshot.templates):
+        assert snapshot.text is not None, "what is in force could be read"
+        config = _name_of(Path(snapshot.text.name))
+        copy = json.dumps(
+            {
+                "configuration": config,
+                "text": snapshot.text.text,
+                "rules": [_packed(each) for each in snapshot.rules.files],
+                "templates": [_packed(each) for each in snapshot.templates.files],
+            }
+        ).encode()
+        if copy == self._kept:
             return
         try:
-            self._require_ours(snapshot.text)
-            self._replace(snapshot.text, snapshot)
+            owner = self._read()[0]
+        except NoLastGood:
+            owner = config
+        if owner != config:
+            advice = "each configuration needs a directory of its own"
+            self.trouble = f"`{self.directory}` holds the copy of `{owner}`; {advice}"
+            return
+        try:
+            self._write(copy)
         except OSError as error:
             self.trouble = f"`{self.directory}` cannot keep it: {error.strerror or error}"
-        except _Taken as taken:
-            self.trouble = f"`{self.directory}` {taken}; each configuration needs a directory of its own"
         else:
-            self._kept, self.trouble = (snapshot.text, snapshot.rules, snapshot.templates), ""
+            self._kept, self.trouble = copy, ""
 
     def read(self, config: Path, environment: Mapping[str, str]) -> Snapshot:
         """The copy of a configuration file's snapshot, with its secrets fetched again; raises `NoLastGood`."""
-        folder = self.directory / CURRENT
-        try:
-            original, names = _read_index(folder / _INDEX)
-            text = (folder / _CONFIGURATION).read_bytes().decode()
-            files = {kept: RuleFile(name, (folder / _RULES / kept).read_bytes()) for kept, name in names.items()}
-        except (OSError, ValueError, RecursionError) as error:
-            raise NoLastGood(f"`{folder}` holds no copy: {error}") from error
-        if original != _name_of(config):
-            raise NoLastGood(f"`{folder}` is a copy of `{original}`")
-        rules = Read(tuple(file for kept, file in files.items() if not kept.endswith(_TEMPLATE)))
-        templates = Read(tuple(file for kept, file in files.items() if kept.endswith(_TEMPLATE)))
-        return compile_text(SourceFile(str(config), text), environment, (rules, templates))
+        owner, text, kept = self._read()
+        if owner != _name_of(config):
+            raise NoLastGood(f"`{self.directory}` holds the copy of `{owner}`")
+        return compile_text(SourceFile(str(config), text), environment, kept)
 
-    def _require_ours(self, text: SourceFile) -> None:
-        """Raise `_Taken` where the copy of another configuration is there, which a service may depend on."""
+    def _read(self) -> tuple[str, str, tuple[Read, Read]]:
+        """The configuration's name and text, its rule files and its templates; raises `NoLastGood`."""
         try:
-            original, _ = _read_index(self.directory / CURRENT / _INDEX)
-        except (OSError, ValueError, RecursionError):
-            return
-        if original != _name_of(Path(text.name)):
-            raise _Taken(f"holds the copy of `{original}`")
+            copy = json.loads((self.directory / COPY).read_bytes())
+            files = [Read(tuple(_unpacked(*each) for each in copy[kind])) for kind in ("rules", "templates")]
+            return str(copy["configuration"]), str(copy["text"]), (files[0], files[1])
+        # A copy that somebody has edited may hold anything.
+        except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+            raise NoLastGood(f"`{self.directory}` holds no copy: {error}") from error
 
-    def _replace(self, text: SourceFile, snapshot: Snapshot) -> None:
+    def _write(self, copy: bytes) -> None:
+        """Writes the copy aside and renames it, so that a full disk or a power failure leaves the one before it."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made by mkdtemp for its owner's eyes only: a configuration may hold secrets by value.
-        aside = Path(tempfile.mkdtemp(prefix=_SET, dir=self.directory))
-        try:
-            _write_set(aside, text, snapshot)
-            # A link cannot be replaced but by another: it is made in the folder that it leads to.
-            link = aside / CURRENT
-            link.symlink_to(aside.name)
-            link.replace(self.directory / CURRENT)
-            _sync(self.directory)
-        except OSError:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-        for other in self.directory.glob(f"{_SET}*"):
-            if other != aside:
-                shutil.rmtree(other, ignore_errors=True)
+        aside = self.directory / f"{COPY}.new"
+        # For its owner's eyes only: a configuration may hold secrets by value.
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(copy)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self.directory / COPY)
 
 
 def _name_of(config: Path) -> str:
@@ -132,47 +120,9 @@ def _name_of(config: Path) -> str:
     return str(config.absolute())
 
 
-def _read_index(path: Path) -> tuple[str, Mapping[str, str]]:
-    """Of what it is a copy, and the names of rule files by those that they are kept under; raises `ValueError`."""
-    match json.loads(path.read_bytes()):
-        case {"configuration": str(original), "rules": dict(names)} if all(
-            isinstance(each, str) for each in names.values()
-        ):
-            return original, names
-        case _:
-            raise ValueError(f"`{path.name}` was not written here")
+def _packed(file: RuleFile) -> tuple[str, str]:
+    return file.name, file.data.decode(errors="surrogateescape")
 
 
-def _write_set(folder: Path, text: SourceFile, snapshot: Snapshot) -> None:
-    (folder / _RULES).mkdir(mode=0o700)
-    names = {f"{number:04}.rules": file for number, file in enumerate(snapshot.rules.files, start=1)}
-    names |= {f"{number:04}{_TEMPLATE}": file for number, file in enumerate(snapshot.templates.files, start=1)}
-    for kept, file in names.items():
-        _write(folder / _RULES / kept, file.data)
-    _write(folder / _CONFIGURATION, text.text.encode())
-    index = {
-        "configuration": _name_of(Path(text.name)),
-        "rules": {kept: file.name for kept, file in names.items()},
-    }
-    _write(folder / _INDEX, json.dumps(index, indent=2).encode())
-    _sync(folder / _RULES)
-    _sync(folder)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(path, "wb", opener=_privately) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _unpacked(name: str, text: str) -> RuleFile:
+    return RuleFile(name, text.encode(errors="surrogateescape"))

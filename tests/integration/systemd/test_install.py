@@ -81,7 +81,7 @@ def test_the_page_runs_the_debian_package(packages, s3):
         )
         completion = "/usr/share/bash-completion/completions/tornado-proxy"
         assert "_tornado_proxy" in site.machine.run("bash", "-c", f"source {completion}; complete -p tornado-proxy")
-        eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/current").is_symlink())
+        eventually(lambda: site.machine.path("/var/lib/private/tornado-proxy/last-good/snapshot.json").is_file())
         with under_load(site.address) as load:
             load.pass_on()
             _run(site, upgrade)

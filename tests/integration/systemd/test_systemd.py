@@ -159,7 +159,7 @@ def test_bad_files_at_start_are_refused(site):
 def test_a_restart_with_bad_files_starts_from_the_last_good_ones(site):
     """The copy in the state directory is in force, and the status says so."""
     site.machine.systemctl("start", UNIT)
-    eventually(lambda: site.machine.path("/var/lib/tornado-proxy/last-good/current").is_symlink())
+    eventually(lambda: site.machine.path("/var/lib/tornado-proxy/last-good/snapshot.json").is_file())
     site.rules(BAD)
     site.machine.systemctl("restart", UNIT)
     assert site.get("/a") == (200, "first/a.txt")
