@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from tornado_proxy.lang.diagnostic import Diagnostic
 from tornado_proxy.storage.probe import BucketProblem, ProbeResult
 from tornado_proxy.telemetry.events import Bus, Failed, Reloaded, ReloadFailed, ReloadRefused, RequestRecord, Restored
-from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, Totals, as_text
+from tornado_proxy.telemetry.exposition import ProcessMetrics, ServiceMetrics, added, as_text
 
 
 def _process(**asked):
@@ -26,54 +26,24 @@ def _process(**asked):
     return pickle.loads(pickle.dumps(tuple(registry.collect())))
 
 
-def _text(totals):
-    return [
-        line for line in as_text(totals.collect()).decode().splitlines() if "_created" not in line and line[0] != "#"
-    ]
-
-
 def test_what_several_count_is_added_up():
     """Series that only one process has stand beside the sums."""
-    totals = Totals()
-    totals.take(1, _process(a=2))
-    totals.take(2, _process(a=3, b=1))
-    lines = _text(totals)
+    text = as_text(added((*_process(a=2), *_process(a=3, b=1)))).decode()
+    lines = text.splitlines()
     assert {'requests_total{target="a"} 5.0', 'requests_total{target="b"} 1.0', "running 2.0"} <= {*lines}
     assert 'seconds_bucket{le="2.0",target="a"} 5.0' in lines
 
 
-def test_what_is_taken_later_takes_the_place():
-    """A process tells everything that it has counted, each time."""
-    totals = Totals()
-    totals.take(1, _process(a=2))
-    totals.take(1, _process(a=3))
-    assert 'requests_total{target="a"} 3.0' in _text(totals)
-
-
-def test_a_process_that_ended_is_not_forgotten():
-    """What it counted stays; what it was doing is done no more."""
-    totals = Totals()
-    totals.take(1, _process(a=2))
-    totals.end(1)
-    totals.take(2, _process(a=1))
-    assert {'requests_total{target="a"} 3.0', "running 1.0"} <= {*_text(totals)}
-
-
-def test_a_process_that_never_told_anything_may_end():
-    """It leaves nothing."""
-    totals = Totals()
-    totals.end(1)
-    assert _text(totals) == []
-
-
 def test_a_series_began_when_the_first_process_began_it():
     """Times are not added up."""
-    totals, first = Totals(), _process(a=1)
-    (began,) = (each.value for metric in first for each in metric.samples if each.name == "requests_created")
-    totals.take(1, first)
-    totals.take(2, _process(a=1))
-    values = [each.value for metric in totals.collect() for each in metric.samples if each.name == "requests_created"]
-    assert values == [began]
+    first = _process(a=1)
+    began, sums = _values_of(first)["requests_created"], _values_of(added((*first, *_process(a=1))))
+    assert (sums["requests_created"], sums["requests_total"]) == (began, 2)
+
+
+def _values_of(metrics) -> dict[str, float]:
+    """The last value of each name."""
+    return {sample.name: sample.value for metric in metrics for sample in metric.samples}
 
 
 @pytest.fixture
@@ -179,12 +149,7 @@ def _start(metrics):
 
 def test_processes_are_added_up_but_for_their_start():
     """Memory adds up; the service started when its first process did."""
-    counts, totals = tuple(ProcessMetrics().collect()), Totals()
-    totals.take(1, counts)
-    totals.take(2, counts)
-    one, both = (
-        {sample.name: sample.value for metric in metrics for sample in metric.samples}
-        for metrics in (counts, totals.collect())
-    )
+    counts = tuple(ProcessMetrics().collect())
+    one, both = _values_of(counts), _values_of(added((*counts, *counts)))
     assert both["process_resident_memory_bytes"] == 2 * one["process_resident_memory_bytes"]
     assert both["process_start_time_seconds"] == one["process_start_time_seconds"]

@@ -150,22 +150,14 @@ def bare_stores(parts: Parts) -> Iterator[tuple[Target, Store]]:
         yield target, store
 
 
-@dataclass(frozen=True, slots=True)
-class Purge:
-    """Forget the objects of a target, or of all, whose object keys begin with a prefix."""
-
-    target: str | None = None
-    prefix: str = ""
-
-
 def has_cache(settings: Settings, target: str | None) -> bool:
     """Whether a target keeps objects; with None, true."""
     return target is None or any(each.name == target and each.cache for each in settings.targets)
 
 
-def purge(parts: Parts, order: Purge) -> int:
-    """Has the caches of a generation forget; returns the number of objects."""
-    return sum(cache.purge(order.prefix) for name, cache in _caches(parts) if order.target in (None, name))
+def purge(parts: Parts, target: str | None, prefix: str) -> int:
+    """Has the caches of a target forget, or all; returns the number of objects."""
+    return sum(cache.purge(prefix) for name, cache in _caches(parts) if target in (None, name))
 
 
 def forget_written(parts: Parts, written: ObjectWritten) -> bool:

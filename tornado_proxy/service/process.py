@@ -17,7 +17,7 @@ from tornado_proxy.config.show import show
 from tornado_proxy.gateway.tls import make_context
 from tornado_proxy.pages.status import Overview
 from tornado_proxy.service.certificates import RENEW_AFTER
-from tornado_proxy.service.generations import Purge, has_cache
+from tornado_proxy.service.generations import has_cache
 from tornado_proxy.service.last_good import LastGood, keep_each
 from tornado_proxy.service.overview import (
     Explain,
@@ -161,7 +161,7 @@ class Process:
         settings = self._reloader.in_force.loaded.settings
         if settings is None or not has_cache(settings, target):
             return None
-        return await self._serving.purge(Purge(target, prefix))
+        return await self._serving.purge(target, prefix)
 
     async def set_log_level(self, level: str) -> None:
         """Logs by a level until the service ends; says so at any level."""

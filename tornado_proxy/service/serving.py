@@ -18,7 +18,6 @@ from tornado_proxy.semantics.forwarded import TrustedProxies
 from tornado_proxy.service.generations import (
     GenerationBuilder,
     GenerationHolder,
-    Purge,
     Unbuildable,
     bare_stores,
     forget_written,
@@ -75,8 +74,11 @@ class Serving(Protocol):
         """Probes the buckets of the generation in force."""
         ...
 
-    async def purge(self, order: Purge) -> int:
-        """Has the caches of all processes forget; returns the number of objects, each counted in each process."""
+    async def purge(self, target: str | None, prefix: str) -> int:
+        """Has the caches of all processes forget the objects of a target, or of all, whose keys begin with a prefix.
+
+        Returns the number of objects, each counted in each process.
+        """
         ...
 
     def set_log_level(self, level: str) -> None:
@@ -204,9 +206,9 @@ class SingleProcess:
         counts = (*self._process.collect(), *self._metrics.collect())
         return ProcessReport(counts, self._metrics.activity())
 
-    async def purge(self, order: Purge) -> int:
+    async def purge(self, target: str | None, prefix: str) -> int:
         """Has the caches forget."""
-        return purge(self._generations.current().parts, order)
+        return purge(self._generations.current().parts, target, prefix)
 
     def set_log_level(self, level: str) -> None:
         """Logs what is at least as severe as a level."""

@@ -9,39 +9,33 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import os
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from tornado_proxy.gateway.generation import Shared
 from tornado_proxy.service.forking import ForkedProcess, ForkServer
-from tornado_proxy.service.generations import GenerationBuilder, Purge, bare_stores
+from tornado_proxy.service.generations import GenerationBuilder, bare_stores
 from tornado_proxy.service.logs import set_log_level
 from tornado_proxy.service.runtime import CannotServe
 from tornado_proxy.service.snapshot import CompiledSnapshot
 from tornado_proxy.service.sockets import Sockets
 from tornado_proxy.service.worker import (
-    Activate,
     Channel,
     Heartbeat,
-    Message,
-    PurgeCaches,
-    Purged,
-    SendCounts,
-    SetLogLevel,
+    Method,
+    Result,
     Start,
-    Stop,
-    WorkerCounts,
+    WorkerCall,
     work_on,
 )
 from tornado_proxy.storage.probe import ProbeResult, probe_all
 from tornado_proxy.telemetry.events import ObjectWritten
-from tornado_proxy.telemetry.exposition import ProcessMetrics, Totals, as_text
+from tornado_proxy.telemetry.exposition import ProcessMetrics, added, as_text
 from tornado_proxy.telemetry.metrics import Activity, ProcessReport
 
 _LOG = logging.getLogger("tornado_proxy")
@@ -69,26 +63,23 @@ class WorkerHandle:
         process: ForkedProcess,
         channel: Channel,
         spread: Callable[[WorkerHandle, ObjectWritten], None],
-        tick: float = TICK,
     ) -> None:
         self._process = process
+        self._channel = channel
         self._spread = spread
-        self._tick = tick
-        self._purged: dict[int, int] = {}  # objects that it forgot, by the number of the message
-        self.channel = channel
+        self._numbers = itertools.count()
+        self._calls: dict[int, asyncio.Future[Any]] = {}  # by number
         self.view: dict[str, object] = {"pid": process.pid}
         self.report = ProcessReport()
-        self._counts_received = 0
-        self._number = 0  # of the generation that it serves
+        self._serves = False
         self._silent = 0  # ticks since its last heartbeat
-        self._changed = asyncio.Condition()
         self._gone = False
         loop = asyncio.get_running_loop()
         self._listening = loop.create_task(self._listen())
         self._watching = loop.create_task(self._watch())
 
     def __repr__(self) -> str:
-        return f"<WorkerHandle {self.pid}, generation {self._number}>"
+        return f"<WorkerHandle {self.pid}, {self.view}>"
 
     @property
     def pid(self) -> int:
@@ -98,29 +89,30 @@ class WorkerHandle:
     @property
     def is_responsive(self) -> bool:
         """Whether it serves, and its loop has turned recently."""
-        return self._number > 0 and not self._gone and self._silent < RESPONSIVE
+        return self._serves and not self._gone and self._silent < RESPONSIVE
 
-    async def until_serving(self, number: int) -> bool:
-        """Waits until it serves a generation or is gone; returns whether it serves it."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._gone or self._number >= number)
-        return self._number >= number
+    async def call(self, method: Method, *arguments: object, within: float | None = None) -> Any:
+        """Calls a method of the worker; returns None if it is gone, or too busy to answer within so many seconds."""
+        if self._gone:
+            return None
+        number, answer = next(self._numbers), asyncio.get_running_loop().create_future()
+        self._calls[number] = answer
+        try:
+            async with asyncio.timeout(within):
+                await self._channel.send(WorkerCall(number, method, arguments))
+                return await answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._calls[number]
 
-    async def refresh_counts(self) -> None:
+    def post(self, method: Method, *arguments: object) -> None:
+        """Calls a method of the worker without waiting."""
+        self._channel.post(WorkerCall(next(self._numbers), method, arguments))
+
+    async def refresh_report(self) -> None:
         """Asks for its counts; of a busy worker, those that it sent a few seconds ago are kept."""
-        before = self._counts_received
-        if await self.channel.send(SendCounts()):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(COUNTS_WITHIN), self._changed:
-                    await self._changed.wait_for(lambda: self._gone or self._counts_received > before)
-
-    async def purge(self, message: PurgeCaches) -> int:
-        """Has its caches forget; returns the number of objects, 0 for a worker that is too busy to answer soon."""
-        if await self.channel.send(message):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PURGED_WITHIN), self._changed:
-                    await self._changed.wait_for(lambda: self._gone or message.number in self._purged)
-        return self._purged.pop(message.number, 0)
+        self.report = await self.call("report", within=COUNTS_WITHIN) or self.report
 
     async def ended(self) -> int:
         """Waits for the end of the process; returns its status, negative for a signal."""
@@ -137,35 +129,32 @@ class WorkerHandle:
         for task in (self._listening, self._watching):
             task.cancel()
         await self._process.wait()
-        await self.channel.close()
+        await self._channel.close()
 
     async def _listen(self) -> None:
-        while (message := await self.channel.receive()) is not None:
-            async with self._changed:
-                self._note(message)
-                self._changed.notify_all()
-        async with self._changed:
-            self._gone = True
-            self._changed.notify_all()
-
-    def _note(self, message: Message) -> None:
-        match message:
-            case Heartbeat(number, view):
-                self.view, self._number, self._silent = dict(view), number, 0
-            case Purged(number, objects):
-                self._purged[number] = objects
-            case ObjectWritten() as written:
-                self._spread(self, written)
-            case WorkerCounts(report):
-                self.report, self._counts_received = report, self._counts_received + 1
-            case _:
-                _LOG.error("unexpected message from worker %d: %r", self.pid, message)
+        while (message := await self._channel.receive()) is not None:
+            match message:
+                case Heartbeat(view):
+                    self.view, self._serves, self._silent = dict(view), True, 0
+                case Result(number, value):
+                    if number in self._calls and not self._calls[number].done():
+                        self._calls[number].set_result(value)
+                case ObjectWritten() as written:
+                    self._spread(self, written)
+                case ProcessReport() as report:
+                    self.report = report
+                case _:
+                    _LOG.error("unexpected message from worker %d: %r", self.pid, message)
+        self._gone = True
+        for answer in self._calls.values():
+            if not answer.done():
+                answer.set_result(None)
 
     async def _watch(self) -> None:
         while not self._gone:
-            await asyncio.sleep(self._tick)
+            await asyncio.sleep(TICK)
             self._silent += 1
-            if self._silent >= (STUCK if self._number else STARTING):
+            if self._silent >= (STUCK if self._serves else STARTING):
                 _LOG.error("worker %d is stuck: killing it", self.pid)
                 self.kill()
                 return
@@ -192,9 +181,7 @@ class Supervisor:
         self._workers: dict[int, WorkerHandle] = {}
         self._keeping: dict[int, asyncio.Task[None]] = {}
         self._stopping = False
-        self._purges = itertools.count(1)
-        self._totals = Totals()
-        self._ended = Activity()
+        self._ended = ProcessReport()  # of the workers that have ended
 
     def __repr__(self) -> str:
         return f"<Supervisor of {self._count}, generation {self._start.number}>"
@@ -217,9 +204,7 @@ class Supervisor:
         await _close_stores({*before.stores.values()} - {*self._parts.stores.values()})
         # From here on a replaced worker starts with it.
         self._start = replace(self._start, number=number, snapshot=loaded.snapshot)
-        workers = list(self._workers.values())
-        await asyncio.gather(*(worker.channel.send(Activate(number, loaded.snapshot)) for worker in workers))
-        await asyncio.gather(*(worker.until_serving(number) for worker in workers))
+        await self._call("activate", number, loaded.snapshot)
 
     def is_serving(self) -> bool:
         """Whether any worker is responsive."""
@@ -239,40 +224,39 @@ class Supervisor:
 
     async def metrics(self) -> bytes:
         """The metrics of all workers, added up, including workers that were replaced."""
-        for worker in await self._refreshed():
-            self._take_counts(worker)
-        self._totals.take(os.getpid(), tuple(ProcessMetrics().collect()))
-        return as_text(self._totals.collect())
+        counts = [self._ended.counts, ProcessMetrics().collect(), *(each.counts for each in await self._reports())]
+        return as_text(added(itertools.chain.from_iterable(counts)))
 
-    async def purge(self, order: Purge) -> int:
+    async def purge(self, target: str | None, prefix: str) -> int:
         """Has the caches of all workers forget."""
-        message = PurgeCaches(next(self._purges), order)
-        return sum(await asyncio.gather(*(worker.purge(message) for worker in [*self._workers.values()])))
+        return sum(found or 0 for found in await self._call("purge", target, prefix, within=PURGED_WITHIN))
 
     def set_log_level(self, level: str) -> None:
         """Has all workers log by a level, those that start later too."""
         set_log_level(level)
         self._start = replace(self._start, log_level=level)
         for worker in self._workers.values():
-            worker.channel.post(SetLogLevel(level))
+            worker.post("set_log_level", level)
 
     def _spread(self, writer: WorkerHandle, written: ObjectWritten) -> None:
         """Has the caches of all other workers forget an object."""
         for worker in self._workers.values():
             if worker is not writer:
-                worker.channel.post(written)
+                worker.post("forget", written)
 
     async def activity(self) -> Activity:
-        """What all workers did, including workers that were replaced."""
-        return sum((worker.report.activity for worker in await self._refreshed()), self._ended)
+        """The activity of all workers, including workers that were replaced."""
+        return sum((each.activity for each in await self._reports()), self._ended.activity)
 
-    async def _refreshed(self) -> Sequence[WorkerHandle]:
-        """Asks the workers for their counts; returns those that are still there."""
-        await asyncio.gather(*(worker.refresh_counts() for worker in self._workers.values()))
-        return [*self._workers.values()]
+    async def _reports(self) -> Sequence[ProcessReport]:
+        """Asks the workers for their counts; returns those of each that is still there."""
+        await asyncio.gather(*(worker.refresh_report() for worker in self._workers.values()))
+        return [worker.report for worker in self._workers.values()]
 
-    def _take_counts(self, worker: WorkerHandle) -> None:
-        self._totals.take(worker.pid, worker.report.counts)
+    async def _call(self, method: Method, *arguments: object, within: float | None = None) -> Sequence[Any]:
+        """Calls a method of every worker; returns the results."""
+        workers = self._workers.values()
+        return await asyncio.gather(*(worker.call(method, *arguments, within=within) for worker in workers))
 
     async def wind_down(self, grace: float) -> None:
         """Winds every worker down, and kills those that do not end; raises `CannotServe` if the fork server ended."""
@@ -280,7 +264,8 @@ class Supervisor:
         # Closed here first, so that the last worker to stop leaves nobody in a queue that no process will empty.
         self._sockets.close()
         workers = list(self._workers.values())
-        await asyncio.gather(*(worker.channel.send(Stop(grace)) for worker in workers))
+        for worker in workers:
+            worker.post("stop", grace)
         if workers:
             ends = [asyncio.get_running_loop().create_task(worker.ended()) for worker in workers]
             await asyncio.wait(ends, timeout=grace + AFTER_GRACE)
@@ -324,18 +309,21 @@ class Supervisor:
             return
         self._workers[place] = worker
         try:
-            await worker.channel.send(self._start)
-            _resolve(first, serves=await worker.until_serving(self._start.number))
+            _resolve(first, serves=bool(await worker.call("start", self._start)))
             status = await worker.ended()
             if not self._stopping:
                 ending = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
                 _LOG.error("worker %d ended (%s): replacing it", worker.pid, ending)
         finally:
-            self._take_counts(worker)
-            self._totals.end(worker.pid)
-            self._ended += replace(worker.report.activity, in_flight=0)
+            self._keep_counts(worker.report)
             del self._workers[place]
             await worker.close()
+
+    def _keep_counts(self, ended: ProcessReport) -> None:
+        """Adds what an ended worker has counted, without what it held when it ended."""
+        kept = (each for each in ended.counts if each.type != "gauge")
+        counts = tuple(added((*self._ended.counts, *kept)))
+        self._ended = ProcessReport(counts, self._ended.activity + replace(ended.activity, in_flight=0))
 
 
 async def _close_stores(stores: Iterable[Shared]) -> None:

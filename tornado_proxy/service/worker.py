@@ -12,11 +12,11 @@ import pickle
 import signal
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from inspect import isawaitable
+from typing import Any, Literal
 
-from tornado_proxy.service.generations import Purge
 from tornado_proxy.service.logs import configure_logging, set_log_level
 from tornado_proxy.service.runtime import end_process, in_background, run_event_loop
 from tornado_proxy.service.serving import SingleProcess
@@ -32,11 +32,15 @@ HEARTBEAT_EVERY = 0.5  # seconds
 _LENGTH = struct.Struct("!Q")
 
 
+Method = Literal["start", "activate", "report", "purge", "forget", "set_log_level", "stop"]
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """To a worker, once: the first snapshot to serve; `inherited` is true if the service manager holds the sockets too.
+    """The argument of a worker's first call: the snapshot to serve.
 
-    `log_level` is the one that an operator has set since the start of the service.
+    `inherited` is true if the service manager holds the sockets too. `log_level` is the one that an operator has set
+    since the start of the service.
     """
 
     number: int
@@ -46,67 +50,31 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Activate:
-    """To a worker: put this snapshot in force."""
+class WorkerCall:
+    """To a worker: call one of its methods. `Result` has the same number."""
 
     number: int
-    snapshot: Snapshot
+    method: Method
+    arguments: tuple[Any, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """To a worker: accept no more, finish running requests within `grace` seconds, and end."""
-
-    grace: float
-
-
-@dataclass(frozen=True, slots=True)
-class SendCounts:
-    """To a worker: send the counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetLogLevel:
-    """To a worker: log what is at least as severe."""
-
-    level: str
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeCaches:
-    """To a worker: have the caches forget, and answer with the number of the message."""
+class Result:
+    """From a worker: the result of a call."""
 
     number: int
-    order: Purge
-
-
-@dataclass(frozen=True, slots=True)
-class Purged:
-    """From a worker: how many objects its caches forgot."""
-
-    number: int
-    objects: int
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """From a worker: its loop turns, with its generation and state; also answers `Start` and `Activate`."""
+    """From a worker: its loop turns, and this is its state, fit for JSON."""
 
-    number: int
     view: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerCounts:
-    """From a worker: everything it has counted so far."""
-
-    report: ProcessReport = field(repr=False)
-
-
-Message = (
-    Start | Activate | Stop | SendCounts | SetLogLevel | PurgeCaches | Purged | ObjectWritten | Heartbeat | WorkerCounts
-)
-"""`ObjectWritten` goes both ways: from the worker that wrote, and to all others."""
+Message = WorkerCall | Result | Heartbeat | ObjectWritten | ProcessReport
+"""A worker sends `ObjectWritten` for all others, and a `ProcessReport` at its end."""
 
 
 class Channel:
@@ -164,11 +132,13 @@ def work_on(event_loop: Literal["auto", "asyncio", "uvloop"], sockets: Sequence[
 
 
 async def _work(end: socket.socket, listening: Sequence[socket.socket]) -> None:
-    """Serves on sockets what comes over a channel, until its other end sends `Stop` or is gone."""
+    """Serves on sockets what comes over a channel, until its other end calls `stop` or is gone."""
     channel = await Channel.over(end)
-    start = await channel.receive()
-    if isinstance(start, Start):
-        await _Worker(channel, start).run(listening)
+    first = await channel.receive()
+    if isinstance(first, WorkerCall):
+        worker = _Worker(channel, *first.arguments)
+        await worker.start(listening, first.number)
+        await worker.run()
     await channel.close()
 
 
@@ -184,21 +154,33 @@ class _Worker:
         self._channel = channel
         self._inherited = start.inherited
         self._serving = SingleProcess(self._loaded, number=start.number, spread=channel.post)
+        self._methods: dict[str, Callable[..., Any]] = {
+            "activate": self._activate,
+            "report": self._serving.report,
+            "purge": self._serving.purge,
+            "forget": self._serving.forget,
+            "set_log_level": set_log_level,
+        }
 
-    async def run(self, listening: Sequence[socket.socket]) -> None:
+    async def start(self, listening: Sequence[socket.socket], number: int) -> None:
+        """Begins to serve, and answers the call with this number."""
+        self._terminated = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._terminated.set)
+        await self._serving.start(named(listening))
+        await self._channel.send(Heartbeat(self._serving.view()))
+        await self._channel.send(Result(number, value=True))
+
+    async def run(self) -> None:
         """Serves until the end."""
         loop = asyncio.get_running_loop()
-        terminated = asyncio.Event()
-        loop.add_signal_handler(signal.SIGTERM, terminated.set)
-        await self._serving.start(named(listening))
         beating, obeying = loop.create_task(self._beat()), loop.create_task(self._obey())
-        ended = loop.create_task(terminated.wait())
+        ended = loop.create_task(self._terminated.wait())
         await asyncio.wait({obeying, ended}, return_when=asyncio.FIRST_COMPLETED)
         grace, is_last = obeying.result() if obeying.done() else (self._grace, False)
         for task in (beating, obeying, ended):
             task.cancel()
         await self._serving.wind_down(grace, leave_queue=self._inherited or not is_last)
-        await self._channel.send(self._counts())
+        await self._channel.send(self._serving.report())
 
     @property
     def _grace(self) -> float:
@@ -207,41 +189,27 @@ class _Worker:
 
     async def _beat(self) -> None:
         while True:
-            if not await self._channel.send(self._heartbeat()):
+            if not await self._channel.send(Heartbeat(self._serving.view())):
                 return
             await asyncio.sleep(HEARTBEAT_EVERY)
 
-    def _counts(self) -> WorkerCounts:
-        return WorkerCounts(self._serving.report())
-
-    def _heartbeat(self) -> Heartbeat:
-        return Heartbeat(self._serving.number, self._serving.view())
-
     async def _obey(self) -> tuple[float, bool]:
-        """Follows messages until it is time to stop; returns the grace period, and whether all workers stop."""
-        while True:
-            match await self._channel.receive():
-                case Activate(number, snapshot):
-                    try:
-                        await self._activate(number, snapshot)
-                    except Exception:  # noqa: BLE001 - a worker that cannot follow would serve another generation
-                        _LOG.exception("this worker cannot load generation %d and is replaced", number)
-                        return self._grace, False
-                case SendCounts():
-                    await self._channel.send(self._counts())
-                case SetLogLevel(level):
-                    set_log_level(level)
-                case PurgeCaches(number, order):
-                    await self._channel.send(Purged(number, await self._serving.purge(order)))
-                case ObjectWritten() as written:
-                    self._serving.forget(written)
-                case Stop(grace):
-                    return grace, True
-                case _:
-                    return self._grace, True
+        """Follows calls until it is time to stop; returns the grace period, and whether all workers stop."""
+        while isinstance(call := await self._channel.receive(), WorkerCall):
+            if call.method == "stop":
+                (grace,) = call.arguments
+                return grace, True
+            try:
+                value = self._methods[call.method](*call.arguments)
+                value = await value if isawaitable(value) else value
+            except Exception:  # noqa: BLE001 - a worker that cannot follow would serve something else than the others
+                _LOG.exception("the call `%s` failed: this worker is replaced", call.method)
+                return self._grace, False
+            await self._channel.send(Result(call.number, value))
+        return self._grace, True
 
     async def _activate(self, number: int, snapshot: Snapshot) -> None:
         loaded = await asyncio.to_thread(in_background, compile_snapshot, snapshot, self._loaded)
         await self._serving.activate(number, loaded)
         self._loaded = loaded
-        await self._channel.send(self._heartbeat())
+        await self._channel.send(Heartbeat(self._serving.view()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from platform import python_version
 from types import SimpleNamespace
@@ -19,9 +19,6 @@ from tornado_proxy.storage.probe import ProbeResult
 from tornado_proxy.telemetry.events import Bus, Reloaded, ReloadFailed, ReloadRefused, Restored
 
 Key = TypeVar("Key", bound=tuple[str, ...])
-
-Counts = tuple[Metric, ...]
-"""Everything that a process has counted; can be pickled."""
 
 _Sample = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -65,32 +62,8 @@ def histogram(
     return family
 
 
-class Totals:
-    """Adds up processes; counters of ended processes stay, their gauges go."""
-
-    def __init__(self) -> None:
-        self._living: dict[Hashable, Counts] = {}
-        self._ended: Counts = ()
-
-    def __repr__(self) -> str:
-        return f"<Totals of {len(self._living)}>"
-
-    def take(self, process: Hashable, counts: Counts) -> None:
-        """Replaces the counts of a process."""
-        self._living[process] = counts
-
-    def end(self, process: Hashable) -> None:
-        """Keeps the counters of a process that has ended."""
-        counts = self._living.pop(process, ())
-        self._ended = tuple(_added((*self._ended, *(each for each in counts if each.type != "gauge"))))
-
-    def collect(self) -> Iterator[Metric]:
-        """The sums."""
-        return _added((*self._ended, *(each for counts in self._living.values() for each in counts)))
-
-
-def _added(metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """One metric for each name, in order of first appearance."""
+def added(metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """Adds up the metrics of processes: yields one for each name, in order of first appearance."""
     sums: dict[str, tuple[Metric, dict[_Sample, float]]] = {}
     for metric in metrics:
         _, values = sums.setdefault(metric.name, (metric, {}))
