@@ -59,8 +59,7 @@ class Watch(FileSystemEventHandler):
         self._poke = poke
         self._observer: BaseObserver | None = None  # made at the first look: the kernel may have none left
         self._armed: dict[tuple[Path, bool], tuple[ObservedWatch, Identity]] = {}
-        self._ways: frozenset[str] = frozenset()  # to the places, through every link
-        self._roots: tuple[str, ...] = ()  # directories whose rule files are read
+        self._names: frozenset[str] = frozenset()  # of the places, and of what they link to
         self.trouble = ""  # why changes may go unnoticed, or empty
 
     def look_at(self, places: Iterable[Path]) -> None:
@@ -81,10 +80,7 @@ class Watch(FileSystemEventHandler):
 
     def _look_at(self, places: list[Path]) -> None:
         wanted = dict.fromkeys(directory for place in places for directory in _around(place))
-        roots = [path for path, is_root in wanted if is_root]
-        links = [link for root in roots for link in _links_below(root)]
-        self._ways = frozenset(str(way) for path in (*places, *links) for way in _ways(path))
-        self._roots = tuple(f"{root}/" for root in roots)
+        self._names = frozenset(path.name for place in places for path in (place, place.resolve()))
         observer = self._observer = self._observer or Observer()
         if not observer.is_alive():
             observer.start()
@@ -108,11 +104,10 @@ class Watch(FileSystemEventHandler):
 
     def _matters(self, path: str, *, is_directory: bool) -> bool:
         """Whether a path may belong to the snapshot; a log beside it does not."""
-        if path in self._ways:
-            return True
         name = path.rpartition("/")[2]
         is_rules = name.endswith(".rules") and not name.startswith(".")
-        return path.startswith(self._roots) and (is_directory or is_rules or Path(path).is_symlink())
+        # A link may be the `..data` of a ConfigMap, which leads to everything in it.
+        return is_directory or is_rules or name in self._names or Path(path).is_symlink()
 
     def _disarm(self, observer: BaseObserver, wanted: Iterable[tuple[Path, bool]]) -> None:
         for directory, (watch, identity) in list(self._armed.items()):
@@ -135,32 +130,6 @@ def _around(place: Path) -> Iterator[tuple[Path, bool]]:
             yield path, True
         # What is renamed into the place shows in its parent; if that is missing too, in the next that exists.
         yield next(parent for parent in path.parents if parent.is_dir()), False
-
-
-def _ways(path: Path) -> Iterator[Path]:
-    """A path, its parents, and the same of wherever links among them lead: what may be changed to change the path."""
-    seen: set[Path] = set()
-    pending = [path]
-    while pending:
-        way = pending.pop()
-        for part in (way, *way.parents):
-            if part in seen:
-                break
-            seen.add(part)
-            yield part
-            if part.is_symlink():
-                target = part.parent / part.readlink() / way.relative_to(part)
-                pending.append(Path(os.path.normpath(target)))
-
-
-def _links_below(root: Path) -> Iterator[Path]:
-    """The links in a directory of rules, which may lead through others, as those of a ConfigMap do."""
-    with os.scandir(root) as entries:
-        for entry in entries:
-            if entry.is_symlink():
-                yield Path(entry.path)
-            elif entry.is_dir() and not entry.name.startswith("."):
-                yield from _links_below(Path(entry.path))
 
 
 def _identity(path: Path) -> Identity | None:
