@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from cryptography.x509 import GeneralName
 
 RENEW_AFTER = 3600.0  # seconds after which documents that were fetched are fetched again
-_AT_ONCE = 8  # documents that are fetched at the same time
 _VALID = timedelta(days=825)  # the longest that all browsers accept of a certificate
 
 Wanted = tuple[str, UrlConfig]
@@ -56,7 +54,6 @@ def find_certificates(
     A document that cannot be fetched again is the one that was fetched before.
     """
     search = _Search(resolve, before, fetch)
-    search.fetch_all(settings)
     server, internal = settings.server, settings.internal_server
     settings = replace(
         settings,
@@ -74,26 +71,9 @@ class _Search:
         self._resolve = resolve
         self._before = before
         self._fetch = fetch
-        self._failures: dict[Wanted, str] = {}
+        self._failures: dict[Wanted, str] = {}  # empty for what was fetched
         self.fetched: dict[Wanted, Secret] = {}
         self.diagnostics: list[Diagnostic] = []
-
-    def fetch_all(self, settings: Settings) -> None:
-        """Fetches every document that is far away, several at once."""
-        wanted = tuple(dict.fromkeys(_far_away(settings)))
-        if not wanted:
-            return
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="certificates") as threads:
-            list(threads.map(self._fetch_one, wanted))
-
-    def _fetch_one(self, wanted: Wanted) -> None:
-        url, config = wanted
-        try:
-            self.fetched[wanted] = Secret(f"`{url}`", self._fetch(url, config).decode())
-        except (DocumentUnavailable, UnicodeDecodeError) as error:
-            self._failures[wanted] = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
-            if wanted in self._before.documents:
-                self.fetched[wanted] = self._before.documents[wanted]
 
     def filled(self, ssl: Ssl | None) -> Ssl | None:
         """The section with what was found for it."""
@@ -101,8 +81,7 @@ class _Search:
             return ssl
         certificates = tuple(map(self._filled, ssl.certificates))
         made = self_signed(ssl.self_signed_hostnames) if ssl.self_signed_hostnames else None
-        found = (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)
-        roots = tuple(each for each in found if each)
+        roots = tuple(filter(None, (self._document(each, UrlConfig(), ssl.span) for each in ssl.client_cas)))
         return replace(ssl, certificates=certificates, self_signed=made, client_roots=roots)
 
     def _filled(self, given: Certificate) -> Certificate:
@@ -112,38 +91,35 @@ class _Search:
         return replace(given, chain=chain, key=key)
 
     def _document(self, url: str | None, config: UrlConfig, span: Span | None) -> Secret | None:
-        reference = file_reference(url)
         if url is None:
             return None
-        if reference is not None:
+        if (reference := file_reference(url)) is not None:
             try:
                 return self._resolve(reference)
             except SecretMissing as error:
-                self._report(Diagnostic("missing-certificate", error.message, span, error.help))
+                self.diagnostics.append(Diagnostic("missing-certificate", error.message, span, error.help))
                 return None
-        if reason := self._failures.get((url, config)):
-            is_known = (url, config) in self.fetched
+        wanted = url, config
+        if wanted not in self._failures:
+            self._failures[wanted] = self._fetch_one(wanted)
+        if reason := self._failures[wanted]:
+            is_known = wanted in self.fetched
             message = f"`{url}` cannot be fetched: {reason}"
             advice = "the one that was fetched before stays in use" if is_known else None
             severity = Severity.WARNING if is_known else Severity.ERROR
-            self._report(Diagnostic("missing-certificate", message, span, advice, (), severity))
-        return self.fetched.get((url, config))
+            self.diagnostics.append(Diagnostic("missing-certificate", message, span, advice, (), severity))
+        return self.fetched.get(wanted)
 
-    def _report(self, diagnostic: Diagnostic) -> None:
-        self.diagnostics.append(diagnostic)
-
-
-def _far_away(settings: Settings) -> Iterator[Wanted]:
-    for ssl in (settings.server.ssl, settings.internal_server.ssl):
-        for each in ssl.certificates if ssl and ssl.enabled else ():
-            documents = (
-                (each.certificate_url, each.certificate_url_config),
-                (each.private_key_url, each.private_key_url_config),
-            )
-            yield from ((url, config) for url, config in documents if url and file_reference(url) is None)
-        for url in ssl.client_cas if ssl and ssl.enabled else ():
-            if file_reference(url) is None:
-                yield url, UrlConfig()
+    def _fetch_one(self, wanted: Wanted) -> str:
+        """Fetches a document; returns why that failed, or an empty text."""
+        url, config = wanted
+        try:
+            self.fetched[wanted] = Secret(f"`{url}`", self._fetch(url, config).decode())
+        except (DocumentUnavailable, UnicodeDecodeError) as error:
+            if wanted in self._before.documents:
+                self.fetched[wanted] = self._before.documents[wanted]
+            return "it is not text" if isinstance(error, UnicodeDecodeError) else str(error)
+        return ""
 
 
 def unusable_certificates(settings: Settings) -> Iterator[Diagnostic]:
