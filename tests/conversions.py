@@ -10,9 +10,8 @@ from tornado_proxy.config.model import Settings
 from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.rules.loading import RuleFile, compile_rule_files
-from tornado_proxy.tools.convert.conversion import CONFIGURATION, convert, together
-from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.output import ConversionReport
+from tornado_proxy.tools.convert.conversion import CONFIGURATION, ConversionReport, convert
+from tornado_proxy.tools.convert.options import OptionOutcome, together
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 

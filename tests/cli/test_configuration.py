@@ -85,7 +85,7 @@ def test_what_needs_a_look_is_a_finding(conf, tmp_path, capsys):
     """The report on standard output has its place."""
     (conf / "b.yaml").write_text("tracing: {enabled: true}\n")
     assert _convert(conf, "--out", tmp_path / "out") == ExitStatus.FINDINGS
-    assert f"{conf / 'b.yaml'}:1: tracing: " in capsys.readouterr().out
+    assert f"{conf / 'b.yaml'}:1, `tracing`: " in capsys.readouterr().out
 
 
 def test_the_report_is_there_for_programs(conf, tmp_path, capsys):

@@ -14,9 +14,16 @@ import yaml
 from tornado_proxy.cli.inputs import add_format, load_settings
 from tornado_proxy.cli.output import CommandError, ExitStatus
 from tornado_proxy.config.show import show
-from tornado_proxy.tools.convert.conversion import REPORT, convert, read
-from tornado_proxy.tools.convert.options import Unreadable
-from tornado_proxy.tools.convert.output import Unsaved, save, to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.conversion import (
+    REPORT,
+    Unsaved,
+    convert,
+    save,
+    to_json,
+    to_markdown,
+    to_text,
+)
+from tornado_proxy.tools.convert.options import Unreadable, read
 from tornado_proxy.tools.convert.rewrites import KeysAs
 
 

@@ -1,119 +1,28 @@
+from __future__ import annotations
+
+import stat
+
 import pytest
+import yaml
 from conversions import made, target
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tornado_proxy.lang.diagnostic import SourceFile
-from tornado_proxy.tools.convert import conversion
-from tornado_proxy.tools.convert.conversion import read, together
-from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable
-from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
-from tornado_proxy.tools.convert.servers import UNKNOWN
-
-
-def _together(*texts):
-    return Section(together([SourceFile(f"{number}.yaml", text) for number, text in enumerate(texts)]))
-
-
-def test_mappings_are_merged_and_lists_replaced():
-    """Of two files the later counts, but for mappings, which add up."""
-    root = _together("a: {b: 1, c: [1, 2]}\nd: 1", "a: {c: [3], e: 4}\nd: {f: 2}")
-    inner = root.section("a")
-    assert (inner.text("b"), [each.value for each in inner.texts("c")], inner.text("e")) == ("1", ["3"], "4")
-    assert root.section("d").text("f") == "2"
-
-
-def test_cases_of_names_are_not_told_apart():
-    """As viper does, every name is read in lower case."""
-    root = _together("LOG: {Level: debug}", "log: {format: json}")
-    assert (root.section("Log").text("level"), root.section("log").text("FORMAT")) == ("debug", "json")
-
-
-@pytest.mark.parametrize("text", ["a:", "a: ~", "a: {}", "a: {b: {}, c: }", "a: {b: {c: null}}"])
-def test_what_says_nothing_was_never_given(text):
-    """Empty options override nothing: so does viper, which turns `config: {}` into no `config` at all."""
-    assert "a" not in _together(text)
-    assert _together("a: 1", text).text("a") == "1"
-
-
-def test_lists_keep_what_says_nothing():
-    """Only mappings lose their empty options."""
-    (only,) = _together("a: [{b: }]").sections("a")
-    assert "b" in only
-
-
-def test_merge_keys_and_anchors_are_followed():
-    """`<<` brings in what the mapping does not say itself."""
-    root = _together("base: &base {x: 1, y: 2}\na: {<<: *base, y: 3}\nb: {<<: [{x: 4}, *base]}")
-    assert [root.section(name).text(key) for name, key in (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"))] == list(
-        "1342"
-    )
-
-
-@pytest.mark.parametrize("text", ["", "# nothing\n", "~\n", "---\n"])
-def test_an_empty_file_says_nothing(text):
-    """A file of comments is not a mistake."""
-    assert _together(text, "a: 1").text("a") == "1"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: [", "0.yaml:1:"),
-        ("a: 1\na: 2", "0.yaml:2:1: what stands there is given twice"),
-        ("- a", "a configuration is a mapping"),
-        ("secret: !hidden hush", "0.yaml:1:9: a tag has no meaning here"),
-    ],
+from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.tools.convert.conversion import (
+    READINGS,
+    ConversionReport,
+    Unsaved,
+    save,
+    to_json,
+    to_markdown,
+    to_text,
+    yaml_text,
 )
-def test_a_file_that_is_no_configuration_is_refused(text, message):
-    """The message has the place, and nothing of the text, which may be a secret."""
-    with pytest.raises(Unreadable) as refused:
-        _together(text)
-    assert message in str(refused.value)
-    assert "hush" not in str(refused.value)
-
-
-def test_a_directory_is_read_in_the_order_of_names(tmp_path):
-    """Hidden files and directories are not part of it; what is read last counts."""
-    for name, value in (("b.yaml", "2"), ("a.yml", "1"), (".c.yaml", "3"), ("README", "x")):
-        (tmp_path / name).write_text(f"a: {value}")
-    (tmp_path / "d.yaml").mkdir()
-    assert Section(read([tmp_path])).text("a") == "2"
-
-
-def test_of_two_extensions_the_preferred_one_counts_for_both(tmp_path):
-    """Viper looks for a file's name without its extension, JSON first."""
-    (tmp_path / "a.json").write_text('{"a": 1}')
-    (tmp_path / "a.yaml").write_text("a: 2")
-    assert Section(read([tmp_path])).text("a") == "1"
-
-
-def test_a_format_that_is_not_read_is_never_passed_over(tmp_path):
-    """What s3-proxy would have read as well must not be missing silently."""
-    (tmp_path / "a.toml").write_text("a = 1")
-    with pytest.raises(Unreadable, match="only YAML and JSON are read"):
-        read([tmp_path])
-
-
-def test_files_are_read_in_the_order_given(tmp_path):
-    """Several places are merged one after another."""
-    (tmp_path / "a.yaml").write_text("\ufeffa: 1")
-    (tmp_path / "b.yaml").write_text("a: 2")
-    assert Section(read([tmp_path / "b.yaml", tmp_path / "a.yaml"])).text("a") == "1"
-
-
-def test_what_is_not_there_is_refused(tmp_path):
-    """A file that is missing, a directory without a file, a text that is not UTF-8, a file that is far too large."""
-    (tmp_path / "latin").write_bytes(b"a: \xe9")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "large").write_bytes(b"#" * (conversion.LARGEST + 1))
-    for name, message in (
-        ("missing", "cannot be read: No such file"),
-        ("empty", "holds no configuration file"),
-        ("latin", "is not UTF-8: the byte 0xE9 at offset 3"),
-        ("large", f"is larger than {conversion.LARGEST} bytes"),
-    ):
-        with pytest.raises(Unreadable, match=message):
-            read([tmp_path / name])
-
+from tornado_proxy.tools.convert.options import OptionOutcome, Remark
+from tornado_proxy.tools.convert.resources import PRIVATE_NETWORKS
+from tornado_proxy.tools.convert.rewrites import KeysAs
+from tornado_proxy.tools.convert.servers import UNKNOWN
 
 MINIMAL = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
@@ -177,7 +86,7 @@ def test_what_nobody_knows_is_reported_with_its_place():
         ("tracing: {enabled: true}", "traces are sent by OTLP over HTTP here: write `tracing` with its `endpoint`"),
         (
             "internalServer: {cache: {noCacheEnabled: true}}",
-            "the admin listener is for programs: nothing of it is cached or compressed",
+            "the admin listener is for programs: its answers are neither cached nor compressed",
         ),
     ],
 )
@@ -245,3 +154,174 @@ def test_the_page_of_all_targets_is_carried_over():
 def test_an_option_that_is_off_is_not_lost(text):
     """Nobody misses what asked for nothing."""
     assert made(text).messages(OptionOutcome.LEFT_OUT, OptionOutcome.CHANGED) == []
+
+
+# PyYAML folds what Unicode takes for a line break: NEL, LS and PS.
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029"), max_size=8
+) | st.sampled_from(
+    [
+        "yes",
+        "1",
+        "~",
+        "a: b",
+        "# x",
+        "",
+        "null",
+        "2024-01-01",
+        "*a",
+        "5GiB",
+        "\ufeff",
+        "a/b",
+        "-",
+        "1e3",
+        "0x1",
+        ".inf",
+    ]
+)
+SETTINGS = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        TEXTS | st.booleans() | st.integers(),
+        lambda inner: (
+            st.lists(TEXTS)
+            | st.lists(st.dictionaries(TEXTS, inner, min_size=1), max_size=3)
+            | st.dictionaries(TEXTS, inner)
+        ),
+        max_leaves=8,
+    ),
+    min_size=1,
+)
+
+
+PLACE = Span(SourceFile("conf.yaml", "a: 1\nb: 2\n"), 5, 6)
+
+
+@given(SETTINGS)
+def test_yaml_reads_what_was_written(settings):
+    """Whatever the names and texts are."""
+    assert yaml.safe_load(yaml_text(settings)) == settings
+
+
+def test_collections_of_scalars_stand_on_a_line():
+    """All others stand on lines of their own."""
+    assert yaml_text(
+        {"server": {"listenAddr": "", "port": 80}, "resources": [{"path": "/**", "methods": ["GET"]}]}
+    ) == ("server: {listenAddr: '', port: 80}\nresources:\n- path: /**\n  methods: [GET]\n")
+
+
+def test_remarks_are_in_the_order_of_files_and_lines():
+    """Those of one line are in the order in which they were made."""
+    done = made("surprise: 1\nanother: 2", "third: 3")
+    assert [each.where for each in done.report.of(OptionOutcome.LEFT_OUT)] == ["0.yaml:1", "0.yaml:2", "1.yaml:1"]
+
+
+@pytest.mark.parametrize("outcome", OptionOutcome)
+def test_a_conversion_is_complete_if_nothing_is_lost_or_changed(outcome):
+    """What has the same effect needs no review."""
+    report = ConversionReport(KeysAs.ACTUAL, (Remark(outcome, "x", "said", PLACE),))
+    assert report.complete is (outcome in (OptionOutcome.CARRIED, OptionOutcome.ADAPTED))
+
+
+REPORT = ConversionReport(
+    KeysAs.ACTUAL,
+    (
+        Remark(OptionOutcome.CARRIED, "a", "as `a`", PLACE),
+        Remark(OptionOutcome.CLOSED, "b", "closed *to* `a*b`\nall", PLACE, "open it"),
+        Remark(OptionOutcome.ADAPTED, "c", "otherwise", PLACE),
+    ),
+    ("site",),
+)
+
+
+CLOSED = (
+    "## Closed\n\nThese have no equivalent and are closed to everyone until you say who may use them.\n\n"
+    "- conf.yaml:2, `b`: closed *to* `a*b` all; open it\n\n"
+)
+
+
+def test_the_page_has_what_needs_a_look_first():
+    """Outcomes are in the order of their weight."""
+    assert to_markdown(REPORT) == (
+        f"# From s3-proxy to tornado-proxy\n\n{READINGS[KeysAs.ACTUAL]}\n\n"
+        "**Nobody can use `site` yet:** who may use it in s3-proxy could not be converted.\n\n"
+        f"{CLOSED}"
+        "## Adapted\n\nThese are written differently and have the same effect.\n\n- conf.yaml:2, `c`: otherwise\n\n"
+        "## Carried over\n\nThese are the same.\n\n- conf.yaml:2, `a`: as `a`\n"
+    )
+
+
+def test_the_text_tells_only_what_needs_a_look():
+    """What is the same is counted."""
+    assert to_text(REPORT, ["out/report.md"]) == (
+        f"{READINGS[KeysAs.ACTUAL]}\n\n"
+        f"{CLOSED}1 carried over, 1 adapted; the report has them all.\nwrote out/report.md\n"
+    )
+
+
+def test_programs_get_every_remark():
+    """With file and line, and whether there is anything to look at."""
+    data = to_json(REPORT, ["out/report.md"])
+    assert {name: data[name] for name in ("version", "complete", "keysAs", "closedTargets", "files")} == {
+        "version": 1,
+        "complete": False,
+        "keysAs": "actual",
+        "closedTargets": ["site"],
+        "files": ["out/report.md"],
+    }
+    assert data["remarks"][1] == {
+        "outcome": "closed",
+        "subject": "b",
+        "message": "closed *to* `a*b`\nall",
+        "help": "open it",
+        "file": "conf.yaml",
+        "line": 2,
+    }
+
+
+def test_the_reading_is_told_that_was_taken():
+    """And why."""
+    documented = target("", keys_as=KeysAs.DOCUMENTED).report
+    assert READINGS[KeysAs.DOCUMENTED] in to_markdown(documented)
+    assert made("targets: {a: {mount: {path: [/]}, bucket: {name: b}}}").report.keys_as is KeysAs.ACTUAL
+
+
+FILES = {"a.yaml": "secret: é\n", "rules/b.rules": "target b {}\n"}
+
+
+def _names(directory):
+    return sorted(str(each.relative_to(directory)) for each in directory.rglob("*") if each.is_file())
+
+
+def test_files_are_written_for_their_owner_only(tmp_path):
+    """They may hold what a configuration holds."""
+    out = tmp_path / "new" / "out"
+    save(FILES, out)
+    assert _names(out) == ["a.yaml", "rules/b.rules"]
+    assert (out / "a.yaml").read_bytes() == "secret: é\n".encode()
+    assert stat.S_IMODE((out / "a.yaml").stat().st_mode) == 0o600
+
+
+def test_nothing_is_replaced_without_force(tmp_path):
+    """One file in the way is enough, and no other is written then."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "b.rules").symlink_to("nowhere")
+    with pytest.raises(Unsaved, match=r"b\.rules` exists; `--force` replaces it"):
+        save(FILES, tmp_path)
+    assert not (tmp_path / "a.yaml").exists()
+
+
+def test_force_replaces_what_is_there(tmp_path):
+    """And leaves what it does not write."""
+    (tmp_path / "a.yaml").write_text("old")
+    (tmp_path / "other").write_text("kept")
+    save(FILES, tmp_path, force=True)
+    assert (tmp_path / "a.yaml").read_text() == FILES["a.yaml"]
+    assert _names(tmp_path) == ["a.yaml", "other", "rules/b.rules"]
+
+
+def test_a_failure_names_the_file(tmp_path):
+    """Such as a file where a directory should be."""
+    (tmp_path / "rules").write_text("a file where a directory should be")
+    with pytest.raises(Unsaved, match="cannot be written: "):
+        save(FILES, tmp_path)

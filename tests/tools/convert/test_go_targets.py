@@ -3,7 +3,6 @@ import pytest
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.patterns import Here, NotConvertible
-from tornado_proxy.tools.convert.rewrites import helper_bodies
 
 SOURCE = Here("^/(?P<rest>.*)$")
 BARE = Surroundings("", "")
@@ -11,9 +10,10 @@ BELOW = Surroundings("folder1", "folder1/")
 
 HELPERS = (
     '{{ define "below" }}{{ .Key }}{{ end }}{{ define "host" }}{{ .Request.Host }}{{ end }}',
-    '{{ define "who" }}{{ .User.Username }}{{ end }}',
+    '{{ define "who" }}{{ .User.Username }}{{ end }}{{ define "dir" }}{{ if .User }}/x{{ end }}{{ end }}',
+    '{{ define "again" }}{{ template "again" . }}{{ end }}',
 )
-HELPED = Surroundings("", "", HELPERS, helper_bodies(HELPERS))
+HELPED = Surroundings("", "", HELPERS)
 
 HERE = {
     "/{{ .User.GetUsername }}/x": "/{{ .User.GetUsername }}/x",
@@ -28,6 +28,8 @@ HERE = {
     'x{{ if .Request.Header.Get "X" }}{{ .Request.Method }}{{ end }}': (
         'x{{ if .Request.Header.Get "X" }}{{ .Request.Method }}{{ end }}'
     ),
+    'a/{{ template "main.userIdentifier" . }}': 'a/{{ template "main.userIdentifier" . }}',
+    'a{{- template "dir" $ }}': 'a{{- template "dir" $ }}',
     "{{/* for all */}}\n  /{{ .Target.Name }}\n": "{{/* for all */}}\n  /{{ .Target.Name }}\n",
 }
 
@@ -52,7 +54,7 @@ def test_what_a_function_makes_has_single_slashes(target, here):
 @pytest.mark.parametrize(("target", "here"), HERE.items())
 def test_a_template_reads_the_same_key(target, here):
     """Where it reads the key, the slash is taken off."""
-    assert go_target_here(target, SOURCE, BARE) == here
+    assert go_target_here(target, SOURCE, HELPED) == here
 
 
 PREFIXED = {
@@ -76,23 +78,28 @@ def test_a_template_reads_the_same_prefix(target, here):
 UNPROVED = {
     ("{{ .Request.Host }}", BARE): "`.Request.Host` is not the same here",
     ("{{ toJson . }}", BARE): "`.` is not the same here",
-    ("{{ toJson $ }}", BARE): "`$` is not the same here",
+    ("{{ toJson $ }}", BARE): "`.` is not the same here",
     ("{{ .Groups.rest }}", BARE): "`.Groups.rest` is not the same here",
     ("{{ with .User }}{{ .GetUsername }}{{ end }}", BARE): (
-        "it holds a `with`, a `range` or the call of a template, which no proof covers"
+        "it has a `with`, a `range` or a call that is not of a helper with all data"
     ),
     ('{{ define "x" }}{{ end }}x', BARE): "it defines templates of its own",
-    ("x{{ .Key | len }}", BARE): (
-        "what it prints is more than text, the key and the user's name, so nothing is proved of its slashes"
-    ),
-    ("x/{{ .Key | base }}", BARE): "between `x/` and what a function makes an empty segment",
+    ("x{{ .Key | len }}", BARE): ("it prints more than text, the key and the user's name, so two slashes may meet"),
+    ("x/{{ .Key | base }}", BARE): "two slashes may meet between `x/` and what a function makes",
     ('{{ include "below" . }}', HELPED): "the helper template `below` reads the key or the prefix",
+    ('{{ template "below" . }}', HELPED): "the helper template `below` reads the key or the prefix",
+    (
+        '{{ template "who" .User }}',
+        HELPED,
+    ): "it has a `with`, a `range` or a call that is not of a helper with all data",
+    ('{{ template "again" . }}', HELPED): "the helper template `again` reads the key or the prefix",
+    ('a/{{ template "dir" . }}', HELPED): "it has an empty segment, `//`, which s3-proxy's SDK removes",
     ('{{ include "host" . }}', HELPED): "`.Request.Host` is not the same here",
-    ("x//y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
-    ("x/\n/y", BARE): "it holds an empty segment, `//`, which s3-proxy's SDK takes out",
-    ("{{ .Key }}/x", BARE): "between `.Key` and `/x` an empty segment, `//`, may result",
-    ("a/{{ if .User }}{{ end }}/x", BARE): "between `a/` and `/x` an empty segment",
-    ('a/{{ .Key | trimPrefix "b" }}', BARE): "between `a/` and what a function makes an empty segment",
+    ("x//y", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ("x/\n/y", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ("{{ .Key }}/x", BARE): "two slashes may meet between `.Key` and `/x`",
+    ("a/{{ if .User }}{{ end }}/x", BARE): "it has an empty segment, `//`, which s3-proxy's SDK removes",
+    ('a/{{ .Key | trimPrefix "b" }}', BARE): "two slashes may meet between `a/` and what a function makes",
     ("{{ if .User }}a{{ end }}" * 7, BARE): "its conditions make more than 64 different results",
     ("other/x", BELOW): "it may lead outside the prefix `folder1/`",
     ("{{ .Key | lower }}", BELOW): "nothing proves that its result begins with the prefix `folder1/`",

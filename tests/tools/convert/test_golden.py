@@ -11,8 +11,8 @@ from tornado_proxy.config.secrets import unresolved
 from tornado_proxy.lang.diagnostic import errors
 from tornado_proxy.rules.loading import RuleFile
 from tornado_proxy.rules.loading import load as load_rules
-from tornado_proxy.tools.convert.conversion import REPORT, convert, read
-from tornado_proxy.tools.convert.output import to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.conversion import REPORT, convert, to_json, to_markdown, to_text
+from tornado_proxy.tools.convert.options import read
 from tornado_proxy.tools.files import formatted
 
 PRESS = Path(__file__).parent / "golden" / "press"

@@ -1,48 +1,119 @@
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 from conversions import target
 
-from tornado_proxy.config.document import ScalarKind
-from tornado_proxy.lang.diagnostic import SourceFile, Span
-from tornado_proxy.tools.convert.conversion import merged, together, without_nothing
-from tornado_proxy.tools.convert.options import (
-    Items,
-    OptionOutcome,
-    Options,
-    Scalar,
-    Section,
-    SourceOption,
-    Unreadable,
-    parsed_duration,
-)
-
-PLACE = Span(SourceFile("conf.yaml", "a\n"), 0, 1)
-ONE, TWO = Scalar("1", ScalarKind.STRING, PLACE), Scalar("2", ScalarKind.STRING, PLACE)
-NOTHING = Scalar("", ScalarKind.NOTHING, PLACE)
-
-
-def _options(**values):
-    return Options({name: SourceOption(name, PLACE, value) for name, value in values.items()}, PLACE)
-
-
-def test_a_mapping_takes_the_place_of_what_is_none():
-    """Only two mappings add up."""
-    assert merged(_options(a=ONE, b=ONE), _options(a=_options(c=TWO))) == _options(a=_options(c=TWO), b=ONE)
-    assert merged(_options(a=_options(b=ONE)), _options(a=_options(c=TWO))) == _options(a=_options(b=ONE, c=TWO))
-
-
-def test_what_says_nothing_is_dropped_however_deep():
-    """And with it the mappings that hold nothing else."""
-    given = _options(a=NOTHING, b=_options(c=_options()), d=_options(e=NOTHING, f=ONE), g=Items((NOTHING,), PLACE))
-    assert without_nothing(given) == _options(d=_options(f=ONE), g=Items((NOTHING,), PLACE))
+from tornado_proxy.lang.diagnostic import SourceFile
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Unreadable, read, together
 
 
 def test_a_value_may_be_a_secret():
     """Its text stays out of the `repr`."""
-    assert "hush" not in repr(_options(a=Scalar("hush", ScalarKind.STRING, PLACE)))
+    assert "hush" not in repr(together([SourceFile("conf.yaml", "a: {b: hush}")]))
+
+
+def _together(*texts):
+    return Section(together([SourceFile(f"{number}.yaml", text) for number, text in enumerate(texts)]))
+
+
+def test_mappings_are_merged_and_lists_replaced():
+    """Of two files the later counts, but for mappings, which add up."""
+    root = _together("a: {b: 1, c: [1, 2]}\nd: 1", "a: {c: [3], e: 4}\nd: {f: 2}")
+    inner = root.section("a")
+    assert (inner.text("b"), inner.texts("c"), inner.text("e")) == ("1", ["3"], "4")
+    assert root.section("d").text("f") == "2"
+
+
+def test_cases_of_names_are_not_told_apart():
+    """As viper does, every name is read in lower case."""
+    root = _together("LOG: {Level: debug}", "log: {format: json}")
+    assert (root.section("Log").text("level"), root.section("log").text("FORMAT")) == ("debug", "json")
+
+
+@pytest.mark.parametrize("text", ["a:", "a: ~", "a: {}", "a: {b: {}, c: }", "a: {b: {c: null}}"])
+def test_what_says_nothing_was_never_given(text):
+    """Empty options override nothing: so does viper, which turns `config: {}` into no `config` at all."""
+    assert "a" not in _together(text)
+    assert _together("a: 1", text).text("a") == "1"
+
+
+def test_lists_keep_what_says_nothing():
+    """Only mappings lose their empty options."""
+    (only,) = _together("a: [{b: }]").sections("a")
+    assert "b" in only
+
+
+def test_merge_keys_and_anchors_are_followed():
+    """`<<` brings in what the mapping does not say itself."""
+    root = _together("base: &base {x: 1, y: 2}\na: {<<: *base, y: 3}\nb: {<<: [{x: 4}, *base]}")
+    assert [root.section(name).text(key) for name, key in (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"))] == list(
+        "1342"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "~\n", "---\n"])
+def test_an_empty_file_says_nothing(text):
+    """A file of comments is not a mistake."""
+    assert _together(text, "a: 1").text("a") == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "0.yaml:1:"),
+        ("a: 1\na: 2", "0.yaml:2:1: this is given twice"),
+        ("- a", "a configuration is a mapping"),
+        ("secret: !hidden hush", "0.yaml:1:9: a tag has no meaning here"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_refused(text, message):
+    """The message has the place, and nothing of the text, which may be a secret."""
+    with pytest.raises(Unreadable) as refused:
+        _together(text)
+    assert message in str(refused.value)
+    assert "hush" not in str(refused.value)
+
+
+def test_a_directory_is_read_in_the_order_of_names(tmp_path):
+    """Hidden files and directories are not part of it; what is read last counts."""
+    for name, value in (("b.yaml", "2"), ("a.yml", "1"), (".c.yaml", "3"), ("README", "x")):
+        (tmp_path / name).write_text(f"a: {value}")
+    (tmp_path / "d.yaml").mkdir()
+    assert Section(read([tmp_path])).text("a") == "2"
+
+
+def test_of_two_extensions_the_preferred_one_counts_for_both(tmp_path):
+    """Viper looks for a file's name without its extension, JSON first."""
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    (tmp_path / "a.yaml").write_text("a: 2")
+    assert Section(read([tmp_path])).text("a") == "1"
+
+
+def test_a_format_that_is_not_read_is_never_passed_over(tmp_path):
+    """What s3-proxy would have read as well must not be missing silently."""
+    (tmp_path / "a.toml").write_text("a = 1")
+    with pytest.raises(Unreadable, match="but only YAML and JSON are read"):
+        read([tmp_path])
+
+
+def test_files_are_read_in_the_order_given(tmp_path):
+    """Several places are merged one after another."""
+    (tmp_path / "a.yaml").write_text("\ufeffa: 1")
+    (tmp_path / "b.yaml").write_text("a: 2")
+    assert Section(read([tmp_path / "b.yaml", tmp_path / "a.yaml"])).text("a") == "1"
+
+
+def test_what_is_not_there_is_refused(tmp_path):
+    """A file that is missing, a directory without a file, a text that is not UTF-8."""
+    (tmp_path / "latin").write_bytes(b"a: \xe9")
+    (tmp_path / "empty").mkdir()
+    for name, message in (
+        ("missing", "cannot be read: No such file"),
+        ("empty", "holds no configuration file"),
+        ("latin", "is not UTF-8: the byte 0xE9 at offset 3"),
+    ):
+        with pytest.raises(Unreadable, match=message):
+            read([tmp_path / name])
 
 
 def _section(text):
@@ -82,18 +153,19 @@ def test_what_is_not_given_has_its_default():
 )
 def test_a_list_of_texts_may_be_one_text(text, values):
     """Without brackets, it is cut at its commas."""
-    assert [each.value for each in _section(f"a: {text}").texts("a")] == values
+    assert _section(f"a: {text}").texts("a") == values
 
 
 @pytest.mark.parametrize(
     ("text", "ask", "message"),
     [
-        ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is not a boolean that s3-proxy would read"),
+        ("a: yes", lambda root: root.flag("a"), "conf.yaml:1: `a` is not a boolean"),
         ("\na: x", lambda root: root.whole("a", 1), "conf.yaml:2: `a` is not a whole number"),
-        ("a: [x]", lambda root: root.text("a"), "`a` is a single value"),
-        ("a: {b: c}", lambda root: root.texts("a"), "`a` is a list of texts"),
-        ("a: {b: [c]}", lambda root: root.section("a").section("b"), "`a.b` is a mapping"),
-        ("a: [x]", lambda root: root.sections("a"), "`a` is a mapping"),
+        ("a: [x]", lambda root: root.text("a"), "`a` is not a single value"),
+        ("a: 5", lambda root: root.seconds("a"), "`a` is not a duration"),
+        ("a: {b: c}", lambda root: root.texts("a"), "`a` is not a list of texts"),
+        ("a: {b: [c]}", lambda root: root.section("a").section("b"), "`a.b` is not a mapping"),
+        ("a: [x]", lambda root: root.sections("a"), "`a` is not a mapping"),
     ],
 )
 def test_a_value_of_another_type_is_refused(text, ask, message):
@@ -109,7 +181,7 @@ def test_what_nobody_asked_for_is_left_over():
     for _ in range(2):
         root.section("a").text("b")
         root.sections("d")[0].text("E")
-    assert [(each.path, each.place.first.line) for each in root.leftovers()] == [("a.c", 1), ("d.f", 2), ("g", 3)]
+    assert [(path, place.first.line) for path, place in root.leftovers()] == [("a.c", 1), ("d.f", 2), ("g", 3)]
 
 
 def test_what_is_settled_leaves_nothing_over():
@@ -134,29 +206,11 @@ def test_names_that_are_the_users_are_given_in_lower_case():
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("0", 0),
-        ("15m", 900),
-        ("1h30m", 5400),
-        ("+1.5s", "1.5"),
-        ("1.s", 1),
-        (".5s", "0.5"),
-        ("300ms", "0.3"),
-        ("1µs", "0.000001"),
-        ("5ns", "0.000000005"),
-        ("-1h", -3600),
-    ],
+    ("text", "expected"), [("0", 0), ("1h30m", 5400), ("+1.5s", 1.5), ("300ms", 0.3), ("-1h", -3600)]
 )
 def test_a_duration_is_read_as_go_reads_it(text, expected):
     """Parts with units, one after another."""
-    assert parsed_duration(text) == Decimal(expected)
-
-
-@pytest.mark.parametrize("text", ["", "5", "1d", "--1s", "1h 2m", "s", "1.5", ".s"])
-def test_what_is_no_duration_is_none(text):
-    """A number without a unit is not a duration."""
-    assert parsed_duration(text) is None
+    assert _section(f"a: {text}").seconds("a") == expected
 
 
 def _with_password(text):
@@ -175,18 +229,21 @@ def test_no_secret_shows_in_the_report():
 def test_a_relative_path_starts_elsewhere():
     """From the configuration file, not from where the service was started."""
     (message,) = _with_password("{path: secrets/ann}").messages(OptionOutcome.CHANGED)
-    assert message.startswith("`secrets/ann` starts from the directory of the configuration file")
+    assert message.startswith("`secrets/ann` is relative to the configuration file here")
 
 
 def test_a_password_that_looks_like_a_hash_is_left_out():
     """It would be taken for one, and whatever it is a hash of would let somebody in."""
     done = _with_password("{value: $2b$04$abc}")
-    assert "the password looks like a hash, and would be taken for one" in done.messages(OptionOutcome.LEFT_OUT)
+    assert (
+        "the user `ann` is left out: it has a password that looks like a hash, and would be taken for one"
+        in done.messages(OptionOutcome.LEFT_OUT)
+    )
     assert done.report.closed_targets == ("site",)
 
 
 def test_a_variable_that_cannot_be_named_here_is_left_out():
     """And with it the user whose password it held, so that nobody may."""
     done = _with_password("{env: 'A-B'}")
-    assert "this is not the name of a variable here" in done.messages(OptionOutcome.LEFT_OUT)
+    assert "`A-B` is not the name of an environment variable" in done.messages(OptionOutcome.LEFT_OUT)
     assert done.report.closed_targets == ("site",)

@@ -5,38 +5,7 @@ from tornado_proxy.lang.diagnostic import SourceFile, Span
 from tornado_proxy.lang.tree import Dialect
 from tornado_proxy.tools.convert.go_targets import Surroundings
 from tornado_proxy.tools.convert.options import OptionOutcome
-from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, Never, Written, converted, with_helpers
-
-OWN = """
-{{- /* Who asks. */ -}}
-{{- define "who" -}}
-  {{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}
-{{- end -}}
-{{ define "twice" }}{{ template "who" . }}/{{ template "who" . }}{{ end }}
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "inlined"),
-    [
-        ('{{ template "who" . }}', "{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}"),
-        ('a {{- include "who" $ -}} b', "a{{- if .User -}}{{- .User.GetIdentifier -}}{{- end -}}b"),
-        ('{{ template "main.userIdentifier" . }}', "{{ if .User }}{{ .User.GetIdentifier }}{{ end }}"),
-        ('{{ template "unknown" . }}', '{{ template "unknown" . }}'),
-        ('{{ include "who" . | upper }}', '{{ include "who" . | upper }}'),
-        ("{{ .Key }}", "{{ .Key }}"),
-    ],
-)
-def test_calls_on_the_whole_data_are_replaced(text, inlined):
-    """The helper's text stands where it was called, spaces trimmed as the actions say."""
-    assert with_helpers(text, [OWN]) == inlined
-
-
-def test_helpers_may_call_helpers():
-    """All are replaced; one that calls itself is left to the proof, which refuses it."""
-    assert with_helpers('{{ template "twice" . }}', [OWN]).count(".User.GetIdentifier") == 2
-    again = '{{ define "a" }}{{ template "a" . }}{{ end }}'
-    assert with_helpers('{{ template "a" . }}', [again]) == '{{ template "a" . }}'
+from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, Never, Written, converted
 
 
 def test_a_rewrite_that_calls_a_helper_is_carried_over():
@@ -89,9 +58,9 @@ def test_a_rewrite_that_never_applies_keeps_nobody_out():
 @pytest.mark.parametrize(
     ("pair", "reason"),
     [
-        (("(", "x"), "the source cannot be carried over: unclosed group"),
-        (("a", "{{ nope }}", Dialect.GO), "the target cannot be carried over: unknown function `nope`"),
-        (("a", "{{ env }}", Dialect.GO), "the target cannot be carried over: the function `env` is refused"),
+        (("(", "x"), "the source cannot be converted: unclosed group"),
+        (("a", "{{ nope }}", Dialect.GO), "the target cannot be converted: unknown function `nope`"),
+        (("a", "{{ env }}", Dialect.GO), "the target cannot be converted: the function `env` is refused"),
     ],
 )
 @pytest.mark.parametrize("keys_as", KeysAs)
@@ -104,7 +73,7 @@ def test_what_is_refused_here_is_left_out(pair, reason, keys_as):
 def test_a_prefix_that_the_sdk_would_change_proves_nothing():
     """With an empty segment in it, the key that s3-proxy's code makes is not the one that is asked for."""
     (result,) = _results(("a", "b"), prefix="x//y/")
-    assert "the prefix holds an empty segment" in result.reason
+    assert "the prefix has an empty segment" in result.reason
 
 
 def test_the_documented_reading_takes_everything_as_it_is():
@@ -119,6 +88,38 @@ def test_what_is_no_type_is_a_template():
     """As s3-proxy's code has it, whatever its documentation says of a mistyped type."""
     done = target("keyRewriteList: [{source: ^a$, target: b, targetType: regex}]")
     assert done.messages(OptionOutcome.CHANGED) == [
-        "`regex` is not a type; s3-proxy's code renders what is not `REGEX` as a template, and so does this one"
+        "`regex` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
     ]
     assert "-> go" in done.files["rules/site.rules"]
+
+
+def test_a_rule_file_names_the_places_of_its_rules():
+    """It has the canonical layout, and what is left out as comments."""
+    done = target(
+        "keyRewriteList:\n"
+        "- {source: ^a$, target: b}\n"
+        "- {source: ^/c$, target: d}\n"
+        "- {source: z, target: /y}\n"
+        "- {source: ^k(.*), target: 'm/$1'}\n"
+        '- {source: "^\\t`x$", target: "a\\u2028b"}\n'
+    )
+    assert done.files["rules/site.rules"] == (
+        "target site {\n"
+        "    # From 0.yaml:7.\n"
+        "    # It was: ^a$ -> b\n"
+        '    rewrite `^/a$` -> "/b"\n'
+        "\n"
+        "    # Not needed, 0.yaml:8: no key that s3-proxy makes of a path matches it\n"
+        "    # It was: ^/c$ -> d\n"
+        "\n"
+        "    # From 0.yaml:9.\n"
+        '    rewrite `z` -> "/y"\n'
+        "\n"
+        "    # LEFT OUT, 0.yaml:10: the target cannot be converted: two slashes may meet between `/m/` and `$1`;"
+        " s3-proxy's SDK removes one of them (let the slash stand either in the group or beside it)\n"
+        "    # It was: ^k(.*) -> m/$1\n"
+        "\n"
+        "    # Not needed, 0.yaml:11: no key that s3-proxy makes of a path matches it\n"
+        "    # It was: ^ `x$ -> a b\n"
+        "}\n"
+    )

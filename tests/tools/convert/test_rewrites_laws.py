@@ -25,8 +25,7 @@ from tornado_proxy.templates.template import (
     compile_plain,
 )
 from tornado_proxy.tools.convert.go_targets import Surroundings
-from tornado_proxy.tools.convert.output import rule_text
-from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, helper_bodies
+from tornado_proxy.tools.convert.rewrites import Given, KeysAs, LeftOut, converted, rule_text
 
 NOWHERE = Span(SourceFile("conf.yaml", "\n"), 0, 0)
 ANN = User("ann")
@@ -68,7 +67,7 @@ def on_the_wire(key):
 def written_rules(rules, configured):
     """What becomes of a list, and its rule set as it is loaded from the file that is written."""
     entries = [Given(rule.source, rule.target, rule.dialect, NOWHERE) for rule in rules]
-    done = converted(entries, Surroundings(configured, start_prefix(configured), (), helper_bodies(())), KeysAs.ACTUAL)
+    done = converted(entries, Surroundings(configured, start_prefix(configured)), KeysAs.ACTUAL)
     loaded = compile_rule_files([RuleFile("site.rules", rule_text("site", done).encode())])
     assert loaded.diagnostics == ()
     return done, loaded.rule_sets["site"]
@@ -143,6 +142,7 @@ ACTIONS = st.sampled_from(
         '{{ regexReplaceAll "a(/?)" .Key "${1}//f/" }}',
         '{{ printf "%s/\\n/%s" .Key .User.Username }}',
         '{{ include "main.userIdentifier" . }}',
+        '{{ template "main.userIdentifier" . }}',
         '{{ $k := .Key | replace "a" "/" }}{{ $k | trimSuffix "/" }}',
         "{{ .User.GetUsername }}",
         "{{ .Request.Method }}",

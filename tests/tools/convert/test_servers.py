@@ -4,7 +4,7 @@ import pytest
 from certificates import pair
 from conversions import made
 
-from tornado_proxy.tools.convert.options import OptionOutcome, Unreadable
+from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.servers import UNKNOWN, fate
 
 MINIMAL_TLS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
@@ -69,19 +69,6 @@ def test_a_relative_file_starts_elsewhere():
     ]
 
 
-@pytest.mark.parametrize(
-    "certificate",
-    [
-        "certificate: x, certificateUrl: a, privateKey: y",
-        "certificateUrl: 's3://a/b', certificateUrlConfig: {httpTimeout: -1s}, privateKey: y",
-    ],
-)
-def test_what_s3_proxy_refuses_is_refused(certificate):
-    """It would not start either."""
-    with pytest.raises(Unreadable):
-        _tls_made(f"certificates: [{{{certificate}}}]")
-
-
 MINIMAL_ANSWERS = "targets: {site: {mount: {path: [/]}, bucket: {name: my-bucket}}}\n"
 
 
@@ -139,18 +126,6 @@ def test_what_compression_cannot_have_is_reported():
     assert done.subjects(OptionOutcome.LEFT_OUT) == ["server.compress.types"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("level: 0", "`server.compress.level` is less than 1"), ("types: []", "`server.compress.types` is empty")],
-)
-def test_compression_with_which_s3_proxy_does_not_start_is_refused(text, message):
-    """With its place, even where it is off."""
-    with pytest.raises(Unreadable) as caught:
-        _answers_made(f"compress: {{enabled: false, {text}}}")
-    (diagnostic,) = caught.value.diagnostics
-    assert message in diagnostic.message
-
-
 def test_an_age_is_one_that_browsers_keep():
     """A day at most."""
     done = _answers_made("cors: {enabled: true, maxAge: 1000000}")
@@ -198,7 +173,7 @@ def test_an_address_that_is_none_becomes_the_loopback():
     """Rather too narrow than too wide."""
     done = _made("server: {listenAddr: ':80'}")
     assert done.document["server"]["listenAddr"] == "127.0.0.1"
-    assert done.messages(OptionOutcome.CHANGED) == ["`:80` has a port: it listens on 127.0.0.1 now"]
+    assert done.messages(OptionOutcome.CHANGED) == ["`:80` has a port: the service listens on 127.0.0.1 now"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +197,7 @@ def test_time_outs_bound_a_connection():
 def test_a_time_out_without_an_equal_is_left_out():
     """Nothing is shorter than a second or longer than a day."""
     assert _made("server: {timeouts: {idleTimeout: 20ms}}").messages(OptionOutcome.LEFT_OUT) == [
-        "`20ms` is not within a second and a day"
+        "`20ms` is not between a second and a day"
     ]
     assert _made("server: {timeouts: {idleTimeout: '0'}}").messages(OptionOutcome.LEFT_OUT) == []
 

@@ -6,6 +6,7 @@ import pytest
 from conversions import made, target
 
 from tornado_proxy.config.model import BasicUser
+from tornado_proxy.config.secrets import Secret
 from tornado_proxy.routing.access import Access, Nobody
 from tornado_proxy.tools.convert.options import OptionOutcome
 from tornado_proxy.tools.convert.rewrites import KeysAs
@@ -36,8 +37,8 @@ def test_a_mount_is_carried_over(text, host, paths):
 @pytest.mark.parametrize(
     ("host", "message"),
     [
-        ("localhost:8080", "`localhost:8080` is `localhost`, on any port: hosts are compared without their port"),
-        ("f*.org", "each `*` of `f*.org` stands for one character at least; for s3-proxy it may stand for nothing"),
+        ("localhost:8080", "`localhost:8080` is `localhost` on any port: hosts are compared without their port"),
+        ("f*.org", "each `*` of `f*.org` matches at least one character; in s3-proxy it may match nothing"),
     ],
 )
 def test_a_host_that_means_something_else_is_pointed_out(host, message):
@@ -45,91 +46,64 @@ def test_a_host_that_means_something_else_is_pointed_out(host, message):
     assert _made(f"host: '{host}', path: /").messages(OptionOutcome.CHANGED) == [message]
 
 
-def _action(text, name):
-    return target(f"actions: {text}").document["targets"]["site"]["actions"][name]
+def _bucket_made(text):
+    return made(f"targets: {{site: {{mount: {{path: [/]}}, bucket: {{name: my-bucket, {text}}}}}}}")
+
+
+def _bucket(text):
+    (site,) = _bucket_made(text).settings.targets
+    return site.bucket
+
+
+def test_a_bucket_is_carried_over_with_its_options():
+    """Path style is s3-proxy's default, and not this project's."""
+    bucket = _bucket("prefix: a/b, region: eu-west-1, s3Endpoint: '127.0.0.1:9000', disableSSL: true")
+    assert (bucket.prefix, bucket.region, bucket.s3_endpoint) == ("a/b/", "eu-west-1", "127.0.0.1:9000")
+    assert (bucket.force_path_style, bucket.list_max_keys) == (True, 1000)
+    assert not _bucket("s3ForcePathStyle: false").force_path_style
+
+
+def test_a_prefix_with_a_leading_slash_lists_what_it_serves():
+    """s3-proxy's SDK drops the slash when it reads, and not when it lists."""
+    done = _bucket_made("prefix: /folder1")
+    assert done.settings.targets[0].bucket.prefix == "folder1/"
+    (message,) = done.messages(OptionOutcome.CHANGED)
+    assert message.startswith("s3-proxy lists below `/folder1`, where there is nothing")
 
 
 @pytest.mark.parametrize(
-    ("text", "methods"),
+    ("text", "origin"),
     [
-        ("{GET: {enabled: true}}", ("GET",)),
-        ("{PUT: {enabled: true}}", ("PUT",)),
-        ("{HEAD: {enabled: true}, DELETE: {enabled: true}, GET: {enabled: false}}", ("HEAD", "DELETE")),
-        ("{GET: {enabled: true}, HEAD: {enabled: false}, PUT: {config: {allowOverride: true}}}", ("GET",)),
+        ("{env: KEY}", "the environment variable `KEY`"),
+        ("{path: /run/key, env: KEY}", "the file `/run/key`"),
+        ("{env: KEY, value: x}", "the environment variable `KEY`"),
+        ("{value: x}", "the configuration file"),
     ],
 )
-def test_only_what_is_enabled_is_answered(text, methods):
-    """What is not named is off, as in s3-proxy; HEAD too."""
-    (site,) = target(f"actions: {text}").settings.targets
-    assert site.actions.methods == methods
+def test_credentials_are_references(text, origin):
+    """Of several, s3-proxy takes the file first, then the environment."""
+    credentials = _bucket(f"credentials: {{accessKey: {text}, secretKey: {{env: S}}}}").credentials
+    assert credentials.access_key == Secret(origin, "")
 
 
-def test_the_configuration_of_get_is_carried_over():
-    """Its options have the same names."""
-    config = "indexDocument: index.html, redirectToSignedUrl: true, signedUrlExpiration: 1h30m"
-    assert _action(f"{{GET: {{enabled: true, config: {{{config}}}}}}}", "GET")["config"] == {
-        "indexDocument": "index.html",
-        "redirectToSignedUrl": True,
-        "signedUrlExpiration": 5400,
-    }
+def test_half_a_pair_of_keys_is_none():
+    """s3-proxy then uses neither."""
+    done = _bucket_made("credentials: {accessKey: {env: A}}")
+    assert done.settings.targets[0].bucket.credentials is None
+    assert done.messages(OptionOutcome.CHANGED)[0].startswith("one of the two keys is missing")
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (
-            "redirectWithTrailingSlashForNotFoundFile: true",
-            "a missing file is redirected only where there is a directory",
-        ),
-        ("disableListing: true", "a directory is answered with 403; s3-proxy shows an empty one"),
-    ],
-)
-def test_what_is_answered_otherwise_is_said(option, message):
-    """The option is carried over, and the report tells the difference."""
-    done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
-    assert done.messages(OptionOutcome.CHANGED)[0].startswith(message)
-    assert done.document["targets"]["site"]["actions"]["GET"]["config"] == {option.partition(":")[0]: True}
+@pytest.mark.parametrize(("size", "here"), [(5000, 1000), (10, 10), (1000, 1000)])
+def test_a_listing_has_pages(size, here):
+    """The number of entries is that of a page."""
+    done = _bucket_made(f"s3ListMaxKeys: {size}")
+    assert done.settings.targets[0].bucket.list_max_keys == here
+    assert len(done.messages(OptionOutcome.CHANGED)) == (size != 1000)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("indexDocument: a/index.html", "`a/index.html` contains a `/`"),
-        ("signedUrlExpiration: -1s", "`-1s` is not a whole number of seconds up to 7 days"),
-        ("signedUrlExpiration: 169h", "`169h` is not a whole number of seconds up to 7 days"),
-        ("signedUrlExpiration: 1.5s", "`1.5s` is not a whole number of seconds up to 7 days"),
-    ],
-)
-def test_what_cannot_be_here_is_left_out(option, message):
-    """The default stands then."""
-    done = target(f"actions: {{GET: {{enabled: true, config: {{{option}}}}}}}")
-    assert done.messages(OptionOutcome.LEFT_OUT)[0].startswith(message)
-
-
-@pytest.mark.parametrize("config", ["", ", config: ", ", config: {}", ", config: {metadata: {}}"])
-def test_uploads_replace_files_where_s3_proxy_lets_them(config):
-    """Its code asks whether a file exists only where PUT has a `config`, whatever its documentation says."""
-    done = target(f"actions: {{PUT: {{enabled: true{config}}}}}")
-    assert done.settings.targets[0].actions.put.allow_override
-    assert done.messages(OptionOutcome.CHANGED)[-1].startswith("files may be replaced, as s3-proxy's code allows")
-
-
-@pytest.mark.parametrize(("config", "allowed"), [("{metadata: {a: b}}", False), ("{allowOverride: true}", True)])
-def test_with_a_configuration_uploads_replace_what_it_says(config, allowed):
-    """There, code and documentation agree."""
-    done = target(f"actions: {{PUT: {{enabled: true, config: {config}}}}}")
-    assert done.settings.targets[0].actions.put.allow_override is allowed
-    assert not any("replaced" in each for each in done.messages(OptionOutcome.CHANGED))
-
-
-def test_what_is_different_for_uploads_is_said_where_they_are_enabled():
-    """The path that they need, and how what browsers might run is sent from then on."""
-    assert target("actions: {GET: {enabled: true}, PUT: {enabled: false}}").messages(OptionOutcome.CHANGED) == []
-    slash, attachment = target("actions: {PUT: {enabled: true, config: {allowOverride: true}}}").messages(
-        OptionOutcome.CHANGED
-    )
-    assert slash.startswith("the path of an upload is a directory's")
-    assert attachment.startswith("files that browsers might run")
+def test_the_size_of_a_part_is_given_in_mebibytes():
+    """As s3-proxy counts it."""
+    assert _bucket("s3UploadPartSize: 16").part_size == 16 * 1024 * 1024
 
 
 TWO = """
@@ -152,7 +126,7 @@ targets:
         ("{mount: {host: 'x[0-9].org', path: [/b/]}, bucket: {name: b}}", "the host `x[0-9].org` is not a host"),
         ("{mount: {path: [/b/]}, bucket: {name: 'a b'}}", "the bucket's name `a b` is not a bucket's name"),
         ("{mount: {path: [/b/]}, bucket: {name: b, prefix: ..}}", "the prefix `..` contains a `.` or `..` segment"),
-        ("{mount: {path: [/b/]}, bucket: {name: b, prefix: a//b}}", "the prefix `a//b` holds an empty segment"),
+        ("{mount: {path: [/b/]}, bucket: {name: b, prefix: a//b}}", "the prefix `a//b` has an empty segment"),
         (
             "{mount: {path: [/b/]}, bucket: {name: b, s3Endpoint: 'ftp://x'}}",
             "the endpoint `ftp://x` is not an HTTP URL",
@@ -184,7 +158,7 @@ def test_a_target_whose_access_cannot_be_said_is_closed(text):
     paths = ("/", "/a", "/closed-until-reviewed", "/deep/er/")
     assert all(access.guard(path, method) == Nobody() for path in paths for method in site.actions.methods)
     assert done.report.closed_targets == ("site",)
-    assert "CLOSED to everyone" in done.files["tornado-proxy.yaml"]
+    assert "the target is closed to everyone" in done.files["tornado-proxy.yaml"]
 
 
 def test_a_target_without_resources_stays_open():
@@ -218,7 +192,7 @@ def test_rewrites_are_reported_one_by_one():
     ]
     assert done.messages(OptionOutcome.ADAPTED) == ["`^a$` -> `b` is `^/a$` -> `/b`, which makes the same keys"]
     (never,) = done.messages(OptionOutcome.LEFT_OUT)
-    assert never.startswith("`^/c$` -> `d` is left out, since s3-proxy never applies it")
+    assert never.startswith("`^/c$` -> `d` is left out, because s3-proxy never applies it")
     assert "`z` -> `/y` as it is" in done.messages(OptionOutcome.CARRIED)
 
 
@@ -286,7 +260,7 @@ targets:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("keyRewriteList: [{source: ^a$, target: b/}]", "makes a directory's key: a file is answered with 404"),
+        ("keyRewriteList: [{source: ^a$, target: b/}]", "makes the key of a directory: a file is answered with 404"),
     ],
 )
 def test_what_is_not_quite_the_same_is_remarked_on(text, message):

@@ -1,185 +1,56 @@
-"""Reads configurations of s3-proxy, and makes a configuration, rule files and a report of what they say together.
-
-A directory is read as s3-proxy reads its `conf/`: every file in it, by name, hidden ones and directories left out; of
-two files that differ in their extension only, the one whose extension viper prefers counts for both. JSON is read as
-the YAML that it is; the other formats of viper are not read here.
-"""
+"""Converts a configuration of s3-proxy to ours: settings, rule files, pages, and a report on every option."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import assert_never
+from typing import Any
 
-from tornado_proxy.config.document import Fault, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode, compose
-from tornado_proxy.config.document import merged as merge_sources
-from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
-from tornado_proxy.tools.convert.options import (
-    Items,
-    OptionOutcome,
-    Options,
-    Remark,
-    Scalar,
-    Section,
-    SourceOption,
-    Unreadable,
-    Value,
-    refusal,
-)
-from tornado_proxy.tools.convert.output import ConversionReport, Noted, OneLine, Setting, configuration_text, rule_text
-from tornado_proxy.tools.convert.pages import PageConversion, ReadFile, no_file
+import yaml
+
+from tornado_proxy.tools.convert.actions import PageConversion, ReadFile, no_file
+from tornado_proxy.tools.convert.options import OptionOutcome, Options, Remark, Section, Setting
 from tornado_proxy.tools.convert.resources import Providers, closed, providers, single_resource, trusted_proxies
-from tornado_proxy.tools.convert.rewrites import KeysAs
+from tornado_proxy.tools.convert.rewrites import KeysAs, rule_text
 from tornado_proxy.tools.convert.servers import fate, limits, listener, log
-from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, mount, target
-
-LARGEST = 8 * 1024 * 1024
-"""The most bytes that a file may have."""
-
-READ = (".json", ".yaml", ".yml")
-"""The extensions that are read, the preferred first."""
-
-_OTHERS = (".toml", ".properties", ".props", ".prop", ".hcl", ".tfvars", ".dotenv", ".env", ".ini")
-
-
-def read(places: Sequence[Path]) -> Options:
-    """What files and directories say together, later ones before earlier ones; raises `Unreadable`."""
-    try:
-        paths = [path for place in places for path in _files_at(place)]
-        sources = [SourceFile(str(path), _text(path)) for path in paths]
-    except OSError as error:
-        message = f"`{error.filename}` cannot be read: {error.strerror}"
-        raise Unreadable(Diagnostic("unreadable-file", message)) from None
-    if not sources:
-        raise Unreadable(Diagnostic("no-files", f"`{places[0]}` holds no configuration file"))
-    return together(sources)
-
-
-def together(sources: Sequence[SourceFile]) -> Options:
-    """What the texts of files say together, later ones before earlier ones; raises `Unreadable`."""
-    return reduce(merged, (without_nothing(_document(source)) for source in sources))
-
-
-def merged(first: Options, second: Options) -> Options:
-    """Two mappings as one: mappings within are merged, of anything else the second counts, whole."""
-    entries = dict(first.entries)
-    for name, option in second.entries.items():
-        known = entries.get(name)
-        if known and isinstance(known.value, Options) and isinstance(option.value, Options):
-            entries[name] = known._replace(value=merged(known.value, option.value))
-        else:
-            entries[name] = option
-    return Options(entries, first.span)
-
-
-def without_nothing(options: Options) -> Options:
-    """A mapping as viper hands it on: an option that says nothing, or holds no option that does, was never given.
-
-    Lists are kept as they are.
-    """
-    kept = {}
-    for name, option in options.entries.items():
-        value = option.value
-        if isinstance(value, Options):
-            value = without_nothing(value)
-            if not value.entries:
-                continue
-        if not (isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING):
-            kept[name] = option._replace(value=value)
-    return Options(kept, options.span)
-
-
-def _files_at(place: Path) -> Iterator[Path]:
-    if not place.is_dir():
-        yield place
-        return
-    names = sorted((each.name for each in place.iterdir() if each.is_file()), key=os.fsencode)
-    visible = [name for name in names if not name.startswith(".")]
-    for name in visible:
-        stem = Path(name).stem
-        found = next((stem + extension for extension in READ if stem + extension in visible), None)
-        if found is not None:
-            yield place / found
-        elif Path(name).suffix in _OTHERS:
-            message = f"`{place / name}` is part of the configuration, and only YAML and JSON are read"
-            raise Unreadable(Diagnostic("unknown-format", message, help="rewrite it in YAML"))
-
-
-def _document(source: SourceFile) -> Options:
-    source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
-    composed = compose(source.text)
-    if composed.faults:
-        raise Unreadable(*(_told(fault, source) for fault in composed.faults))
-    if composed.root is None:
-        return Options({}, Span(source, 0, 0))
-    value = _value(composed.root, source)
-    if isinstance(value, Options):
-        return value
-    if isinstance(value, Scalar) and value.kind is ScalarKind.NOTHING:
-        return Options({}, value.span)
-    raise Unreadable(Diagnostic("bad-type", "a configuration is a mapping", value.span))
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise Unreadable(Diagnostic("unreadable-file", f"`{path}` is larger than {LARGEST} bytes"))
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        message = f"`{path}` is not UTF-8: the byte 0x{content[error.start]:02X} at offset {error.start}"
-        raise Unreadable(Diagnostic("unreadable-file", message)) from None
-
-
-def _told(fault: Fault, source: SourceFile) -> Diagnostic:
-    # Without the text at the place, which may be a secret: its line and column say enough.
-    place = source.position(fault.start)
-    where = f"{source.name}:{place.line}:{place.column}"
-    return Diagnostic(fault.code, f"{where}: {fault.message.replace('`{}`', 'what stands there').replace('{}', '…')}")
-
-
-def _value(node: Node, source: SourceFile) -> Value:
-    span = Span(source, node.start, node.end)
-    match node:
-        case ScalarNode():
-            return Scalar(node.text, node.kind, span)
-        case SequenceNode():
-            return Items(tuple(_value(item, source) for item in node.items), span)
-        case MappingNode():
-            return Options(dict(_entries(node, source)), span)
-        case _:
-            assert_never(node)
-
-
-def _entries(node: MappingNode, source: SourceFile) -> Iterable[tuple[str, SourceOption]]:
-    """The entries by name in lower case, those last that count: what `<<` brings in comes first."""
-    for entry in node.entries:
-        for mapping in reversed(merge_sources(entry)):
-            yield from _entries(mapping, source)
-    for entry in node.entries:
-        if isinstance(entry.key, ScalarNode) and entry.key.kind is not ScalarKind.MERGE:
-            place = Span(source, entry.key.start, entry.key.end)
-            yield entry.key.text.lower(), SourceOption(entry.key.text, place, _value(entry.value, source))
-
+from tornado_proxy.tools.convert.targets import Conversion, ConvertedTarget, Unservable, mount, target
 
 CONFIGURATION = "tornado-proxy.yaml"
 REPORT = "report.md"
 
-_OPENING = (
-    "Made from a configuration of s3-proxy; what became of each option stands in report.md.",
-    "Lines that begin with a file and a line number say what to look at.",
-)
+_OPENING = """\
+# Converted from a configuration of s3-proxy; report.md has what became of each option.
+# Comments that begin with a file and a line number point out what to review.
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionReport:
+    """All remarks in the order of their places, how keys were read, and the targets that nobody may use."""
+
+    keys_as: KeysAs
+    remarks: tuple[Remark, ...]
+    closed_targets: tuple[str, ...] = ()
+
+    def of(self, *outcomes: OptionOutcome) -> tuple[Remark, ...]:
+        """Returns the remarks with one of these outcomes."""
+        return tuple(each for each in self.remarks if each.outcome in outcomes)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything has the same effect as before."""
+        return not self.of(*_TO_REVIEW)
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The files by their names within the directory they are written to, and the report."""
+    """The files by their names below the output directory, and the report."""
 
     files: Mapping[str, str] = field(repr=False)
     report: ConversionReport
@@ -191,7 +62,7 @@ def convert(
     new_key: Callable[[], str] = token_urlsafe,
     read_file: ReadFile = no_file,
 ) -> Converted:
-    """Convert a configuration; raises `Unreadable` where nothing can be made of it.
+    """Converts a configuration; raises `Unreadable` for a value of the wrong type.
 
     `new_key` makes random secrets, `read_file` reads the template files that the configuration names.
     """
@@ -200,23 +71,30 @@ def convert(
     templates = pages.general(root.section("templates"))
     conversion = Conversion(providers(root, new_key), keys_as, pages)
     section = root.section("targets")
-    named = section.named() if section else ()
-    targets = [each for name, inner in named if (each := target(name, inner, conversion))]
+    targets = [
+        each for name, inner in (section.named() if section else ()) if (each := target(name, inner, conversion))
+    ]
     files: dict[str, str] = {}
     settings = _settings(root, conversion.providers, files)
     if templates:
         settings["templates"] = templates
-    for leftover in root.leftovers():
-        outcome, message = fate(leftover.path)
-        root.remarks.add(outcome, leftover.path, leftover.place, message)
-    report = ConversionReport(keys_as, root.remarks.all(), tuple(each.name for each in targets if each.closed))
-    return Converted({**_files(settings, targets, report), **files, **pages.files}, report)
+    files |= _rule_files(targets)
+    if rules := [name for name in files if name.startswith("rules/")]:
+        # One by one, because the directory may hold what an earlier conversion left.
+        settings["rules"] = rules
+    for path, place in root.leftovers():
+        outcome, message = fate(path)
+        root.remarks.append(Remark(outcome, path, message, place))
+    remarks = tuple(sorted(root.remarks, key=lambda each: (each.place.source.name, each.place.first.line)))
+    report = ConversionReport(keys_as, remarks, tuple(each.name for each in targets if each.closed))
+    text = _OPENING + _configuration(settings, targets, report)
+    return Converted({CONFIGURATION: text, **files, **pages.files}, report)
 
 
-def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[str, Setting | Noted | OneLine]:
-    settings: dict[str, Setting | Noted | OneLine] = {
-        "server": OneLine({**listener("server", root, files), **trusted_proxies(given, root)}),
-        "internalServer": OneLine(listener("internalServer", root, files)),
+def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[str, Setting]:
+    settings: dict[str, Setting] = {
+        "server": {**listener("server", root, files), **trusted_proxies(given, root)},
+        "internalServer": listener("internalServer", root, files),
         "log": log(root),
     }
     if (page := root.section("listTargets")) is not None and page.flag("enabled"):
@@ -231,57 +109,170 @@ def _settings(root: Section, given: Providers, files: dict[str, str]) -> dict[st
     return settings
 
 
-def _target_list(section: Section, providers: Providers) -> Setting:
-    """The page of all targets; closed to everyone where its resource has no equivalent."""
-    where = section.section("mount")
-    if where is None:
-        raise refusal(section.span, "`listTargets` has no `mount`, so that s3-proxy does not start")
-    settings: dict[str, Setting] = {"enabled": True, "mount": mount(where)}
-    given = section.section("resource")
-    if given is not None:
-        paths = [each.value for each in where.texts("path")]
-        settings["resource"] = single_resource(given, paths, providers) or closed("/", ())[0]
+def _target_list(section: Section, given: Providers) -> Setting:
+    """Converts the page of all targets; it is closed to everyone if its resource has no equivalent."""
+    settings: dict[str, Setting] = {"enabled": True}
+    if where := section.section("mount"):
+        try:
+            settings["mount"] = mount(where)
+        except Unservable as error:
+            section.settle()
+            section.remark(OptionOutcome.LEFT_OUT, "", f"the page of all targets is left out: {error}")
+            return {"enabled": False}
+    if resource := section.section("resource"):
+        settings["resource"] = single_resource(resource, given) or closed("/", ())[0]
     section.remark(OptionOutcome.CARRIED, "", "as `listTargets`")
     return settings
 
 
-def _files(
-    settings: dict[str, Setting | Noted | OneLine], targets: Sequence[ConvertedTarget], report: ConversionReport
-) -> dict[str, str]:
-    with_rules = {each.name: place for each, place in zip(targets, _rule_places(targets), strict=True) if each.entries}
-    if with_rules:
-        # One by one: a directory may hold what an earlier conversion left.
-        settings["rules"] = list(with_rules.values())
-    if targets:
-        settings["targets"] = {each.name: Noted(each.settings, tuple(_notes(each, report))) for each in targets}
-    files = {CONFIGURATION: configuration_text(settings, _OPENING)}
+def _rule_files(targets: Sequence[ConvertedTarget]) -> dict[str, str]:
+    """Writes a rule file for each target with rewrites, whose name is unique even if case is ignored."""
+    files: dict[str, str] = {}
     for each in targets:
-        if each.name in with_rules:
-            files[with_rules[each.name]] = rule_text(each.name, each.entries)
+        if each.entries:
+            stem, number = re.sub(r"[^a-z0-9_-]", "_", each.name.lower()), 1
+            name = stem
+            while f"rules/{name}.rules" in files:
+                number += 1
+                name = f"{stem}-{number}"
+            files[f"rules/{name}.rules"] = rule_text(each.name, each.entries)
     return files
 
 
-def _rule_places(targets: Sequence[ConvertedTarget]) -> Iterator[str]:
-    """A name for the rule file of each target, unique even where case is ignored."""
-    taken: set[str] = set()
+def _configuration(
+    settings: Mapping[str, Setting], targets: Sequence[ConvertedTarget], report: ConversionReport
+) -> str:
+    lines = [yaml_text(settings)]
+    if targets:
+        lines.append("targets:\n")
     for each in targets:
-        stem = re.sub(r"[^A-Za-z0-9_-]", "_", each.name)
-        name = next(found for number in range(len(targets) + 1) if (found := _numbered(stem, number)) not in taken)
-        taken.add(name)
-        yield f"rules/{name}.rules"
+        notes = "".join(f"# {' '.join(note.split())}\n" for note in _notes(each, report))
+        lines.append(textwrap.indent(notes + yaml_text({each.name: each.settings}), "  "))
+    return "".join(lines)
 
 
-def _numbered(stem: str, number: int) -> str:
-    return f"{stem}-{number + 1}" if number else stem
+class _Dumper(yaml.SafeDumper):
+    """Writes every value in full, without anchors."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def yaml_text(settings: Mapping[str, Setting]) -> str:
+    """Returns settings as YAML; collections of scalars stand on one line."""
+    return str(
+        yaml.dump(settings, Dumper=_Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=120)
+    )
 
 
 def _notes(each: ConvertedTarget, report: ConversionReport) -> Iterator[str]:
-    """What there is to look at in a target, but for its rules: those stand in its rule file."""
+    """Yields what to review in a target; remarks on its rewrites stand in its rule file."""
     subject = f"targets.{each.name}"
-    for remark in report.of(OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT, OptionOutcome.CLOSED):
-        if _is_about(remark, subject) and ".keyRewriteList" not in remark.subject:
+    for remark in report.of(*_TO_REVIEW):
+        about = remark.subject.lower()
+        if (about == subject or about.startswith(f"{subject}.")) and ".keyrewritelist" not in about:
             yield f"{remark.where}: {remark.message}"
 
 
-def _is_about(remark: Remark, subject: str) -> bool:
-    return remark.subject.lower() == subject or remark.subject.lower().startswith(f"{subject}.")
+READINGS: Mapping[KeysAs, str] = {
+    KeysAs.ACTUAL: (
+        "Sources and targets of `keyRewriteList` were read as s3-proxy's code reads them: the key starts with the"
+        " bucket's prefix and has no leading slash. Its documentation says otherwise. If your rules follow the"
+        " documentation and never worked, convert with `--keys-as documented`."
+    ),
+    KeysAs.DOCUMENTED: (
+        "Sources and targets of `keyRewriteList` were read as s3-proxy's documentation describes them: the key has a"
+        " leading slash and no prefix, as it has here, so the rules are unchanged. Its code reads them differently. To"
+        " keep what runs today, convert with `--keys-as actual`."
+    ),
+}
+"""How keys were read, and why."""
+
+_TITLES: Mapping[OptionOutcome, tuple[str, str]] = {
+    OptionOutcome.CLOSED: (
+        "Closed",
+        "These have no equivalent and are closed to everyone until you say who may use them.",
+    ),
+    OptionOutcome.CHANGED: ("Changed", "These were converted, but they have a different effect."),
+    OptionOutcome.LEFT_OUT: ("Left out", "These have no equivalent, or none that is proved to be one."),
+    OptionOutcome.ADAPTED: ("Adapted", "These are written differently and have the same effect."),
+    OptionOutcome.CARRIED: ("Carried over", "These are the same."),
+}
+_TO_REVIEW = (OptionOutcome.CLOSED, OptionOutcome.CHANGED, OptionOutcome.LEFT_OUT)
+
+
+def to_markdown(report: ConversionReport) -> str:
+    """Returns the report as Markdown; what needs a review comes first."""
+    lines = ["# From s3-proxy to tornado-proxy", "", READINGS[report.keys_as], ""]
+    if report.closed_targets:
+        names = ", ".join(f"`{name}`" for name in report.closed_targets)
+        lines += [f"**Nobody can use {names} yet:** who may use it in s3-proxy could not be converted.", ""]
+    for outcome in _TITLES:
+        lines += _paragraphs(report, outcome)
+    return "\n".join(lines)
+
+
+def to_text(report: ConversionReport, files: Sequence[str]) -> str:
+    """Returns the report for a terminal: what needs a review, and a count of the rest."""
+    lines = [READINGS[report.keys_as], ""]
+    for outcome in _TO_REVIEW:
+        lines += _paragraphs(report, outcome)
+    same, adapted = len(report.of(OptionOutcome.CARRIED)), len(report.of(OptionOutcome.ADAPTED))
+    lines.append(f"{same} carried over, {adapted} adapted; the report has them all.")
+    return "\n".join([*lines, *(f"wrote {name}" for name in files), ""])
+
+
+def _paragraphs(report: ConversionReport, outcome: OptionOutcome) -> list[str]:
+    remarks = report.of(outcome)
+    title, about = _TITLES[outcome]
+    return [f"## {title}", "", about, "", *map(_bullet, remarks), ""] if remarks else []
+
+
+def _bullet(remark: Remark) -> str:
+    text = f"{remark.message}; {remark.help}" if remark.help else remark.message
+    return f"- {remark.where}, `{remark.subject}`: {' '.join(text.split())}"
+
+
+def to_json(report: ConversionReport, files: Sequence[str]) -> dict[str, Any]:
+    """Returns the report for programs; `version` changes when a field changes its meaning."""
+    return {
+        "version": 1,
+        "complete": report.complete,
+        "keysAs": report.keys_as.value,
+        "closedTargets": list(report.closed_targets),
+        "files": list(files),
+        "remarks": [
+            {
+                "outcome": each.outcome.value,
+                "subject": each.subject,
+                "message": each.message,
+                "help": each.help,
+                "file": each.place.source.name,
+                "line": each.place.first.line,
+            }
+            for each in report.remarks
+        ],
+    }
+
+
+class Unsaved(Exception):
+    """Files that were not written; the text says why."""
+
+
+def save(files: Mapping[str, str], directory: Path, *, force: bool = False) -> None:
+    """Writes files by their relative names; raises `Unsaved`.
+
+    They may hold secrets, so only their owner may read them.
+    """
+    places = {directory / name: text for name, text in files.items()}
+    present = [place for place in places if os.path.lexists(place)]
+    if present and not force:
+        raise Unsaved(f"`{present[0]}` exists; `--force` replaces it")
+    try:
+        for place, text in places.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.unlink(missing_ok=True)  # a file that is there may be readable by others, or be a link
+            place.touch(0o600)
+            place.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Unsaved(f"`{error.filename or directory}` cannot be written: {error.strerror}") from None

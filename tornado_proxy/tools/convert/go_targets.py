@@ -1,8 +1,8 @@
-"""A target of the type TEMPLATE, written for this project's keys where it is proved to make the same key.
+"""Converts a target of the type TEMPLATE, if it is proved to make the same key.
 
-What is proved: all data that the template reads is the same here, or is put in its place; and no slashes meet in what
-it prints. Where a function makes a printed text, one slash is made of several, as s3-proxy's SDK does. Conditions may
-be anything that reads such data.
+Proved are two things: all data that the template reads is the same here or is replaced, and no slashes meet in what it
+prints. If a function makes a printed text, several slashes in it are joined, as s3-proxy's SDK does. Conditions may be
+anything that reads such data. Helper templates that it calls must read no key and no prefix.
 """
 
 from __future__ import annotations
@@ -10,19 +10,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.templates.golang import compile_template, nodes
 from tornado_proxy.templates.golang.actions import Plain, scan
 from tornado_proxy.templates.golang.parser import parse
+from tornado_proxy.templates.golang.program import leading
 from tornado_proxy.templates.golang.template import vocabulary
 from tornado_proxy.templates.template import GO_SPACES, TemplateMistake
-from tornado_proxy.tools.convert.patterns import Here, NotConvertible, Piece, as_directory, literal, where_slashes_meet
+from tornado_proxy.tools.convert.patterns import (
+    Here,
+    NotConvertible,
+    Piece,
+    below_prefix,
+    check_slashes,
+    directory_of,
+    literal,
+)
 
 _KEY = ("Key",)
 _PREFIX = ("Target", "Bucket", "Prefix")
-_USER = frozenset({"Username", "GetUsername", "GetIdentifier"})
+_SEGMENTS = (
+    *(("User", name) for name in ("Username", "GetUsername", "GetIdentifier")),
+    ("Request", "Method"),
+    ("Target", "Name"),
+    ("Target", "Bucket", "Name"),
+)
+"""Data that is never empty and has no slash."""
+
 _SAME = (
     ("User",),
     ("Request", "Method"),
@@ -34,51 +52,51 @@ _SAME = (
     ("Target", "Bucket", "Name"),
     ("Target", "Bucket", "Region"),
 )
-"""What of the data is the same here, with all below it."""
+"""Data that is the same here, with all below it."""
 
-_LINE_END = re.compile(r"\r?\n")
-_CASES = frozenset({"lower", "upper"})
-# Functions whose result is a text, whatever they are given.
+_IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
+"""Data that does not depend on who asks, with all below it."""
+
+# Functions that always return a text.
 _MAKE_TEXT = frozenset(
     {"base", "clean", "dir", "include", "join", "lower", "nospace", "print", "printf", "regexReplaceAll", "replace"}
     | {"regexReplaceAllLiteral", "repeat", "substr", "title", "trim", "trimAll", "trimPrefix", "trimSuffix", "trunc"}
     | {"untitle", "upper"}
 )
-_ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are taken out of a result
+_LINE_END = re.compile(r"\r?\n")
+_ONE_SLASH = r'regexReplaceAll "/(?:\\r?\\n|/)+"'  # line ends are removed from a result
 _MOST_WAYS = 64
 """Through the conditions of a template."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a template's data says of its target: the prefix as configured, and as s3-proxy puts it in front."""
+class Surroundings(NamedTuple):
+    """What a template knows of its target: the prefix as configured, and as s3-proxy puts it in front of keys."""
 
     configured: str
     prefix: str
-    helpers: tuple[str, ...] = ()  # texts of the helper templates that it may call
-    bodies: Mapping[str, str] = field(default_factory=dict, compare=False)  # what they define, by name
+    helpers: tuple[str, ...] = ()  # texts that define the helper templates that it may call
 
 
 def go_target_here(target: str, source: Here, surroundings: Surroundings) -> str:
-    """A template for this project's keys; raises `NotConvertible`, or `TemplateMistake` where it is not a template."""
+    """Converts a template for our keys; raises `NotConvertible`, or `TemplateMistake` if it is not a template."""
     pattern = compile_pattern(source.text)
     compile_template(target, pattern.names, pattern.group_count, surroundings.helpers)
     parsed = parse(target, vocabulary())
     if parsed.templates:
         raise NotConvertible("it defines templates of its own", "write their text where they are used")
-    reader = _TemplateRewriter(target, surroundings)
-    reader.body(parsed.body)
-    _check(parsed.body, surroundings, reader)
-    _take_off_prefix(reader, target, parsed.body)
-    text = reader.edited()
+    rewriter = _TemplateRewriter(target, surroundings)
+    rewriter.body(parsed.body)
+    rewriter.check(parsed.body)
+    rewriter.remove_prefix(parsed.body)
+    text = rewriter.edited()
     compile_template(text, pattern.names, pattern.group_count, surroundings.helpers)
     return text
 
 
 def ignores_client(target: str) -> bool:
-    """Whether a template is proved to make the same key for every client: it reads nothing of who asks.
+    """Returns whether a template is proved to make the same key for every client.
 
-    What a client is known by may stand in the user, a header, the host, the query or a helper template.
+    The user, a header, the host, the query or a helper template may depend on the client.
     """
     try:
         parsed = parse(target, vocabulary())
@@ -87,20 +105,21 @@ def ignores_client(target: str) -> bool:
     return not parsed.templates and all(map(_is_impersonal, _descendants(parsed.body)))
 
 
-_IMPERSONAL = (("Key",), ("Target",), ("Request", "Method"), ("Request", "URL", "Path"))
-
-
 def _is_impersonal(node: object) -> bool:
     match node:
         case nodes.FieldChain(names=path) | nodes.Variable(name="$", fields=path):
-            return any(path[: len(each)] == each for each in _IMPERSONAL)
+            return _is_below(path, _IMPERSONAL)
         case nodes.Dot() | nodes.Call():
             return False
     return True
 
 
+def _is_below(path: tuple[str, ...], roots: Iterable[tuple[str, ...]]) -> bool:
+    return any(path[: len(each)] == each for each in roots)
+
+
 def _descendants(node: object) -> Iterator[object]:
-    """A node and all below it: the fields of dataclasses, the members of tuples."""
+    """Yields a node and all below it: the fields of dataclasses, the members of tuples."""
     yield node
     if isinstance(node, tuple):
         children: Iterable[object] = node
@@ -112,16 +131,22 @@ def _descendants(node: object) -> Iterator[object]:
         yield from _descendants(child)
 
 
+@lru_cache(maxsize=16)
+def _helpers(texts: tuple[str, ...]) -> Mapping[bytes, nodes.Body]:
+    """Returns the bodies of the helper templates, the built-in ones included, by name."""
+    return parse(leading(texts, ""), vocabulary()).templates
+
+
 class _TemplateRewriter:
-    """A walk through all that a template reads, and the edits that make it the same data."""
+    """Walks through all that a template reads, and collects the edits that make it the same data."""
 
     def __init__(self, text: str, surroundings: Surroundings) -> None:
-        self.surroundings = surroundings
+        self._surroundings = surroundings
         self._text = text
-        self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and what takes the place
+        self._edits: dict[int, tuple[int, str]] = {}  # by start: the end, and the replacement
 
     def body(self, body: nodes.Body) -> None:
-        """Walk through nodes; raises `NotConvertible` for those that no proof covers."""
+        """Walks through nodes; raises `NotConvertible` for those that no proof covers."""
         for node in body:
             match node:
                 case nodes.TextNode():
@@ -132,67 +157,73 @@ class _TemplateRewriter:
                     self._pipeline(node.pipeline, node.base)
                     self.body(node.body)
                     self.body(node.otherwise)
+                case nodes.Call(name=name, pipeline=nodes.Pipeline() as pipeline) if _is_root(_alone(pipeline)):
+                    self._check_helper(name)
                 case _:
-                    raise NotConvertible(
-                        "it holds a `with`, a `range` or the call of a template, which no proof covers"
-                    )
+                    raise NotConvertible("it has a `with`, a `range` or a call that is not of a helper with all data")
 
-    def take_off(self, start: int, opening: str, directory: str) -> None:
-        """Take the prefix off the text with which the result begins; raises `NotConvertible`."""
-        bare = opening.lstrip("/")
-        if not bare.startswith(directory):
-            message = f"it may lead outside the prefix `{directory}`, where no rewrite leads here"
-            raise NotConvertible(message, f"begin it with `{directory}`")
-        self._edits[start] = (start + len(opening) - len(bare) + len(directory), "/")
+    def check(self, body: nodes.Body) -> None:
+        """Raises `NotConvertible` if a result may have an empty segment; joins slashes in what functions make."""
+        for way in self._ways(body):
+            texts = (_text(node) if isinstance(node, nodes.TextNode) else "\n" for node in way)
+            check_slashes("".join(texts), [self._piece(node) for node in way])
 
-    def keep_key(self, output: nodes.Output) -> None:
-        """Print the key as it is here: what the result begins with is the path below the prefix."""
-        del self._edits[output.base + output.pipeline.commands[0].operands[0].start]
-
-    def join_slashes(self, output: nodes.Output) -> None:
-        """Print one slash where a printed text has several in a row."""
-        start, end = output.pipeline.start + output.base, output.pipeline.end + output.base
-        if end in self._edits:
-            return  # it stands on several ways
-        until, replacement = self._edits.get(start, (start, ""))
-        self._edits[start] = until, f"{_ONE_SLASH} ({replacement}"
-        self._edits[end] = end, ') "/"'
+    def remove_prefix(self, body: nodes.Body) -> None:
+        """Removes the prefix with which the result begins; raises `NotConvertible`."""
+        directory = directory_of(self._surroundings.prefix)
+        if not directory:
+            return
+        for node, piece in zip(body, scan(self._text), strict=False):
+            if isinstance(piece, Plain):
+                if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
+                    start = piece.start + len(piece.text) - len(bare)
+                    self._edits[start] = (start + below_prefix(bare, directory), "/")
+                    return
+            elif isinstance(node, nodes.Output) and _path_of(_alone(node.pipeline)) == _KEY:
+                # Here the key is the path below the prefix, so it is printed as it is.
+                del self._edits[node.base + node.pipeline.commands[0].operands[0].start]
+                return
+            else:
+                break
+        raise NotConvertible(
+            f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
+        )
 
     def edited(self) -> str:
-        """The text with all edits made."""
+        """Returns the text with all edits made."""
         text = self._text
         for start, (end, replacement) in sorted(self._edits.items(), reverse=True):
             text = text[:start] + replacement + text[end:]
         return text
 
     def _pipeline(self, pipeline: nodes.Pipeline, base: int, *, printed: bool = False) -> None:
-        alone = printed and _operand_alone(pipeline) is not None
+        alone = printed and _alone(pipeline) is not None
         for command in pipeline.commands:
             match command.operands:
-                case (
-                    nodes.Identifier(name="include"),
-                    nodes.StringLiteral(value=name),
-                    nodes.Dot() | nodes.Variable(name="$", fields=()),
-                ):
-                    self._helper(name.decode())
+                case (nodes.Identifier(name="include"), nodes.StringLiteral(value=name), whole) if _is_root(whole):
+                    self._check_helper(name)
                 case operands:
                     for operand in operands:
                         self._operand(operand, base, bare=alone)
 
-    def _helper(self, name: str) -> None:
-        """Walk through a helper template that is called on the whole data, of which nothing can be put in its place."""
-        reader = _TemplateRewriter(self.surroundings.bodies.get(name, ""), self.surroundings)
-        reader.body(parse(self.surroundings.bodies.get(name, ""), vocabulary()).body)
-        if reader.edited() != self.surroundings.bodies.get(name, ""):
-            raise NotConvertible(f"the helper template `{name}` reads the key or the prefix", "write its text out")
+    def _check_helper(self, name: bytes) -> None:
+        """Raises `NotConvertible` if a helper template that is called on all data needs an edit, or calls another."""
+        body = _helpers(self._surroundings.helpers).get(name, ())
+        rewriter = _TemplateRewriter("", self._surroundings)
+        if not any(_is_call(node) for node in _descendants(body)):
+            rewriter.body(body)
+            rewriter.check(body)
+            if not rewriter._edits:
+                return
+        raise NotConvertible(
+            f"the helper template `{name.decode()}` reads the key or the prefix, or calls a function on what it prints",
+            "write its text out",
+        )
 
     def _operand(self, operand: nodes.Operand, base: int, *, bare: bool = False) -> None:
         match operand:
-            case nodes.FieldChain() | nodes.Variable(name="$"):
-                path = operand.names if isinstance(operand, nodes.FieldChain) else operand.fields
-                self._path(path, (operand.start + base, operand.end + base), bare=bare)
-            case nodes.Dot():
-                self._path((), (operand.start + base, operand.end + base), bare=bare)
+            case nodes.FieldChain() | nodes.Variable(name="$") | nodes.Dot():
+                self._path(_path_of(operand), (operand.start + base, operand.end + base), bare=bare)
             case nodes.Pipeline():
                 self._pipeline(operand, base)
             case nodes.Chain():
@@ -202,26 +233,77 @@ class _TemplateRewriter:
 
     def _path(self, path: tuple[str, ...], place: tuple[int, int], *, bare: bool) -> None:
         if path == _KEY:
-            call = self._key()
+            prefix, below = self._surroundings.prefix, 'trimPrefix "/" .Key'
+            call = f"print {_string(prefix)} ({below})" if prefix else below
             self._edits[place[0]] = (place[1], call if bare else f"({call})")
         elif path == _PREFIX:
-            self._edits[place[0]] = (place[1], _string(self.surroundings.configured))
-        elif not any(path[: len(same)] == same for same in _SAME):
-            raise NotConvertible(f"`{self._text[slice(*place)]}` is not the same here")
+            self._edits[place[0]] = (place[1], _string(self._surroundings.configured))
+        elif not _is_below(path, _SAME):
+            raise NotConvertible(f"`.{'.'.join(path)}` is not the same here")
 
-    def _key(self) -> str:
-        prefix = self.surroundings.prefix
-        below = 'trimPrefix "/" .Key'
-        return f"print {_string(prefix)} ({below})" if prefix else below
+    def _ways(self, body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
+        """Returns what a template may print, one node after another, whatever its conditions decide."""
+        ways: list[tuple[nodes.TextNode | nodes.Output, ...]] = [()]
+        for node in body:
+            match node:
+                case nodes.Branch():
+                    branches = [*self._ways(node.body), *self._ways(node.otherwise)]
+                case nodes.Call():
+                    branches = self._ways(_helpers(self._surroundings.helpers).get(node.name, ()))
+                case nodes.TextNode() | nodes.Output(pipeline=nodes.Pipeline(variables=())):
+                    branches = [(node,)]
+                case _:
+                    continue
+            ways = [(*way, *branch) for way in ways for branch in branches]
+            if len(ways) > _MOST_WAYS:
+                raise NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
+        return ways
+
+    def _piece(self, node: nodes.TextNode | nodes.Output) -> Piece:
+        if isinstance(node, nodes.TextNode):
+            return literal(_text(node))
+        printed, trimmed = _printed(node.pipeline)
+        path = _path_of(printed)
+        name = f"`.{'.'.join(path)}`"
+        if path == _KEY:
+            # A key of s3-proxy has no empty segment, so no slash follows the one with which the trimmed text ends.
+            prefix = self._surroundings.prefix
+            return Piece(name, prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
+        if path in _SEGMENTS:
+            return Piece(name, begins_with_slash=False, ends_with_slash=False, empty=False)
+        match node.pipeline.commands[-1].operands:
+            case (nodes.Identifier(name=function), *_) if function in _MAKE_TEXT:
+                self._join_slashes(node)
+                return Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
+        raise NotConvertible("it prints more than text, the key and the user's name, so two slashes may meet")
+
+    def _join_slashes(self, output: nodes.Output) -> None:
+        """Prints one slash where a printed text has several in a row."""
+        start, end = output.pipeline.start + output.base, output.pipeline.end + output.base
+        if end in self._edits:
+            return  # on another way
+        until, replacement = self._edits.get(start, (start, ""))
+        self._edits[start] = until, f"{_ONE_SLASH} ({replacement}"
+        self._edits[end] = end, ') "/"'
+
+
+def _is_call(node: object) -> bool:
+    return isinstance(node, nodes.Call) or (isinstance(node, nodes.Identifier) and node.name == "include")
+
+
+def _is_root(operand: nodes.Operand | None) -> bool:
+    return isinstance(operand, nodes.Dot) or (
+        isinstance(operand, nodes.Variable) and (operand.name, operand.fields) == ("$", ())
+    )
 
 
 def _string(text: str) -> str:
-    """A text as a string of Go."""
+    """Returns a text as a string of Go."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _operand_alone(pipeline: nodes.Pipeline) -> nodes.Operand | None:
-    """The operand that a pipeline consists of; None where there is more to it."""
+def _alone(pipeline: nodes.Pipeline) -> nodes.Operand | None:
+    """Returns the only operand of a pipeline; None if there is more."""
     if pipeline.variables or len(pipeline.commands) != 1 or len(pipeline.commands[0].operands) != 1:
         return None
     return pipeline.commands[0].operands[0]
@@ -236,105 +318,25 @@ def _path_of(operand: nodes.Operand | None) -> tuple[str, ...]:
     return ()
 
 
-def _check(body: nodes.Body, surroundings: Surroundings, reader: _TemplateRewriter) -> None:
-    """Raise `NotConvertible` unless no way through a template makes an empty segment; clean what functions make."""
-    for way in _ways(body):
-        pieces = [_piece(node, surroundings, reader) for node in way]
-        if any("//" in _text(node) for node in way if isinstance(node, nodes.TextNode)):
-            raise NotConvertible(
-                "it holds an empty segment, `//`, which s3-proxy's SDK takes out", "write a single `/`"
-            )
-        meeting = where_slashes_meet(pieces)
-        if meeting is not None:
-            one, other = meeting
-            raise NotConvertible(
-                f"between {one} and {other} an empty segment, `//`, may result, which s3-proxy's SDK takes out"
-            )
-
-
-def _ways(body: nodes.Body) -> list[tuple[nodes.TextNode | nodes.Output, ...]]:
-    """What a template may print, one node after another, whatever its conditions say."""
-    ways: list[tuple[nodes.TextNode | nodes.Output, ...]] = [()]
-    for node in body:
-        if isinstance(node, nodes.Branch):
-            branches = [*_ways(node.body), *_ways(node.otherwise)]
-            ways = [(*way, *branch) for way in ways for branch in branches]
-        elif isinstance(node, nodes.TextNode | nodes.Output) and not (
-            isinstance(node, nodes.Output) and node.pipeline.variables
-        ):
-            ways = [(*way, node) for way in ways]
-        if len(ways) > _MOST_WAYS:
-            raise NotConvertible(f"its conditions make more than {_MOST_WAYS} different results")
-    return ways
-
-
 def _text(node: nodes.TextNode) -> str:
-    """What a text adds to a key: line ends are taken out."""
+    """Returns what a text adds to a key: line ends are removed."""
     return _LINE_END.sub("", node.value.decode())
 
 
-def _piece(node: nodes.TextNode | nodes.Output, surroundings: Surroundings, reader: _TemplateRewriter) -> Piece:
-    if isinstance(node, nodes.TextNode):
-        return literal(_text(node))
-    printed, trimmed = _printed(node.pipeline)
-    path = _path_of(printed)
-    if path == _KEY:
-        # A key of s3-proxy has no empty segment, and so no slash behind the one with which the trimmed text ends.
-        prefix = surroundings.prefix
-        return Piece("`.Key`", prefix.startswith("/"), ends_with_slash=True, empty=trimmed or not prefix)
-    if path[:1] == ("User",) and set(path[1:]) <= _USER and len(path) == 2:
-        return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
-    if path in (("Request", "Method"), ("Target", "Name"), ("Target", "Bucket", "Name")):
-        return Piece(f"`.{'.'.join(path)}`", begins_with_slash=False, ends_with_slash=False, empty=False)
-    if _makes_text(node.pipeline):
-        reader.join_slashes(node)
-        return Piece("what a function makes", begins_with_slash=True, ends_with_slash=True, empty=True)
-    raise NotConvertible(
-        "what it prints is more than text, the key and the user's name, so nothing is proved of its slashes"
-    )
-
-
-def _makes_text(pipeline: nodes.Pipeline) -> bool:
-    match pipeline.commands[-1].operands:
-        case (nodes.Identifier(name=name), *_):
-            return name in _MAKE_TEXT
-    return False
-
-
 def _printed(pipeline: nodes.Pipeline) -> tuple[nodes.Operand | None, bool]:
-    """The operand that is printed, and whether directories at its start may be taken off; None where more is done.
+    """Returns the operand that is printed, and whether directories at its start may be removed.
 
-    What may be done is to put it in another case, and to trim a prefix that ends in a slash.
+    It may be put in another case, and a prefix that ends in a slash may be trimmed; None if more is done to it.
     """
     printed: list[nodes.Operand] = []
     trimmed = False
     for command in pipeline.commands:
         match command.operands:
-            case (nodes.Identifier(name=name), *rest) if name in _CASES:
+            case (nodes.Identifier(name="lower" | "upper"), *rest):
                 printed += rest
             case (nodes.Identifier(name="trimPrefix"), nodes.StringLiteral(value=value), *rest) if value.endswith(b"/"):
                 trimmed = True
                 printed += rest
             case operands:
                 printed += operands
-    return (printed[0] if len(printed) == 1 and not pipeline.variables else None), trimmed
-
-
-def _take_off_prefix(reader: _TemplateRewriter, target: str, body: nodes.Body) -> None:
-    """Have the prefix taken off with which the result begins; raises `NotConvertible`."""
-    directory = as_directory(reader.surroundings.prefix)
-    if not directory:
-        return
-    for node, piece in zip(body, scan(target), strict=False):
-        if isinstance(piece, Plain):
-            if bare := piece.text.lstrip(GO_SPACES + "\r\n"):
-                reader.take_off(piece.start + len(piece.text) - len(bare), bare, directory)
-                return
-        elif isinstance(node, nodes.Output) and _path_of(_operand_alone(node.pipeline)) == _KEY:
-            reader.keep_key(node)
-            return
-        else:
-            break
-    raise NotConvertible(
-        f"nothing proves that its result begins with the prefix `{directory}`", f"begin it with `{directory}`"
-    )
+    return (printed[0] if len(printed) == 1 else None), trimmed

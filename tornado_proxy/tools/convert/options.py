@@ -1,4 +1,8 @@
-"""The options of s3-proxy's configuration with their places, typed access to them, and remarks on what became of them.
+"""Reads s3-proxy's configuration: its files, merged, with typed access to each option.
+
+A directory is read as s3-proxy reads its `conf/`: every file, by name, without hidden files and directories. Of two
+files that differ only in their extension, the one whose extension viper prefers counts for both. JSON is read as the
+YAML that it is; viper's other formats are refused.
 
 Values are decoded as s3-proxy's decoder (mapstructure, weakly typed) does: a number may be quoted, a list of one may be
 written without brackets, and a text for a list is split at its commas. A `Section` remembers which options were read,
@@ -7,42 +11,34 @@ so that the rest can be reported.
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import Enum
-from pathlib import PurePosixPath
-from typing import NamedTuple, assert_never
+from functools import reduce
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, TypeAlias, assert_never
 
-from tornado_proxy.config.document import ScalarKind
-from tornado_proxy.config.values import VARIABLE
-from tornado_proxy.lang.diagnostic import Diagnostic, Span
+from tornado_proxy.config import document, values
+from tornado_proxy.config.document import MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
+from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.lang.diagnostic import Diagnostic, SourceFile, Span
+from tornado_proxy.templates.golang.sprig.dates import parse_duration
+from tornado_proxy.templates.golang.values import ExecutionError
+
+_READ = (".json", ".yaml", ".yml")  # in viper's order of preference
+_OTHERS = (".toml", ".properties", ".props", ".prop", ".hcl", ".tfvars", ".dotenv", ".env", ".ini")
 
 
 class Unreadable(Exception):
-    """Files that cannot be read or understood: mostly, s3-proxy would not start with them either."""
+    """Files that cannot be read or understood; s3-proxy would not start with most of them either."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("; ".join(each.message for each in diagnostics))
         self.diagnostics = diagnostics
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A single value as written; its text may be a secret and stays out of the `repr`."""
-
-    text: str = field(repr=False)
-    kind: ScalarKind
-    span: Span = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A list."""
-
-    items: tuple[Value, ...]
-    span: Span = field(repr=False)
+Value: TypeAlias = "str | tuple[Value, ...] | Options | None"
 
 
 class SourceOption(NamedTuple):
@@ -55,28 +51,126 @@ class SourceOption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A mapping, by names in lower case: s3-proxy's reader of files (viper) ignores case."""
+    """A mapping by names in lower case, because s3-proxy's reader of files (viper) ignores case."""
 
-    entries: Mapping[str, SourceOption]
+    entries: Mapping[str, SourceOption] = field(repr=False)  # may hold secrets
     span: Span = field(repr=False)
 
 
-Value = Scalar | Items | Options
+def read(places: Sequence[Path]) -> Options:
+    """Reads files and directories, and merges them in their order; raises `Unreadable`."""
+    try:
+        paths = [path for place in places for path in _files_at(place)]
+        sources = [SourceFile(str(path), _text(path)) for path in paths]
+    except OSError as error:
+        message = f"`{error.filename}` cannot be read: {error.strerror}"
+        raise Unreadable(Diagnostic("unreadable-file", message)) from None
+    if not sources:
+        raise Unreadable(Diagnostic("no-files", f"`{places[0]}` holds no configuration file"))
+    return together(sources)
 
 
-# strconv.ParseBool
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
+def together(sources: Sequence[SourceFile]) -> Options:
+    """Parses the texts of files and merges them in their order; raises `Unreadable`."""
+    return reduce(_merged, (_without_nothing(_document(source)) for source in sources))
+
+
+def _merged(first: Options, second: Options) -> Options:
+    """Merges mappings in depth; of anything else, the second replaces the first."""
+    entries = dict(first.entries)
+    for name, option in second.entries.items():
+        known = entries.get(name)
+        if known and isinstance(known.value, Options) and isinstance(option.value, Options):
+            entries[name] = known._replace(value=_merged(known.value, option.value))
+        else:
+            entries[name] = option
+    return Options(entries, first.span)
+
+
+def _without_nothing(options: Options) -> Options:
+    """Removes options without a value and mappings without options, as viper does; lists are kept as they are."""
+    kept = {}
+    for name, option in options.entries.items():
+        value = _without_nothing(option.value) if isinstance(option.value, Options) else option.value
+        if value is not None and not (isinstance(value, Options) and not value.entries):
+            kept[name] = option._replace(value=value)
+    return Options(kept, options.span)
+
+
+def _files_at(place: Path) -> Iterator[Path]:
+    if not place.is_dir():
+        yield place
+        return
+    names = sorted((each.name for each in place.iterdir() if each.is_file()), key=os.fsencode)
+    visible = [name for name in names if not name.startswith(".")]
+    for name in visible:
+        stem = Path(name).stem
+        found = next((stem + extension for extension in _READ if stem + extension in visible), None)
+        if found is not None:
+            yield place / found
+        elif Path(name).suffix in _OTHERS:
+            message = f"`{place / name}` is part of the configuration, but only YAML and JSON are read"
+            raise Unreadable(Diagnostic("unknown-format", message, help="rewrite it in YAML"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"`{path}` is not UTF-8: the byte 0x{error.object[error.start]:02X} at offset {error.start}"
+        raise Unreadable(Diagnostic("unreadable-file", message)) from None
+
+
+def _document(source: SourceFile) -> Options:
+    composed = document.compose(source.text)
+    if composed.faults:
+        raise Unreadable(*(_diagnostic(fault, source) for fault in composed.faults))
+    value = _value(composed.root, source) if composed.root else None
+    if value is None:
+        return Options({}, Span(source, 0, 0))
+    if isinstance(value, Options):
+        return value
+    raise Unreadable(Diagnostic("bad-type", f"{source.name}:1: a configuration is a mapping"))
+
+
+def _diagnostic(fault: document.Fault, source: SourceFile) -> Diagnostic:
+    # The text at the place is left out of the message, because it may be a secret.
+    place = source.position(fault.start)
+    message = fault.message.replace("`{}`", "this").replace("{}", "…")
+    return Diagnostic(fault.code, f"{source.name}:{place.line}:{place.column}: {message}")
+
+
+def _value(node: Node, source: SourceFile) -> Value:
+    match node:
+        case ScalarNode():
+            return None if node.kind is ScalarKind.NOTHING else node.text
+        case SequenceNode():
+            return tuple(_value(item, source) for item in node.items)
+        case MappingNode():
+            return Options(dict(_entries(node, source)), Span(source, node.start, node.end))
+        case _:
+            assert_never(node)
+
+
+def _entries(node: MappingNode, source: SourceFile) -> Iterator[tuple[str, SourceOption]]:
+    """Yields the entries by name in lower case; of equal names the last counts, so what `<<` brings in comes first."""
+    for entry in node.entries:
+        for mapping in reversed(document.merged(entry)):
+            yield from _entries(mapping, source)
+    for entry in node.entries:
+        if isinstance(entry.key, ScalarNode) and entry.key.kind is not ScalarKind.MERGE:
+            place = Span(source, entry.key.start, entry.key.end)
+            yield entry.key.text.lower(), SourceOption(entry.key.text, place, _value(entry.value, source))
 
 
 class OptionOutcome(Enum):
     """What became of an option."""
 
     CARRIED = "carried"  # the same here
-    ADAPTED = "adapted"  # written otherwise, proved to do the same
-    CHANGED = "changed"  # here, but not quite the same
+    ADAPTED = "adapted"  # written differently, with the same effect
+    CHANGED = "changed"  # here, with a different effect
     LEFT_OUT = "left-out"  # not here
-    CLOSED = "closed"  # not here, and what it spoke of is open to nobody
+    CLOSED = "closed"  # not here, and what it covered is closed to everyone
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +189,20 @@ class Remark:
         return f"{self.place.source.name}:{self.place.first.line}"
 
 
-class Remarks:
-    """The remarks of a conversion while it is made."""
+Setting: TypeAlias = "str | bool | int | Mapping[str, Setting] | Sequence[Setting]"
+"""A value of our configuration as plain data."""
 
-    def __init__(self) -> None:
-        self._made: list[Remark] = []
-
-    def add(self, outcome: OptionOutcome, subject: str, place: Span, message: str, help: str | None = None) -> None:
-        """Make one more remark."""
-        self._made.append(Remark(outcome, subject, message, place, help))
-
-    def all(self) -> tuple[Remark, ...]:
-        """All of them by file and line; those of one line as they were made."""
-        return tuple(sorted(self._made, key=lambda each: (each.place.source.name, each.place.first.line)))
-
-
-class Leftover(NamedTuple):
-    """An option that nobody asked for: its path from the root, without indices of lists, and its place."""
-
-    path: str
-    place: Span
-
-
-class PlacedText(NamedTuple):
-    """A text of a list, with its place."""
-
-    value: str
-    place: Span
+# strconv.ParseBool, and the empty text, which mapstructure takes for false
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 
 class Section:
     """One mapping, named by its path from the root; names are asked for as s3-proxy documents them."""
 
-    def __init__(self, options: Options, path: str = "", remarks: Remarks | None = None) -> None:
+    def __init__(self, options: Options, path: str = "", remarks: list[Remark] | None = None) -> None:
         self.path = path
-        self.remarks = remarks or Remarks()
+        self.remarks = [] if remarks is None else remarks
         self._options = options
         self._asked: dict[str, list[Section]] = {}
         self._is_settled = False
@@ -140,94 +213,122 @@ class Section:
         return self._options.span
 
     def place(self, name: str) -> Span:
-        """Where an option is given; the whole section where it is not."""
+        """Returns the place of an option's name; that of the whole section if the option is not given."""
         option = self._options.entries.get(name.lower())
         return option.place if option else self.span
 
     def __contains__(self, name: str) -> bool:
-        """Whether an option is given; asking this does not count as reading it."""
+        """Returns whether an option is given; this does not count as reading it."""
         return name.lower() in self._options.entries
 
     def text(self, name: str, default: str = "") -> str:
-        """A text."""
+        """Returns a text."""
         value = self._value(name)
-        return default if value is None else self._scalar(value, name).text
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self._unfit(name, "a single value")
+        return value
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """A boolean."""
-        value = self._value(name)
-        if value is None:
-            return default
-        scalar = self._scalar(value, name)
-        if scalar.text not in _TRUE | _FALSE:
-            raise _unfit(scalar, f"`{self._path(name)}` is not a boolean that s3-proxy would read", "true or false")
-        return scalar.text in _TRUE
+        """Returns a boolean."""
+        text = self.text(name, str(default))
+        if text not in _TRUE | _FALSE:
+            raise self._unfit(name, "a boolean", "true or false")
+        return text in _TRUE
 
     def whole(self, name: str, default: int) -> int:
-        """A whole number."""
-        value = self._value(name)
-        if value is None:
-            return default
-        scalar = self._scalar(value, name)
+        """Returns a whole number."""
         try:
-            return int(scalar.text)
+            return int(self.text(name, str(default)))
         except ValueError:
-            raise _unfit(scalar, f"`{self._path(name)}` is not a whole number") from None
+            raise self._unfit(name, "a whole number") from None
 
-    def texts(self, name: str) -> list[PlacedText]:
-        """A list of texts."""
+    def seconds(self, name: str) -> float:
+        """Returns the seconds of a duration, such as `1h30m`; 0 if it is not given."""
+        try:
+            return parse_duration(self.text(name) or "0") / 1e9
+        except ExecutionError:
+            raise self._unfit(name, "a duration", "such as `90s` or `1h30m`") from None
+
+    def texts(self, name: str) -> list[str]:
+        """Returns a list of texts."""
         value = self._value(name)
-        if value is None:
-            return []
-        if isinstance(value, Scalar):
-            return [PlacedText(each, value.span) for each in value.text.split(",") if value.text]
-        if isinstance(value, Options):
-            raise _unfit(value, f"`{self._path(name)}` is a list of texts")
-        scalars = (self._scalar(each, name) for each in value.items)
-        return [PlacedText(each.text, each.span) for each in scalars]
+        if isinstance(value, str):
+            return value.split(",") if value else []
+        if isinstance(value, Options) or any(not isinstance(each, str) for each in value or ()):
+            raise self._unfit(name, "a list of texts")
+        return [str(each) for each in value or ()]
 
     def section(self, name: str) -> Section | None:
-        """A mapping; None where it is not given."""
+        """Returns a mapping; None if it is not given."""
         found = self._sections(name, lambda value: (value,))
         return found[0] if found else None
 
+    def enabled(self, name: str) -> Section | None:
+        """Returns a mapping whose `enabled` is true; the options of one that is off need no remark."""
+        section = self.section(name)
+        if section is None or section.flag("enabled"):
+            return section
+        section.settle()
+        return None
+
     def sections(self, name: str) -> list[Section]:
-        """A list of mappings."""
-        return self._sections(name, lambda value: value.items if isinstance(value, Items) else (value,))
+        """Returns a list of mappings."""
+        return self._sections(name, lambda value: value if isinstance(value, tuple) else (value,))
 
     def named(self) -> Iterator[tuple[str, Section]]:
-        """The mappings in this one by their names, which are the user's: s3-proxy sees them in lower case."""
+        """Yields the mappings in this one by their names, which users chose; s3-proxy sees them in lower case."""
         for name in self._options.entries:
-            section = self.section(name)
-            assert section is not None, "what is given is found"
-            yield name, section
+            for section in self._sections(name, lambda value: (value,)):
+                yield name, section
 
     def pairs(self) -> dict[str, str]:
-        """The texts in this mapping by their names."""
+        """Returns the texts in this mapping by their names."""
         return {name: self.text(name) for name in self._options.entries}
+
+    def copied(
+        self, *, texts: Sequence[str] = (), flags: Sequence[str] = (), lists: Sequence[str] = ()
+    ) -> dict[str, Setting]:
+        """Returns those options that are given and not empty or false; they have the same names and meanings here."""
+        readers: tuple[tuple[Sequence[str], Callable[[str], Setting]], ...] = (
+            (texts, self.text),
+            (flags, self.flag),
+            (lists, self.texts),
+        )
+        return {name: value for names, reader in readers for name in names if (value := reader(name))}
+
+    def kept(self, name: str, check: Callable[[str], Setting]) -> dict[str, Setting]:
+        """Returns an option with its checked value; nothing, and a remark, if the check raises `InvalidValue`."""
+        text = self.text(name)
+        try:
+            return {name: check(text)} if text else {}
+        except InvalidValue as misfit:
+            self.remark(OptionOutcome.LEFT_OUT, name, f"`{text}` {misfit.message}", misfit.help)
+            return {}
 
     def remark(
         self, outcome: OptionOutcome, name: str, message: str, help: str | None = None, *, place: Span | None = None
     ) -> None:
-        """Say what became of an option, or of the whole where no option is named."""
+        """Records what became of an option, or of the whole section if the name is empty."""
         subject = self._path(name) if name else self.path
-        self.remarks.add(outcome, subject, place or (self.place(name) if name else self.span), message, help)
+        self.remarks.append(Remark(outcome, subject, message, place or self.place(name), help))
 
     def settle(self) -> None:
-        """Marks all options as used, because a remark covers the whole."""
+        """Marks all options as read, because a remark covers the whole section."""
         self._is_settled = True
 
-    def leftovers(self) -> Iterator[Leftover]:
-        """What nobody has asked for, here and below."""
+    def leftovers(self) -> Iterator[tuple[str, Span]]:
+        """Yields the paths and places of the options that nobody has read, here and below."""
         if self._is_settled:
             return
         for name, option in self._options.entries.items():
             if name not in self._asked and not _is_off(option.value):
-                yield Leftover(self._path(option.name), option.place)
+                yield self._path(option.name), option.place
             for section in self._asked.get(name, ()):
                 yield from section.leftovers()
 
-    def _value(self, name: str) -> Value | None:
+    def _value(self, name: str) -> Value:
         self._asked.setdefault(name.lower(), [])
         option = self._options.entries.get(name.lower())
         return option.value if option else None
@@ -235,13 +336,8 @@ class Section:
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
 
-    def _scalar(self, value: Value, name: str) -> Scalar:
-        if not isinstance(value, Scalar):
-            raise _unfit(value, f"`{self._path(name)}` is a single value")
-        return value
-
     def _sections(self, name: str, items: Callable[[Value], Sequence[Value]]) -> list[Section]:
-        """The sections of an option, the same ones whenever it is asked for."""
+        """Returns the sections of an option, the same ones each time."""
         known = self._asked.get(name.lower())
         if known:
             return known
@@ -252,78 +348,36 @@ class Section:
 
     def _section(self, value: Value, name: str) -> Section:
         if not isinstance(value, Options):
-            raise _unfit(value, f"`{self._path(name)}` is a mapping")
+            raise self._unfit(name, "a mapping")
         return Section(value, self._path(name), self.remarks)
+
+    def _unfit(self, name: str, expected: str, help: str | None = None) -> Unreadable:
+        place = self.place(name)
+        message = f"{place.source.name}:{place.first.line}: `{self._path(name)}` is not {expected}"
+        return Unreadable(Diagnostic("bad-type", message, help=help))
 
 
 def _is_off(value: Value) -> bool:
-    """Whether an option asks for nothing: `false`, an empty value, or a section that is not enabled."""
-    match value:
-        case Scalar(text=text):
-            return text in _FALSE
-        case Items(items=items):
-            return all(map(_is_off, items))
-        case Options(entries=entries):
-            enabled = entries.get("enabled")
-            disabled = enabled is not None and _is_off(enabled.value)
-            return disabled or all(_is_off(each.value) for each in entries.values())
-        case _:
-            assert_never(value)
+    """Returns whether an option asks for nothing: `false`, an empty value, or a section that is not enabled."""
+    if isinstance(value, Options):
+        enabled = value.entries.get("enabled")
+        disabled = enabled is not None and _is_off(enabled.value)
+        return disabled or all(_is_off(each.value) for each in value.entries.values())
+    if isinstance(value, tuple):
+        return all(map(_is_off, value))
+    return value is None or value in _FALSE
 
 
-def _unfit(value: Value, message: str, help: str | None = None) -> Unreadable:
-    return _unreadable("bad-type", value.span, message, help)
+def remark_on_relative(section: Section, name: str) -> None:
+    """Points out a file whose path is relative: it starts from another directory here."""
+    path = section.text(name)
+    if "://" not in path and not path.startswith("arn:") and not PurePosixPath(path).is_absolute():
+        message = f"`{path}` is relative to the configuration file here, not to the working directory"
+        section.remark(OptionOutcome.CHANGED, name, message, "write it as an absolute path")
 
 
-def refusal(place: Span, message: str, help: str | None = None) -> Unreadable:
-    """What s3-proxy refuses too."""
-    return _unreadable("bad-value", place, message, help)
-
-
-def _unreadable(code: str, place: Span, message: str, help: str | None) -> Unreadable:
-    return Unreadable(Diagnostic(code, f"{place.source.name}:{place.first.line}: {message}", help=help))
-
-
-_UNITS = {
-    "h": Decimal(3600),
-    "m": Decimal(60),
-    "s": Decimal(1),
-    "ms": Decimal("1e-3"),
-    "us": Decimal("1e-6"),
-    "µs": Decimal("1e-6"),
-    "μs": Decimal("1e-6"),
-    "ns": Decimal("1e-9"),
-}
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ms|us|µs|μs|ns|h|m|s)")
-
-
-def seconds(section: Section, name: str) -> Decimal:
-    """The seconds of an option that is a duration; raises `Unreadable` for an invalid one."""
-    text = section.text(name)
-    found = parsed_duration(text)
-    if found is None:
-        raise refusal(section.place(name), f"`{text}` is not a duration, so that s3-proxy does not start")
-    return found
-
-
-def parsed_duration(text: str) -> Decimal | None:
-    """The seconds of a duration, as Go's time.ParseDuration reads it; None for an invalid one."""
-    unsigned = text[1:] if text[:1] in ("+", "-") else text
-    if unsigned == "0":
-        return Decimal(0)
-    parts = _PART.findall(unsigned)
-    if not parts or "".join(number + unit for number, unit in parts) != unsigned:
-        return None
-    total = sum((Decimal(number.rstrip(".")) * _UNITS[unit] for number, unit in parts), Decimal(0))
-    return -total if text.startswith("-") else total
-
-
-_VARIABLE = re.compile(VARIABLE)
-_LIKE_A_HASH = re.compile(r"\$(?:2[abxy]?|argon2(?:id|i|d))\$")
-
-
-def reference(section: Section | None) -> Mapping[str, str] | None:
-    """The reference to a secret; None without one that can be converted.
+def reference(section: Section | None) -> dict[str, Setting] | None:
+    """Returns the reference to a secret; None if there is none that can be converted.
 
     Of several, s3-proxy takes a file first, then the environment.
     """
@@ -331,29 +385,14 @@ def reference(section: Section | None) -> Mapping[str, str] | None:
         return None
     path, variable, value = section.text("path"), section.text("env"), section.text("value")
     if path:
-        _remark_on_path(path, section)
+        remark_on_relative(section, "path")
         return {"path": path}
     if variable:
-        if _VARIABLE.fullmatch(variable):
-            return {"env": variable}
-        section.remark(
-            OptionOutcome.LEFT_OUT, "", "this is not the name of a variable here", place=section.place("env")
-        )
-        return None
+        return section.kept("env", values.variable) or None
     return {"value": value} if value else None
 
 
-def _remark_on_path(path: str, section: Section) -> None:
-    if not PurePosixPath(path).is_absolute():
-        message = f"`{path}` starts from the directory of the configuration file, not from the working directory"
-        section.remark(OptionOutcome.CHANGED, "path", message, "write it in full")
-
-
-def password(section: Section | None) -> Mapping[str, str] | None:
-    """The reference to a password; None too where its text would be taken for a hash: s3-proxy knows no hashes."""
-    found = reference(section)
-    if section is not None and found and _LIKE_A_HASH.match(found.get("value", "")):
-        message = "the password looks like a hash, and would be taken for one"
-        section.remark(OptionOutcome.LEFT_OUT, "", message, "write its hash instead", place=section.place("value"))
-        return None
-    return found
+def key_pair(section: Section) -> dict[str, Setting] | None:
+    """Returns the references to the two keys of AWS credentials; None if one is missing."""
+    access, secret = reference(section.section("accessKey")), reference(section.section("secretKey"))
+    return {"accessKey": access, "secretKey": secret} if access and secret else None

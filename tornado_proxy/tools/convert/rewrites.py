@@ -1,20 +1,24 @@
-"""A `keyRewriteList` as rewrites: what is carried over, what is left out, and what has to be left out with it."""
+"""Converts a `keyRewriteList` to rewrites, and writes them as a rule file.
+
+A rewrite is converted only if it is proved to make the same key from the same request. A later one must not take the
+keys of one that is left out, so it is left out too unless the two are proved to share no key.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tornado_proxy.goregex.language import Language, language
 from tornado_proxy.goregex.matching import compile_pattern
 from tornado_proxy.goregex.syntax import PatternError
-from tornado_proxy.lang.diagnostic import Span
-from tornado_proxy.lang.tree import Dialect
+from tornado_proxy.lang.diagnostic import SourceFile, Span
+from tornado_proxy.lang.printer import print_document
+from tornado_proxy.lang.tree import Comment, Dialect, Document, Literal, RewriteStatement, TargetBlock
 from tornado_proxy.templates.golang import compile_template as compile_go
-from tornado_proxy.templates.golang.program import BUILT_IN
 from tornado_proxy.templates.template import TemplateMistake
 from tornado_proxy.tools.convert.go_targets import Surroundings, go_target_here
 from tornado_proxy.tools.convert.options import OptionOutcome, Section
@@ -27,65 +31,12 @@ from tornado_proxy.tools.convert.patterns import (
     source_here,
 )
 
-_ACTION = re.compile(r"\{\{(-?)\s*(/\*.*?\*/|.*?)\s*(-?)\}\}", re.DOTALL)
-_CALL = re.compile(r'(?:template|include)\s+["`]([^"`]+)["`]\s+[.$]')
-_DEFINE = re.compile(r'define\s+["`]([^"`]+)["`]')
-_OPENS = re.compile(r"(?:if|with|range|define|block)\b")
-
-
-def with_helpers(target: str, helpers: Sequence[str]) -> str:
-    """A rewrite's template in which each call of a helper on the whole data is replaced by the helper's text."""
-    known = helper_bodies(helpers)
-    for _ in range(10):  # a helper may call another; one that calls itself is left as it is
-        inlined = _inlined(target, known)
-        if inlined == target:
-            break
-        target = inlined
-    return target
-
-
-def helper_bodies(helpers: Sequence[str]) -> Mapping[str, str]:
-    """The helper templates that may be called, those that are built in among them, by name."""
-    return {**BUILT_IN, **{name: body for text in helpers for name, body in _definitions(text)}}
-
-
-def _inlined(text: str, known: Mapping[str, str]) -> str:
-    made, end = "", 0
-    for action in _ACTION.finditer(text):
-        call = _CALL.fullmatch(action[2])
-        before = text[end : action.start()]
-        if call is None or call[1] not in known:
-            made, end = made + before + action[0], action.end()
-            continue
-        made += (before.rstrip() if action[1] else before) + known[call[1]]
-        rest = text[action.end() :]
-        end = action.end() + (len(rest) - len(rest.lstrip()) if action[3] else 0)
-    return made + text[end:]
-
-
-def _definitions(text: str) -> Iterator[tuple[str, str]]:
-    """The templates that a text defines, with their bodies."""
-    name, start, depth, trims = "", 0, 0, False
-    for action in _ACTION.finditer(text):
-        define = _DEFINE.fullmatch(action[2])
-        if define is not None and not depth:
-            name, start, trims = define[1], action.end(), bool(action[3])
-        if _OPENS.match(action[2]):
-            depth += 1
-        elif action[2] == "end":
-            depth -= 1
-            if not depth and name:
-                body = text[start : action.start()]
-                body = body.lstrip() if trims else body
-                yield name, body.rstrip() if action[1] else body
-                name = ""
-
 
 class KeysAs(Enum):
-    """Which keys the sources and targets of a `keyRewriteList` are taken to be about."""
+    """Which keys the sources and targets of a `keyRewriteList` are meant for."""
 
-    ACTUAL = "actual"  # the prefix in front, no leading slash: s3-proxy's code
-    DOCUMENTED = "documented"  # a leading slash, no prefix: s3-proxy's documentation, and this project
+    ACTUAL = "actual"  # with the prefix and without a leading slash: s3-proxy's code
+    DOCUMENTED = "documented"  # without the prefix and with a leading slash: s3-proxy's documentation, and here
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +48,14 @@ class Given:
     dialect: Dialect
     place: Span = field(repr=False)
 
+    @property
+    def where(self) -> str:
+        """The place as `file:line`."""
+        return f"{self.place.source.name}:{self.place.first.line}"
+
 
 class Written(NamedTuple):
-    """A rewrite for this project's keys."""
+    """A rewrite for our keys."""
 
     source: str
     dialect: Dialect
@@ -107,7 +63,7 @@ class Written(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Why there is no rewrite, and the advice; `keys` is what its source finds, None where that is not known."""
+    """Why there is no rewrite, and the advice; `keys` are those that its source finds, None if that is not known."""
 
     reason: str
     help: str | None
@@ -115,7 +71,7 @@ class LeftOut(NamedTuple):
 
 
 class Never(NamedTuple):
-    """Why there need be no rewrite: s3-proxy's never applies."""
+    """Why no rewrite is needed: s3-proxy never applies this one."""
 
     reason: str
 
@@ -128,28 +84,26 @@ class ConvertedRewrite:
     result: Written | LeftOut | Never
 
 
-def given_entries(target: Section) -> list[Given]:
-    """The entries of a target's list."""
-    return [_given(section) for section in target.sections("keyRewriteList")]
+def rewrites(target: Section, surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
+    """Converts the `keyRewriteList` of a target, with a remark on each entry."""
+    entries = converted([_given(section) for section in target.sections("keyRewriteList")], surroundings, keys_as)
+    for entry in entries:
+        outcome, message, advice = _remark(entry)
+        target.remark(outcome, "keyRewriteList", message, advice, place=entry.given.place)
+    return entries
 
 
 def _given(section: Section) -> Given:
     kind = section.text("targetType", "REGEX")
     if kind not in ("REGEX", "TEMPLATE"):
-        message = (
-            f"`{kind}` is not a type; s3-proxy's code renders what is not `REGEX` as a template, and so does this one"
-        )
+        message = f"`{kind}` is not a type; it is read as `TEMPLATE`, as by s3-proxy's code"
         section.remark(OptionOutcome.CHANGED, "targetType", message)
     dialect = Dialect.PLAIN if kind == "REGEX" else Dialect.GO
     return Given(section.text("source"), section.text("target"), dialect, section.span)
 
 
 def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: KeysAs) -> list[ConvertedRewrite]:
-    """What becomes of a list of entries.
-
-    A later entry must not take the keys of one that is left out: s3-proxy would not have asked it. So it stays only
-    where the two are proved to share no key.
-    """
+    """Returns what becomes of each entry of a list."""
     done: list[ConvertedRewrite] = []
     missing: list[tuple[Given, Language | None]] = []
     for given in entries:
@@ -162,44 +116,99 @@ def converted(entries: Sequence[Given], surroundings: Surroundings, keys_as: Key
     return done
 
 
+def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
+    keys: Language | None = None
+    try:
+        if keys_as is KeysAs.DOCUMENTED:
+            source = Here(compile_pattern(given.source).text)
+        else:
+            source = source_here(given.source, surroundings.prefix)
+        keys = language(source.text)
+        return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
+    except NeverFound as never:
+        return Never(str(never))
+    except (NotConvertible, PatternError, TemplateMistake) as error:
+        what = "target" if keys else "source"
+        return LeftOut(f"the {what} cannot be converted: {error}", error.help, keys)
+
+
+def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
+    if keys_as is KeysAs.DOCUMENTED:
+        if given.dialect is Dialect.GO:
+            pattern = compile_pattern(source.text)
+            compile_go(given.target, pattern.names, pattern.group_count, surroundings.helpers)
+        return given.target
+    if given.dialect is Dialect.GO:
+        return go_target_here(given.target, source, surroundings)
+    return plain_target_here(given.target, source, surroundings.prefix)
+
+
 def _unless_in_doubt(written: Written, missing: Sequence[tuple[Given, Language | None]]) -> Written | LeftOut:
     keys = language(written.source)
     for earlier, theirs in missing:
         if theirs is None or not disjoint(theirs, keys):
-            place = f"{earlier.place.source.name}:{earlier.place.first.line}"
-            reason = f"it may take keys of an earlier entry that is left out, at {place}"
-            return LeftOut(reason, "settle that one first", keys)
+            reason = f"it may take keys of an earlier entry that is left out, at {earlier.where}"
+            return LeftOut(reason, "write that one by hand first", keys)
     return written
 
 
-def _converted(given: Given, surroundings: Surroundings, keys_as: KeysAs) -> Written | LeftOut | Never:
-    keys: Language | None = None
-    try:
-        source = _source(given, surroundings.prefix, keys_as)
-        if isinstance(source, NeverFound):
-            return Never(source.reason)
-        keys = language(source.text)
-        return Written(source.text, given.dialect, _template(given, source, surroundings, keys_as))
-    except (NotConvertible, PatternError, TemplateMistake) as error:
-        what = "target" if keys else "source"
-        return LeftOut(f"the {what} cannot be carried over: {error}", error.help, keys)
+def _remark(entry: ConvertedRewrite) -> tuple[OptionOutcome, str, str | None]:
+    given = entry.given
+    was = f"`{given.source}` -> `{given.target}`"
+    match entry.result:
+        case Written(template=template) if template.endswith("/"):
+            message = f"{was} makes the key of a directory: a file is answered with 404, not read"
+            return OptionOutcome.CHANGED, message, "end it with the name of a file"
+        case Written(source, _, template) if (source, template) == (given.source, given.target):
+            return OptionOutcome.CARRIED, f"{was} as it is", None
+        case Written(source, _, template):
+            return OptionOutcome.ADAPTED, f"{was} is `{source}` -> `{template}`, which makes the same keys", None
+        case LeftOut(reason, help, _):
+            return OptionOutcome.LEFT_OUT, f"{was} is left out: {reason}", help
+        case Never(reason):
+            message = f"{was} is left out, because s3-proxy never applies it: {reason}"
+            return (
+                OptionOutcome.LEFT_OUT,
+                message,
+                "if it follows the documentation, convert with `--keys-as documented`",
+            )
+        case _:
+            assert_never(entry.result)
 
 
-def _source(given: Given, prefix: str, keys_as: KeysAs) -> Here | NeverFound:
-    if keys_as is KeysAs.DOCUMENTED:
-        return Here(compile_pattern(given.source).text)
-    if "//" in prefix:
-        raise NotConvertible("the prefix holds an empty segment, `//`, which s3-proxy's SDK takes out on the way to S3")
-    return source_here(given.source, prefix)
+_SOURCE = SourceFile("", "")
+_NOWHERE = Span(_SOURCE, 0, 0)
+# Characters that a reader of the file would not see in a comment.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
-def _template(given: Given, source: Here, surroundings: Surroundings, keys_as: KeysAs) -> str:
-    target = with_helpers(given.target, surroundings.helpers) if given.dialect is Dialect.GO else given.target
-    if keys_as is KeysAs.ACTUAL:
-        if given.dialect is Dialect.GO:
-            return go_target_here(target, source, surroundings)
-        return plain_target_here(given.target, source, surroundings.prefix)
-    if given.dialect is Dialect.GO:
-        pattern = compile_pattern(source.text)
-        compile_go(target, pattern.names, pattern.group_count)
-    return target
+def rule_text(target: str, entries: Sequence[ConvertedRewrite]) -> str:
+    """Returns the text of a rule file in its canonical layout; what is left out stands in comments."""
+    statements: list[RewriteStatement] = []
+    waiting: list[Comment] = []
+    for entry in entries:
+        waiting += _comments(entry, first=not statements and not waiting)
+        if isinstance(entry.result, Written):
+            text, dialect, template = entry.result
+            source, target_text = Literal(text, _NOWHERE, raw=True), Literal(template, _NOWHERE, raw=False)
+            statements.append(RewriteStatement(None, source, dialect, target_text, _NOWHERE, tuple(waiting)))
+            waiting = []
+    name = Literal(target, _NOWHERE, raw=False)
+    return print_document(Document(_SOURCE, (TargetBlock(name, tuple(statements), _NOWHERE, closing=tuple(waiting)),)))
+
+
+def _comments(entry: ConvertedRewrite, *, first: bool) -> Iterator[Comment]:
+    for number, line in enumerate(_lines(entry)):
+        yield Comment(f"# {_UNSEEN.sub(' ', line).rstrip()}", _NOWHERE, blank_before=not number and not first)
+
+
+def _lines(entry: ConvertedRewrite) -> Iterator[str]:
+    given, result = entry.given, entry.result
+    if isinstance(result, Written):
+        yield f"From {given.where}."
+    elif isinstance(result, LeftOut):
+        yield f"LEFT OUT, {given.where}: {result.reason}" + (f" ({result.help})" if result.help else "")
+    else:
+        yield f"Not needed, {given.where}: {result.reason}"
+    if not isinstance(result, Written) or (result.source, result.template) != (given.source, given.target):
+        yield f"It was: {given.source} -> {given.target}"

@@ -1,0 +1,232 @@
+"""Converts what a target does and shows: its actions with uploads and webhooks, and the templates of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from tornado_proxy.config import values
+from tornado_proxy.config.options import DAY
+from tornado_proxy.config.values import InvalidValue
+from tornado_proxy.templates.golang.pages import compile_page
+from tornado_proxy.templates.golang.program import built_in
+from tornado_proxy.templates.template import TemplateMistake
+from tornado_proxy.tools.convert.options import OptionOutcome, Section, Setting, reference
+
+METHODS = ("GET", "HEAD", "PUT", "DELETE")
+_HELPERS = "templates/_helpers.tpl"  # the default of s3-proxy, whose helpers are built in here
+_PAGES = (
+    "folderList",
+    "targetList",
+    "notFoundError",
+    "unauthorizedError",
+    "forbiddenError",
+    "badRequestError",
+    "internalServerError",
+    "put",
+    "delete",
+)
+
+Actions = dict[str, dict[str, Setting]]
+ReadFile = Callable[[str], str | None]
+"""Reads a file that s3-proxy's configuration names; returns None if it is not found."""
+
+
+def no_file(_path: str) -> str | None:
+    """Finds no file."""
+    return None
+
+
+@dataclass
+class PageConversion:
+    """Converts templates of pages, and collects the files to write and the helpers of all targets."""
+
+    read: ReadFile = no_file
+    files: dict[str, str] = field(default_factory=dict)
+    helpers: tuple[str, ...] = ()  # texts of those for all targets
+
+    def general(self, section: Section | None) -> dict[str, Setting]:
+        """Converts the option `templates`."""
+        names = section.texts("helpers") if section and "helpers" in section else [_HELPERS]
+        places = [place for name in names if (place := self._helper(name, section))]
+        self.helpers = self._texts(places)
+        settings: dict[str, Setting] = {"helpers": places} if places else {}
+        settings.update(self._pages(section))
+        if section and settings:
+            section.remark(OptionOutcome.CARRIED, "", "as `templates`")
+        return settings
+
+    def of_target(self, section: Section | None) -> tuple[dict[str, Setting], tuple[str, ...]]:
+        """Converts the option `templates` of a target; returns also the texts of the helpers for its rewrites."""
+        if section is None:
+            return {}, self.helpers
+        helpers: list[dict[str, Setting]] = []
+        places: list[str] = []
+        for each in section.sections("helpers"):
+            if each.flag("inBucket"):
+                helpers.append({"path": each.text("path"), "inBucket": True})
+            elif place := self._helper(each.text("path"), each):
+                helpers.append({"path": place})
+                places.append(place)
+        settings: dict[str, Setting] = {"helpers": helpers} if helpers else {}
+        settings.update(self._pages(section))
+        if settings:
+            section.remark(OptionOutcome.CARRIED, "", "as `templates` of the target")
+        return settings, self._texts(places) if "helpers" in section else self.helpers
+
+    def headers(self, section: Section, name: str) -> dict[str, Setting]:
+        """Converts an option of header names and their templates; headers that cannot be set are left out."""
+        headers = section.section(name)
+        found: dict[str, Setting] = {}
+        for header, text in headers.pairs().items() if headers else ():
+            try:
+                values.header_templates(((header, text),))
+                found[header] = text
+            except InvalidValue as misfit:
+                section.remark(OptionOutcome.LEFT_OUT, name, f"an answer {misfit.message}", misfit.help)
+        return {name: found} if found else {}
+
+    def _texts(self, places: list[str]) -> tuple[str, ...]:
+        return tuple(self.files[place] for place in places if place in self.files)
+
+    def _pages(self, section: Section | None) -> Iterator[tuple[str, Setting]]:
+        for kind in _PAGES:
+            page = section.section(kind) if section else None
+            if page and (settings := self._page(kind, page)):
+                yield kind, settings
+
+    def _page(self, kind: str, section: Section) -> dict[str, Setting]:
+        settings = section.copied(texts=("path",), flags=("inBucket",)) | self.headers(section, "headers")
+        if "path" in settings and "inBucket" not in settings:
+            settings["path"] = self._file(section.text("path"), section)
+        # An upload that succeeds is 201 here unless a page says otherwise.
+        if status := section.text("status").strip() or ("204" if kind in ("put", "delete") else ""):
+            settings["status"] = status
+        return settings
+
+    def _helper(self, path: str, section: Section | None) -> str | None:
+        """Returns the place of a file of helpers; None for s3-proxy's own, which are built in."""
+        return None if path == _HELPERS and self.read(path) is None else self._file(path, section)
+
+    def _file(self, path: str, section: Section | None) -> str:
+        """Returns where a template is read from now on; its text is written there if it was found."""
+        text, parts = self.read(path), PurePosixPath(path)
+        place = f"templates/{parts.name}" if ".." in parts.parts else path.removeprefix("./")
+        objection = None
+        if text is None:
+            objection = f"was not found: put it at `{place}` beside the new configuration"
+        elif not parts.is_absolute():
+            self.files[place] = text
+            objection = self._objection(text)
+        if objection and section:
+            section.remark(OptionOutcome.CHANGED, "path", f"the template `{path}` {objection}")
+        return place
+
+    def _objection(self, text: str) -> str | None:
+        try:
+            compile_page(text, (built_in([*self.helpers, text]), *self.helpers))
+        except TemplateMistake as mistake:
+            # The helpers of a target are not known here.
+            return None if "unknown template" in str(mistake) else f"has to be changed: {mistake}"
+        return None
+
+
+def actions(target: Section, pages: PageConversion) -> Actions:
+    """Converts the actions of a target; without any, s3-proxy answers GET and nothing else."""
+    section = target.section("actions")
+    if section is None:
+        return {name: {"enabled": name == "GET"} for name in METHODS}
+    return {name: _action(name, section.section(name), pages) for name in METHODS}
+
+
+def _action(name: str, section: Section | None, pages: PageConversion) -> dict[str, Setting]:
+    if section is None:
+        return {"enabled": False}
+    enabled = section.flag("enabled")
+    config = section.section("config")
+    settings: dict[str, Setting] = {}
+    if name == "GET" and config:
+        settings = _get(config) | pages.headers(config, "streamedFileHeaders")
+    if name == "PUT" and enabled:
+        settings = _put(section, config)
+    if config and (hooks := [_webhook(each) for each in config.sections("webhooks")]):
+        settings["webhooks"] = hooks
+    if not enabled:
+        section.settle()
+    return {"enabled": enabled, "config": settings} if settings else {"enabled": enabled}
+
+
+# Options of GET whose effect differs, and the difference.
+_DIFFERENCES = {
+    "redirectWithTrailingSlashForNotFoundFile": (
+        "a missing file is redirected only if there is a directory of that name; s3-proxy always redirects"
+    ),
+    "disableListing": "a directory is answered with 403; s3-proxy shows an empty one",
+}
+
+
+def _get(config: Section) -> dict[str, Setting]:
+    flags = (*_DIFFERENCES, "redirectToSignedUrl", "userIsolation")
+    settings = config.kept("indexDocument", values.index_document) | config.copied(flags=flags)
+    for name, difference in _DIFFERENCES.items():
+        if name in settings:
+            config.remark(OptionOutcome.CHANGED, name, difference)
+    if "userIsolation" in settings:
+        settings |= config.copied(lists=("userIsolationAdmins",))
+    if duration := config.seconds("signedUrlExpiration"):
+        if 1 <= duration <= 7 * DAY and duration == int(duration):
+            settings["signedUrlExpiration"] = int(duration)
+        else:
+            text = config.text("signedUrlExpiration")
+            message = f"`{text}` is not a whole number of seconds up to 7 days, as S3 demands; it is 15 minutes now"
+            config.remark(OptionOutcome.LEFT_OUT, "signedUrlExpiration", message)
+    return settings
+
+
+_OF_UPLOADS = (
+    (
+        "the path of an upload has to end in `/`: without, the answer is 400; s3-proxy adds the slash",
+        "let the clients add it, or set `rawUploads: true`, which stores the body sent to a path without it",
+    ),
+    (
+        "files that browsers might run, such as HTML and SVG, are sent as attachments if uploads are enabled",
+        "if you trust those who upload, set `activeContent: inline` in GET's `config`",
+    ),
+)
+_SYSTEM = ("cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "expires")
+
+
+def _put(action: Section, config: Section | None) -> dict[str, Setting]:
+    for message, advice in _OF_UPLOADS:
+        action.remark(OptionOutcome.CHANGED, "", message, advice)
+    if config is None:
+        message = "files may be replaced, as s3-proxy's code allows if PUT has no `config`; its documentation differs"
+        action.remark(OptionOutcome.CHANGED, "config", message, "set `allowOverride: false` unless you want that")
+        return {"allowOverride": True}
+    settings: dict[str, Setting] = {"allowOverride": config.flag("allowOverride")}
+    metadata, system = config.section("metadata"), config.section("systemMetadata")
+    if metadata and (made := _templates(metadata, tuple(metadata.pairs()))):
+        settings["metadata"] = made
+    if system and (made := _templates(system, _SYSTEM)):
+        settings["systemMetadata"] = made
+    return settings | _templates(config, ("storageClass",)) | config.copied(texts=("cannedACL",))
+
+
+def _templates(section: Section, names: tuple[str, ...]) -> dict[str, Setting]:
+    return {name: text for each in names for name, text in section.kept(each, values.go_template).items()}
+
+
+def _webhook(section: Section) -> Mapping[str, Setting]:
+    settings = section.copied(texts=("method", "url"))
+    headers, secrets = section.section("headers"), section.section("secretHeaders")
+    if headers and (pairs := headers.pairs()):
+        settings["headers"] = pairs
+    if secrets and (named := {name: found for name, each in secrets.named() if (found := reference(each))}):
+        settings["secretHeaders"] = named
+    if count := section.whole("retryCount", 0):
+        settings["retryCount"] = min(count, 100)
+    for name in ("defaultWaitTime", "maxWaitTime"):
+        if duration := section.seconds(name):
+            settings[name] = f"{min(duration, DAY) * 1000:.0f}ms"
+    return settings
