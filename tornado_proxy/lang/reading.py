@@ -24,9 +24,6 @@ INNER_WORDS = ("jinja", "go", "unchanged", "error", *CLAUSES)
 KEYWORDS = {word.upper().replace("-", "_"): word for word in (*STATEMENT_WORDS, *INNER_WORDS)}
 """The keywords by the names of their terminals in the grammar."""
 
-INVISIBLE = r"(?P<what>(?:[\x00-\x1f\x7f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++|(?![ \t\n])\s)++)"
-"""The expression of characters between words that cannot be seen."""
-
 # Text that is not a token of the language, cut so that one mistake is one token.
 _MISTAKES = r"""
 OPEN_STRING.-1 : /"[^\n]*+/
@@ -132,14 +129,10 @@ class Reading:
         tree: Tree[Any] = self._parser.parser_state.feed_token(end, is_end=True)
         return tree
 
-    def last_place(self) -> tuple[int, int]:
-        """Where the token that was fed last stands."""
-        return (0, 0) if self.last is None else (self.last.start_pos or 0, self.last.end_pos or 0)
-
     @property
     def last_end(self) -> int:
         """Where the token that was fed last ends."""
-        return self.last_place()[1]
+        return 0 if self.last is None else self.last.end_pos or 0
 
     def accepts(self) -> frozenset[str]:
         """The terminals that would fit now."""

@@ -1,7 +1,7 @@
 """How reading goes on after a mistake, so that one run reports every mistake of a file and invents none.
 
 A *strategy* recognises one kind of mistake, reports it, and brings parser and lexer to where reading can go on. Where
-no strategy applies, the statement is left out and reading goes on at the next one.
+no strategy applies, the statement is left out, and reading goes on at the next keyword.
 """
 
 from __future__ import annotations
@@ -12,27 +12,18 @@ from lark import Token
 
 from tornado_proxy.lang.diagnostic import Note, did_you_mean
 from tornado_proxy.lang.literals import undelimited
-from tornado_proxy.lang.reading import CLAUSES, INVISIBLE, KEYWORDS, STATEMENT_WORDS, Reading, Where
-from tornado_proxy.lang.unexpected import (
-    IN_STATEMENT,
-    STRINGS,
-    Unexpected,
-    line_end,
-    line_start,
-    next_statement,
-    shown,
-)
+from tornado_proxy.lang.reading import CLAUSES, INNER_WORDS, KEYWORDS, STATEMENT_WORDS, Reading, Where
 
 # A file with more mistakes is not a rule file. Each step reports or moves on, so the limit also bounds the time.
 MOST_MISTAKES = 1000
 
 
 def recover(reading: Reading, token: Token) -> None:
-    """Reports a token that does not fit, and lets reading go on behind it or, with the parser changed, at it."""
+    """Reports a token that does not fit, and lets reading go on after it or, with the parser changed, at it."""
     if len(reading.diagnostics) >= MOST_MISTAKES:
         _abandon(reading, token.start_pos or 0)
         return
-    unexpected = Unexpected.at(reading, token)
+    unexpected = _Unexpected(reading, _misread(reading, token))
     if not any(strategy(unexpected) for strategy in _STRATEGIES):
         _resynchronise(unexpected)
 
@@ -47,155 +38,221 @@ def _abandon(reading: Reading, start: int) -> None:
     reading.move_to(len(reading.text))
 
 
+def _misread(reading: Reading, token: Token) -> Token:
+    """Returns the token that is wrong: this one, or the name before it, which is then taken back.
+
+    Such a name is the keyword of a new line, or begins a text without quotes: `ann` in `ann@example.com`.
+    """
+    last = reading.last
+    if last is None or last.type != "NAME" or last not in reading.begun()[-1:]:
+        return token
+    start = last.start_pos or 0
+    if last in STATEMENT_WORDS and not reading.text[_line_start(reading.text, start) : start].strip(" \t"):
+        reading.give_back()
+        return last
+    if last.end_pos == token.start_pos and _is_text(token):
+        reading.give_back()
+        return Token("BARE", last + token, start_pos=start, end_pos=token.end_pos)
+    return token
+
+
+def _is_text(token: Token) -> bool:
+    """Returns whether a token is text without quotes, more than punctuation."""
+    return token.type == "BARE" and any(map(str.isalnum, token))
+
+
+def _line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
+
+
+# A line that begins with a keyword or a closing brace, or that has an arrow and does not continue a statement.
+_LINE = re.compile(
+    rf"""^[ \t]*+(?P<at>\}} | (?:{"|".join(STATEMENT_WORDS)})(?![\w.-])
+    | (?!(?:{"|".join(INNER_WORDS)})\b)[\w"'`/^][^\n]*->)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_IN_LINE = re.compile(r'[^\n#{}]*?(?P<at>\b(?:rewrite|test)[ \t]+(?:[\w.-]+[ \t]+)?["`]|\btarget[ \t]+\S+[ \t]*\{|\})')
+
+
+def _next_statement(text: str, offset: int) -> int:
+    """Returns where reading can go on: at a statement or brace in the rest of the line or below, or at the end."""
+    found = _IN_LINE.match(text, offset) or _LINE.search(text, offset + 1)  # not the line that begins here
+    return found.start("at") if found else len(text)
+
+
+_STRINGS = frozenset({"STRING", "RAW"})
+_WORDS = {"ARROW": "`->`", "LBRACE": "`{`", "NAME": "a name", "STRING": "a string", "RAW": "a raw string"}
+_WORDS |= {terminal: f"`{word}`" for terminal, word in KEYWORDS.items()} | {"RBRACE": "`}`"}
+"""The words for terminals, in the order of messages."""
+_LONGEST = 40
+
+
+class _Unexpected:
+    """A token that does not fit, the terminals that would, and what the parser is in the middle of."""
+
+    def __init__(self, reading: Reading, token: Token) -> None:
+        self.reading, self.token = reading, token
+        self.start, self.end = token.start_pos or 0, token.end_pos or 0
+        self.accepts = reading.accepts()
+        self.where = reading.where(self.accepts)
+        self.in_statement = self.where in {Where.REWRITE, Where.TEST}
+        self.first_on_line = reading.last is None or "\n" in reading.text[reading.last_end : self.start]
+
+    @property
+    def is_surplus(self) -> bool:
+        """Whether the token stands on one line with a statement that is complete."""
+        last = self.reading.last
+        return self.where is Where.BLOCK and not self.first_on_line and last is not None and last.type != "LBRACE"
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether a statement or first line is incomplete, and the token begins something else."""
+        if self.token.type == "$END":
+            return True
+        if self.where in {Where.FILE, Where.BLOCK} or not self.first_on_line:
+            return False
+        return _LINE.match(self.reading.text, _line_start(self.reading.text, self.start)) is not None
+
+    def follows(self, length: int = 1) -> str:
+        """Returns the text after the token, without the space before it."""
+        return self.reading.text[self.end : self.end + 200].lstrip(" \t")[:length]
+
+    def report(self, help: str | None = None, *, end: int | None = None) -> None:
+        """Reports what was expected, and what is there: the token, or the text from it to an offset."""
+        place = (self.start, end or self.end)
+        text = self.reading.text[slice(*place)]
+        found = _WORDS[self.token.type] if self.token.type in _STRINGS else _shown(text)
+        if self.breaks_off:
+            place = (self.reading.last_end, self.reading.last_end)
+            found = f"the end of the {'file' if self.token.type == '$END' else 'line'}"
+        # A string before an arrow could also be a rewrite's name, which is hardly what was meant.
+        fitting = self.accepts - _STRINGS if "ARROW" in self.accepts else self.accepts
+        *words, last = (word for terminal, word in _WORDS.items() if terminal in fitting)
+        expected = f"{', '.join(words)} or {last}" if words else last
+        self.reading.report("syntax-error", f"expected {expected}, found {found}", place, help)
+
+    def insert(self, *terminals: str) -> None:
+        """Reads on as if tokens that are missing stood before this one, which is then read again."""
+        for terminal in terminals:
+            self.reading.insert(terminal)
+        self.reading.move_to(self.start)
+
+    def replace(self, terminal: str) -> None:
+        """Reads the token as if it were another one."""
+        self.reading.feed(Token.new_borrow_pos(terminal, str(self.token), self.token))
+
+    def pass_over(self, end: int) -> None:
+        """Goes on at an offset; braces that are passed over need not close."""
+        passed = self.reading.text[self.start : end]
+        self.reading.owed_braces += max(0, passed.count("{") - passed.count("}"))
+        self.reading.move_to(end)
+
+
+def _shown(text: str) -> str:
+    """Returns a piece of the file between backticks, or the number of the first invisible character in it."""
+    invisible = next((character for character in text if not character.isprintable()), None)
+    if invisible is not None:
+        return f"U+{ord(invisible):04X}"
+    return f"`{text[:_LONGEST]}…`" if len(text) > _LONGEST else f"`{text}`"
+
+
+_SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'
 _CONVERT = (
     "`tornado-proxy convert s3-proxy` makes rule files of a `keyRewriteList`; a configuration is given by `--config`"
 )
-_SAME = 'write rewrite `^/old/(.*)$` -> "/new/$1" inside `target NAME { … }`'
-_CONDITION = "rules match the key only; test other parts of the request in a `jinja` or `go` template"
-_NGINX = (
-    r'(?P<what>rewrite|return)[ \t]+(?:"[^"\n]*"|[^\s`"]\S*)(?:[ \t]+[^\s`"=-]\S*?){0,2}[ \t]*;[ \t]*(?:#[^\n]*)?\r?$'
-)
+_RESOLVE = "resolve the conflict and remove its markers"
+_COMMENT = "a comment begins with `#` and runs to the end of its line"
 _YAML_KEYS = r"targets?|keyRewriteList|authProviders|listTargets|internalServer|server|targetType|source|rules|log"
-
-_OUTSIDE = frozenset({Where.FILE, Where.HEADER})
-
-# What is not of this language, and how to write the same here: lines of other programs' configurations, then pieces to
-# pass over. The end of a comment that is further away belongs to something else.
-_LINES = tuple(
-    (re.compile(rf"[ \t]*{line}", re.MULTILINE), f"{what} in a rule file", advice)
-    for line, what, advice in (
-        (r"(?P<what>RewriteCond)[ \t]+\S[^\n]*", "Apache directive `{}`", _CONDITION),
-        (
-            r"(?P<what>Rewrite(?:Rule|Engine|Base|Map|Options)|Redirect(?:Match|Permanent|Temp)?)[ \t]+\S[^\n]*",
-            "Apache directive `{}`",
-            _SAME,
-        ),
-        (_NGINX, "nginx directive `{} …;`", _SAME),
-        (r"(?P<what>http|server|location)\b[^\n{};\"`]*\{", "nginx directive `{} {{`", _SAME),
-        (rf"(?:-[ \t]+)?(?P<what>{_YAML_KEYS})[ \t]*:(?:[ \t][^\n]*)?$", "YAML key `{}:`", _CONVERT),
-        (r"\{\s*\"(?P<what>\w+)\"\s*:", 'JSON key `"{}":`', _CONVERT),
-    )
+_FOREIGN_LINES = (
+    (r"(?P<what>Re(?:write[A-Z]|direct)\w*)[ \t]+\S[^\n]*", "Apache directive `{}` in a rule file", _SAME),
+    (
+        r"(?P<what>rewrite|return)\b(?![^\n]*(?:->|`|[ \t]=))[^\n;]+;[ \t]*(?:#[^\n]*)?\r?$",
+        *("nginx directive `{} …;` in a rule file", _SAME),
+    ),
+    (r"(?P<what>http|server|location)\b[^\n{};\"`]*\{", "nginx directive `{} {{` in a rule file", _SAME),
+    (rf"(?:-[ \t]+)?(?P<what>{_YAML_KEYS})[ \t]*:(?:[ \t][^\n]*)?$", "YAML key `{}:` in a rule file", _CONVERT),
+    (r"(?P<what><{7}|\|{7}|={7}|>{7})(?:[ \r][^\n]*)?$", "merge conflict marker `{}`", _RESOLVE),
+    # The end of a comment that is further away belongs to something else.
+    (r"(?P<what>//|--|/\*)(?:(?<=\*)[\s\S]{0,10000}?\*/|[^\n]*)", "`{}` does not begin a comment", _COMMENT),
 )
-_MARK = r"^(?P<what><{7}|\|{7}|={7}|>{7})(?:[ \r][^\n]*)?$"
-_COMMENT = r"(?P<what>//|--|/\*)(?:(?<=/\*)[\s\S]{0,10000}?\*/|[^\n]*)"
-_PIECES = tuple(
-    (re.compile(piece, re.MULTILINE), message, advice)
-    for piece, message, advice in (
-        (_MARK, "merge conflict marker {}", "resolve the conflict and remove its markers"),
-        (_COMMENT, "{} does not begin a comment", "a comment begins with `#` and runs to the end of its line"),
-        (r"(?P<what>;);*", "unexpected {}", "remove it: statements need no terminator"),
-        (INVISIBLE, "invisible character {}", "use only spaces, tabs and line ends"),
-    )
-)
+"""Lines of other programs, what they are, and what to do about them."""
 
 
-def _foreign(unexpected: Unexpected) -> bool:
-    """A line of another program's configuration, reported once for each kind of them, or a piece to pass over."""
+def _foreign_line(unexpected: _Unexpected) -> bool:
+    """A line of another program; outside of blocks, the rest of the file is taken for another program's too."""
     reading, start = unexpected.reading, unexpected.start
-    for line, message, advice in _LINES:
-        match = line.match(reading.text, line_start(reading.text, start))
+    for line, message, advice in _FOREIGN_LINES:
+        match = re.compile(rf"[ \t]*{line}", re.MULTILINE).match(reading.text, _line_start(reading.text, start))
         if match and match.end() > start:
-            if not any(each.help == advice for each in reading.diagnostics):
-                reading.report("syntax-error", message.format(match["what"]), match.span("what"), advice)
+            reading.report("syntax-error", message.format(match["what"]), match.span("what"), advice)
             if unexpected.where is not Where.BLOCK:
                 reading.cut_back()
-            # Outside of blocks the rest of the file is one too.
-            unexpected.pass_over(len(reading.text) if unexpected.where in _OUTSIDE else match.end())
-            return True
-    pattern_fits = not unexpected.accepts.isdisjoint({"STRING", "ARROW"})
-    for piece, message, advice in _PIECES:
-        match = piece.match(reading.text, start)
-        if match and not (pattern_fits and match[0].startswith(("/", "-"))):
-            code = "syntax-error" if match["what"].isprintable() else "control-character"
-            reading.report(code, message.format(shown(match["what"])), match.span("what"), advice)
-            reading.move_to(match.end())
+            inside = unexpected.where not in {Where.FILE, Where.HEADER} or advice in {_RESOLVE, _COMMENT}
+            unexpected.pass_over(match.end() if inside else len(reading.text))
             return True
     return False
 
 
-_OPEN_ACTION = re.compile(r"\{[{%](?:(?![}%]\}).)*\Z", re.DOTALL)
+_ODD_TOKENS = {
+    "SEMICOLON": ("syntax-error", "unexpected {}", "remove it: statements need no terminator"),
+    "INVISIBLE": ("control-character", "invisible character {}", "use only spaces, tabs and line ends"),
+    "QUOTED": (
+        *("syntax-error", "wrong quotes"),
+        'write the string between `"`, or between backticks, where a backslash is literal',
+    ),
+}
 
 
-def _spoilt_line(unexpected: Unexpected) -> bool:
-    """A string that ends too late or too early: nothing is said about the rest of its line, or of its statement."""
-    reading, token = unexpected.reading, unexpected.token
-    opened = token if token.type in {"OPEN_STRING", "OPEN_RAW"} else None
-    running_on = [string for string in reading.begun() if string.type in STRINGS and _runs_on(unexpected, string)]
-    if opened is None and _ends_in_action(unexpected):
-        advice = "put the template between backticks, where quotes are allowed"
-        place = (unexpected.start - 1, unexpected.start)
-        reading.report("syntax-error", 'the string ends at this `"`, within an action', place, advice)
-        reading.cut_back()
-        reading.move_to(line_end(reading.text, unexpected.start))
-        return True
-    if opened is None and not running_on:
+def _odd_token(unexpected: _Unexpected) -> bool:
+    """A token that the language does not have; a text in wrong quotes is read as a string."""
+    if unexpected.token.type not in _ODD_TOKENS:
         return False
-    string = opened or running_on[0]
-    start, is_raw = string.start_pos or 0, string.startswith("`")
-    end = line_end(reading.text, start)
-    message = "unterminated raw string" if is_raw else "unterminated string"
-    advice = "close it with a backtick" if is_raw else 'a string ends on its line: close it with `"`'
-    reading.report("unterminated-string", message, (start, min(end, start + len(string.rstrip()))), advice)
-    if opened is None or unexpected.where in IN_STATEMENT:
-        reading.cut_back()
-    elif unexpected.where is Where.HEADER:
-        _complete_header(unexpected, brace="{" in string)
-    reading.move_to(end)
-    return True
-
-
-def _runs_on(unexpected: Unexpected, string: Token) -> bool:
-    """Whether a string holds statements, or an arrow with a token right behind it where the arrow should stand."""
-    text, start, end = unexpected.reading.text, string.start_pos or 0, string.end_pos or 0
-    if "\n" in string and next_statement(text, line_end(text, start)) < end:
-        return True
-    return "->" in string and end == unexpected.start and "ARROW" in unexpected.accepts
-
-
-def _ends_in_action(unexpected: Unexpected) -> bool:
-    """Whether a quote within an action of a quoted template has ended the template right before the token."""
-    last = unexpected.reading.last
-    if last is None or last.type != "STRING" or last.end_pos != unexpected.start or not _OPEN_ACTION.search(last):
-        return False
-    return unexpected.token.type != "$END" and unexpected.reading.begun()[0].type == "REWRITE"
-
-
-def _other_quotes(unexpected: Unexpected) -> bool:
-    """A string between single or typographic quotes: read as a raw one."""
-    if unexpected.token.type != "QUOTED":
-        return False
-    kind = "single" if unexpected.token.startswith("'") else "typographic"
-    advice = 'write the string between `"`, or between backticks, where a backslash is literal'
+    code, message, advice = _ODD_TOKENS[unexpected.token.type]
     place = (unexpected.start, unexpected.end)
-    unexpected.reading.report("syntax-error", f"{kind} quotes cannot delimit a string", place, advice)
-    if fitting := [terminal for terminal in ("RAW", "STRING") if terminal in unexpected.accepts]:
+    unexpected.reading.report(code, message.format(_shown(unexpected.token)), place, advice)
+    fitting = [terminal for terminal in ("RAW", "STRING") if terminal in unexpected.accepts]
+    if unexpected.token.type == "QUOTED" and fitting:
         unexpected.replace(fitting[0])
     return True
 
 
-def _torn_value(unexpected: Unexpected) -> bool:
-    """A value that the lexer has cut at a character that no name has, such as an e-mail address without quotes."""
-    reading, last = unexpected.reading, unexpected.reading.last
-    if last is None or last.type != "NAME" or reading.last_end != unexpected.start or not unexpected.is_text:
+def _open_string(unexpected: _Unexpected) -> bool:
+    """A string that ends too late or too early: nothing is reported about the rest of its line."""
+    reading, token, last = unexpected.reading, unexpected.token, unexpected.reading.last
+    is_open = token.type in {"OPEN_STRING", "OPEN_RAW"}
+    string = token if is_open else last
+    if not string or not (is_open or string.type in _STRINGS):
         return False
-    reading.give_back()
-    return _bare_text(Unexpected.at(reading, Token.new_borrow_pos("BARE", last + unexpected.token, last)))
-
-
-def _keyword_as_name(unexpected: Unexpected) -> bool:
-    """A statement that ends before a name, so that the keyword of the next line was taken for it."""
-    reading, last = unexpected.reading, unexpected.reading.last
-    if last is None or last not in STATEMENT_WORDS or last.type != "NAME" or reading.begun()[-1:] != [last]:
+    start = string.start_pos or 0
+    end = _line_end(reading.text, start)
+    touches = string.end_pos == unexpected.start and (token.type == "NAME" or _is_text(token))
+    holds_statement = "\n" in string and _next_statement(reading.text, end) < (string.end_pos or 0)
+    if is_open or holds_statement or (touches and "->" in string):
+        quoted = ("string", 'a string ends on its line: close it with `"`')
+        kind, advice = ("raw string", "close it with a backtick") if string[0] == "`" else quoted
+        place = (start, min(end, start + len(string.rstrip())))
+        reading.report("unterminated-string", f"unterminated {kind}", place, advice)
+    elif touches:
+        end = _line_end(reading.text, unexpected.start)
+        advice = "write the string between backticks, where quotes are allowed"
+        place = (unexpected.start - 1, unexpected.start)
+        reading.report("syntax-error", f"the string ends at this `{string[-1]}`", place, advice)
+    else:
         return False
-    start = last.start_pos or 0
-    if reading.text[line_start(reading.text, start) : start].strip(" \t"):
-        return False
-    reading.give_back()
-    before = Unexpected.at(reading, last)
-    return _broken_off(before) or _header(before)
+    if unexpected.where is Where.HEADER:
+        _complete_header(unexpected)
+    elif unexpected.in_statement or not is_open:
+        reading.cut_back()
+    reading.move_to(end)
+    return True
 
 
-def _unclosed_block(unexpected: Unexpected) -> bool:
+def _unclosed_block(unexpected: _Unexpected) -> bool:
     """A block's end is missing before the next block or the end of the file."""
     reading, at_end = unexpected.reading, unexpected.token.type == "$END"
     if unexpected.where is not Where.BLOCK or not (at_end or unexpected.token == "target"):  # noqa: S105 - a word
@@ -204,28 +261,26 @@ def _unclosed_block(unexpected: Unexpected) -> bool:
     if brace is not None:
         note = Note("the block opens here", reading.span(brace.start_pos or 0, brace.end_pos or 0))
         place = (reading.last_end, reading.last_end) if at_end else (unexpected.start, unexpected.end)
-        what = "the end of the file" if at_end else "`target`"
-        reading.report("unclosed-block", f"expected `}}`, found {what}", place, None, note)
+        found = "the end of the file" if at_end else "`target`"
+        reading.report("unclosed-block", f"expected `}}`, found {found}", place, None, note)
         reading.owed_braces += not at_end
     unexpected.insert("RBRACE")
     return True
 
 
-def _outside_block(unexpected: Unexpected) -> bool:
+def _outside_block(unexpected: _Unexpected) -> bool:
     """A brace or a statement outside of a block; the statement is read as if it stood in one."""
-    reading, place = unexpected.reading, (unexpected.start, unexpected.end)
+    reading, token, place = unexpected.reading, unexpected.token, (unexpected.start, unexpected.end)
     if unexpected.where is not Where.FILE:
         return False
-    if unexpected.token.type == "RBRACE":
+    if token.type == "RBRACE":
         if not reading.owed_braces:
             reading.report("syntax-error", "unmatched `}`", place, "remove it, or look for an extra brace above")
         reading.owed_braces = max(0, reading.owed_braces - 1)
         return True
-    if unexpected.token.type != "NAME" or did_you_mean(unexpected.token, STATEMENT_WORDS) not in {"rewrite", "test"}:
+    if token.type != "NAME" or did_you_mean(token, STATEMENT_WORDS) not in {"rewrite", "test"}:
         return False
-    notes = [Note("the last block ends here", reading.span(*reading.last_place()))] if reading.last else []
-    message = f"`{unexpected.token}` outside of a block"
-    reading.report("outside-block", message, place, "put statements inside `target NAME { … }`", *notes)
+    reading.report("outside-block", f"`{token}` outside of a block", place, "put it inside `target NAME { … }`")
     unexpected.insert("TARGET", "NAME", "LBRACE")
     return True
 
@@ -233,144 +288,108 @@ def _outside_block(unexpected: Unexpected) -> bool:
 _TO_BRACE = re.compile(r"[^\n#{]*+\{?")
 
 
-def _header(unexpected: Unexpected) -> bool:
+def _header(unexpected: _Unexpected) -> bool:
     """A block's first line without a name or a brace, or with something more."""
-    if unexpected.where is not Where.HEADER or (unexpected.is_text and "STRING" in unexpected.accepts):
+    reading, token = unexpected.reading, unexpected.token
+    if unexpected.where is not Where.HEADER or (_is_text(token) and "STRING" in unexpected.accepts):
         return False
-    token = unexpected.token
     unexpected.report("a block begins with `target NAME {`; a name of several words stands between quotes")
-    _complete_header(unexpected, brace=True)
-    rest = _TO_BRACE.match(unexpected.reading.text, unexpected.start)
+    _complete_header(unexpected)
+    rest = _TO_BRACE.match(reading.text, unexpected.start)
     again = unexpected.breaks_off or token.type == "RBRACE" or token in STATEMENT_WORDS
-    behind = max(unexpected.end, rest.end() if rest else 0)
-    unexpected.reading.move_to(unexpected.start if again else behind)
+    reading.move_to(unexpected.start if again or rest is None else max(unexpected.end, rest.end()))
     return True
 
 
-def _complete_header(unexpected: Unexpected, *, brace: bool) -> None:
-    for terminal in ("NAME",) * ("STRING" in unexpected.accepts) + ("LBRACE",) * brace:
+def _complete_header(unexpected: _Unexpected) -> None:
+    for terminal in ("NAME", "LBRACE") if "STRING" in unexpected.accepts else ("LBRACE",):
         unexpected.reading.insert(terminal)
 
 
-def _broken_off(unexpected: Unexpected) -> bool:
+def _broken_off(unexpected: _Unexpected) -> bool:
     """A statement that ends too early: it is left out, and the token is read again."""
-    breaks_off = unexpected.breaks_off or unexpected.token.type == "RBRACE"
-    if unexpected.where not in IN_STATEMENT or not breaks_off:
+    if not unexpected.in_statement or not (unexpected.breaks_off or unexpected.token.type == "RBRACE"):
         return False
-    name = unexpected.reading.begun()[1:-1]  # before a pattern
-    is_string = [token.type for token in name] == ["STRING"] and "ARROW" in unexpected.accepts
-    unexpected.report("a string before another one is the rewrite's name" if is_string else None)
+    strings = [token.type for token in unexpected.reading.begun()[1:]]
+    named = "ARROW" in unexpected.accepts and strings[:1] == ["STRING"] and len(strings) > 1
+    unexpected.report("a string before another one is the rewrite's name" if named else None)
     unexpected.reading.cut_back()
     unexpected.reading.move_to(unexpected.start)
     return True
 
 
-_ARROWS = {*("=>", "=", "==", "-->", "->>", "~>", "→", "⇒", ">", "-", ":", ":=", ",", "|"), *("to", "into", "becomes")}
-_BEHIND_ARROW = {"unchanged", "error", "jinja", "go"}
+_ARROWS = {"=>", "=", "→", ":", ",", "to"}
+_AFTER_ARROW = {"unchanged", "error", "jinja", "go"}
+_QUOTES = {'"', "`"}
 
 
-def _replaced(unexpected: Unexpected) -> bool:
-    """A misspelt keyword, or something else for the arrow: read as what was meant."""
-    token, accepts = unexpected.token, unexpected.accepts
+def _repaired(unexpected: _Unexpected) -> bool:
+    """A misspelt keyword, a misspelt or missing arrow, or a block without its word: read as what was meant."""
+    token, accepts, is_string = unexpected.token, unexpected.accepts, unexpected.token.type in _STRINGS
     keywords = {word: terminal for terminal, word in KEYWORDS.items() if terminal in accepts}
     surplus = unexpected.is_surplus and unexpected.follows() not in _QUOTES
     meant = did_you_mean(token, keywords) if token.type == "NAME" and not surplus else None
-    if meant is None and token in _ARROWS and "ARROW" in accepts and unexpected.follows(2) != "->":
-        meant, keywords = "->", {"->": "ARROW"}
-    if meant is None:
-        return False
-    unexpected.report("write `->`" if meant == "->" else f"did you mean `{meant}`?")
-    unexpected.replace(keywords[meant])
-    return True
-
-
-def _inserted(unexpected: Unexpected) -> bool:
-    """No arrow before what can only stand behind one, or a block or a rewrite without the word that begins it."""
-    token, where, is_string = unexpected.token, unexpected.where, unexpected.token.type in STRINGS
-    behind_arrow = is_string or token in _BEHIND_ARROW or unexpected.is_text
-    if "ARROW" in unexpected.accepts and behind_arrow and unexpected.follows(2) != "->":
-        terminal, advice = "ARROW", "write `->` before it"
-    elif where is Where.FILE and (is_string or token.type == "NAME") and unexpected.follows() == "{":
-        terminal, advice = "TARGET", "a block begins with the word `target`"
-    elif where is Where.BLOCK and is_string and unexpected.first_on_line:
-        terminal, advice = "REWRITE", "a rewrite begins with the word `rewrite`"
+    arrow_fits = "ARROW" in accepts and unexpected.follows(2) != "->"
+    if meant:
+        unexpected.report(f"did you mean `{meant}`?")
+        unexpected.replace(keywords[meant])
+    elif arrow_fits and token in _ARROWS:
+        unexpected.report("write `->`")
+        unexpected.replace("ARROW")
+    elif arrow_fits and (is_string or token in _AFTER_ARROW or _is_text(token)):
+        unexpected.report("write `->` before it")
+        unexpected.insert("ARROW")
+    elif unexpected.where is Where.FILE and (is_string or token.type == "NAME") and unexpected.follows() == "{":
+        unexpected.report("a block begins with the word `target`")
+        unexpected.insert("TARGET")
     else:
         return False
-    unexpected.report(advice)
-    unexpected.insert(terminal)
     return True
 
 
 _CHUNK = re.compile(r"(?:\{\{[^\n]*?\}\}|(?!->)\S)+")  # what would be a string, with its Jinja or Go actions
-_NAME_CHUNK = re.compile(r'[^\s"`{}#;]+')
-_QUOTES = {'"', "`"}
 
 
-def _bare_text(unexpected: Unexpected) -> bool:
+def _bare_text(unexpected: _Unexpected) -> bool:
     """A pattern, a template, a key or a value without quotes."""
     reading, token = unexpected.reading, unexpected.token
     word = token.type == "NAME" and unexpected.follows() not in _QUOTES
     action = token.type == "LBRACE" and unexpected.follows() == "{"
-    if "STRING" not in unexpected.accepts or not (word or action or unexpected.is_text):
+    if "STRING" not in unexpected.accepts or not (word or action or _is_text(token)):
         return False
-    chunk = (_CHUNK if "RAW" in unexpected.accepts else _NAME_CHUNK).match(reading.text, unexpected.start)
+    chunk = _CHUNK.match(reading.text, unexpected.start) if "RAW" in unexpected.accepts else None
     end = chunk.end() if chunk else unexpected.end
-    unexpected.report(_quoted(unexpected, reading.text[unexpected.start : end].strip("`'\"")), end=end)
+    text = reading.text[unexpected.start : end].strip("`'\"")
+    is_source = [each.type for each in reading.begun()] in (["REWRITE"], ["REWRITE", "NAME"])
+    written = f"backticks: `{undelimited(text) or text}`" if is_source or '"' in text else f'quotes: `"{text}"`'
+    unexpected.report(f"put it between {written}", end=end)
     reading.insert("STRING", end)
     reading.move_to(end)
     return True
 
 
-def _quoted(unexpected: Unexpected, text: str) -> str:
-    """How to write a text as a string: a pattern between backticks, all else between quotes if it can be."""
-    if "`" in text or not text.isprintable():
-        return "put it between quotes"
-    begun = [token.type for token in unexpected.reading.begun()]
-    if begun[0] == "REWRITE" and "ARROW" not in begun:
-        return f"put it between backticks: `{undelimited(text) or text}`"
-    return f"put it between backticks: `{text}`" if '"' in text else f'put it between quotes: `"{text}"`'
-
-
-# In order: what is of another language or spoils the text behind it, blocks and statements, words.
+# In order: what spoils the text after it, then blocks and statements, then words.
 _STRATEGIES = (
-    _foreign,
-    _spoilt_line,
-    _other_quotes,
-    _torn_value,
-    _keyword_as_name,
-    _unclosed_block,
-    _outside_block,
-    _header,
-    _broken_off,
-    _replaced,
-    _inserted,
-    _bare_text,
+    *(_foreign_line, _odd_token, _open_string),
+    *(_unclosed_block, _outside_block, _header, _broken_off),
+    *(_repaired, _bare_text),
 )
 
 
-def _resynchronise(unexpected: Unexpected) -> None:
+def _resynchronise(unexpected: _Unexpected) -> None:
     """Leaves the statement out, and goes on at the next one."""
-    reading = unexpected.reading
-    unexpected.report(_help(unexpected))
-    if unexpected.where in IN_STATEMENT:
-        reading.cut_back()
-    unexpected.pass_over(next_statement(reading.text, unexpected.start))
-
-
-def _help(unexpected: Unexpected) -> str | None:
-    """What to do about a token, by what stands before it."""
-    token, where, last = unexpected.token, unexpected.where, unexpected.reading.last
-    begun = [each.type for each in unexpected.reading.begun()]
-    before, is_word = begun[-1:], token.type == "NAME"
+    is_named = [each.type for each in unexpected.reading.begun()] == ["REWRITE", "NAME"]
     table = (
-        (where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
-        (where is Where.BLOCK and token in CLAUSES, "the clauses of a test stand before its `->`"),
+        (is_named, f"`{unexpected.reading.last}` is read as the rewrite's name"),
+        (unexpected.where is Where.FILE, "a rule file consists of blocks: `target NAME { … }`"),
+        (unexpected.where is not Where.BLOCK, None),
+        (unexpected.token in CLAUSES, "the clauses of a test stand before its `->`"),
         (unexpected.is_surplus, "the statement before it is complete"),
-        (where is Where.BLOCK, "a statement begins with `rewrite` or `test`"),
-        (before == ["ARROW"] and is_word, "a template is plain, or begins with `jinja` or `go`"),
-        (before == ["TEST"] and is_word, "the key comes first, then clauses such as `method GET`"),
-        (begun[-2:] == ["REWRITE", "NAME"], f"`{last}` is read as the rewrite's name"),
-        ("HEADER" in begun[-2:], 'a header takes its name and its value: `header "X-Team" "press"`'),
-        ("AS" in unexpected.accepts, f"a test's clauses are {', '.join(f'`{word}`' for word in CLAUSES)}"),
+        (True, "a statement begins with `rewrite` or `test`"),
     )
-    return next((advice for applies, advice in table if applies), None)
+    unexpected.report(next(advice for applies, advice in table if applies))
+    if unexpected.in_statement:
+        unexpected.reading.cut_back()
+    text, start = unexpected.reading.text, unexpected.start
+    end = _next_statement(text, start)
+    unexpected.pass_over(min(end, _line_end(text, start)) if unexpected.is_surplus else end)
