@@ -154,8 +154,8 @@ def test_selections_add_up(command):
 def test_warnings_of_a_configuration_go_with_all(command, words, told):
     """They have no names to be chosen by."""
     _write("more/a.rules", GOOD)
-    _write("proxy.yaml", CONFIGURATION.replace("[/]", "[/, /]"))
-    assert ("duplicate-mount" in command("lint", "--config", "proxy.yaml", *words).out) is told
+    _write("proxy.yaml", CONFIGURATION.replace("[/]", "[/, /a%20b]"))
+    assert ("percent-escape" in command("lint", "--config", "proxy.yaml", *words).out) is told
 
 
 def test_mistakes_of_a_configuration_are_always_print_report(command):

@@ -1,9 +1,84 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from configurations import MINIMAL, compiled, complaints, complaints_about_target, settings
 
-from tornado_proxy.lang.diagnostic import Severity
+from tornado_proxy.config.checks import ValidationContext
+from tornado_proxy.config.document import compose
+from tornado_proxy.config.model import Mount, Target
+from tornado_proxy.config.reader import read
+from tornado_proxy.config.secrets import unresolved
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile, Span
+
+TEXT = """\
+targets:
+  'b': {bucket: {name: b-b}, mount: {path: [/x, /y]}, actions: {PUT: {config: {maxSize: 5}}}}
+  a: {bucket: {name: a-a}, mount: {path: /z}}
+  c: {bucket: {name: c-c}}
+"""
+SHOWN = SourceFile("config.yaml", TEXT)
+
+
+@pytest.fixture
+def context():
+    """Three targets, the last one without a mount of its own."""
+    found, places, _ = read(compose(TEXT).root, SHOWN, Path(), unresolved)
+    return ValidationContext(found, SHOWN, places)
+
+
+def _texts(*nodes):
+    return [TEXT[node.start : node.end] for node in nodes]
+
+
+def test_sections_of_a_class_are_found_in_the_order_of_the_file(context):
+    """Only those that stand in the file, not defaults."""
+    assert [each.name for each in context.sections(Target)] == ["b", "a", "c"]
+    assert [each.paths for each in context.sections(Mount)] == [("/x/", "/y/"), ("/z/",)]
+
+
+def test_name_of_a_section_has_a_node(context):
+    """The key that names a target is found, quotes and all."""
+    assert _texts(*(context.name(each) for each in context.settings.targets)) == ["'b'", "a", "c"]
+    assert context.quoted_name(context.settings.targets[0]) == "`b`"
+
+
+def test_items_of_a_list_have_nodes(context):
+    """The nodes of a list's items are found, and the one of an item that stands for a list."""
+    paths = [context.items(each, "path") for each in context.sections(Mount)]
+    assert [_texts(*nodes) for nodes in paths] == [["/x", "/y"], ["/z"]]
+
+
+def test_option_has_nodes(context):
+    """The key and the value of an option are found, in a group too."""
+    put = context.settings.targets[0].actions.put
+    nodes = context.key(put, "config.maxSize"), context.value(put, "config.maxSize")
+    assert _texts(*nodes) == ["maxSize", "5"]
+    assert context.given(put, "config.maxSize")
+
+
+def test_option_left_out_stands_where_its_section_does(context):
+    """A diagnostic can point at the section that lacks the option."""
+    put = context.settings.targets[0].actions.put
+    assert _texts(context.key(put, "enabled")) == ["{config: {maxSize: 5}}"]
+    assert not context.given(put, "enabled")
+
+
+def test_section_left_out_has_no_options(context):
+    """A default gives nothing, whatever its values are."""
+    assert not context.given(context.settings.log, "level")
+    assert not context.given(context.settings.targets[1].actions.put, "config.maxSize")
+
+
+def test_finding_becomes_a_diagnostic_with_both_places(context):
+    """An error or a warning has the span of its node, and a note that of the second."""
+    first, second, _ = (context.name(each) for each in context.settings.targets)
+    finding = ("a-code", "a fact", second, "a cure", ("the other", first))
+    note = Note("the other", Span(SHOWN, first.start, first.end))
+    span = Span(SHOWN, second.start, second.end)
+    assert context.error(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,))
+    assert context.warning(*finding) == Diagnostic("a-code", "a fact", span, "a cure", (note,), Severity.WARNING)
 
 
 def _targets(*mounts):
@@ -54,24 +129,17 @@ def test_overlap_has_both_places():
     ("first", "second", "places"),
     [
         ("", "", ("b", "a")),
-        (", mount: {}", ", mount: {host: ''}", ("mount", "mount")),
+        (", mount: {}", ", mount: {host: ''}", ("b", "a")),
     ],
 )
-def test_mount_left_out_is_shown_by_what_is_there(first, second, places):
-    """A default has no place of its own, so the mount's key or the target's name is shown."""
+def test_a_default_mount_is_shown_by_the_name_of_its_target(first, second, places):
+    """A default has no place of its own."""
     (told,) = compiled(_targets(first, second)).diagnostics
     assert (told.span.text, told.notes[0].span.text) == places
 
 
-def test_path_listed_twice_is_a_warning():
-    """Two notations of one path in one target do no harm, and are told."""
-    assert complaints_about_target("mount: {path: [/a, a/]}") == [
-        ("duplicate-mount", "`site` is mounted twice at `/a/` of any host")
-    ]
-
-
-def test_mount_with_a_mistake_overlaps_with_nothing():
-    """A default that stands for a wrong path is not held against another target."""
+def test_only_valid_options_are_compared():
+    """Contradictions are reported once each option can be read."""
     assert [code for code, _ in complaints(_targets(", mount: {path: 5}", ""))] == ["wrong-type"]
 
 
@@ -129,23 +197,11 @@ def test_second_listener_is_noted():
     assert told.span.first.line == 2
 
 
-def test_listener_with_a_mistake_meets_nobody():
-    """A default port that stands for a wrong one is not compared."""
-    assert [code for code, _ in complaints(f"server: {{port: x}}\ninternalServer: {{port: 8080}}\n{MINIMAL}")] == [
-        "wrong-type"
-    ]
-
-
 def test_place_of_rules_listed_twice_is_an_error():
     """The rewrites of one place would be there twice."""
     assert complaints(f"rules: [a, b, ./a/]\n{MINIMAL}") == [
         ("duplicate-place", "the rules in `./a/` are listed twice")
     ]
-
-
-def test_rules_with_a_mistake_are_not_compared():
-    """Places are compared once all can be read."""
-    assert [code for code, _ in complaints(f"rules: [a, 5, a]\n{MINIMAL}")] == ["wrong-type"]
 
 
 def test_bucket_name_that_aws_refuses_is_warned_of():
@@ -158,13 +214,6 @@ def test_bucket_name_that_aws_refuses_is_warned_of():
 def test_other_servers_have_other_bucket_names():
     """Where another server is asked, its names are its own affair."""
     assert complaints("targets: {a: {bucket: {name: My_Bucket, s3Endpoint: http://h}}}") == []
-
-
-def test_scheme_beats_the_option():
-    """`disableSSL` with an `https` endpoint does nothing, and is told."""
-    assert complaints("targets: {a: {bucket: {name: a-b, disableSSL: true, s3Endpoint: https://h}}}") == [
-        ("no-effect", "`disableSSL` has no effect: the scheme of `s3Endpoint` is `https`")
-    ]
 
 
 @pytest.mark.parametrize("size", ["1TB", "100GB"])
@@ -278,11 +327,11 @@ def test_a_misspelt_part_is_reported_once():
     [
         (
             "clientAuth: require",
-            ("missing-option", "nobody's certificate can be verified: `clientCAs` is missing"),
+            ("missing-option", "client certificates cannot be verified: `clientCAs` is missing"),
         ),
         (
             "clientCAs: clients.pem",
-            ("no-effect", "`clientCAs` has no effect: no client is asked for a certificate"),
+            ("no-effect", "`clientCAs` has no effect: clients are not asked for a certificate"),
         ),
     ],
 )
@@ -301,19 +350,9 @@ def test_versions_have_an_order():
         ("bad-value", "`minTLSVersion` TLSv1.2 is above `maxTLSVersion` TLSv1.1")
     ]
     assert _complaints(f"{CERTIFICATE}, minTLSVersion: TLSv1.1") == [
-        ("old-tls", "TLSv1.1 is broken, and no browser speaks it any more")
+        ("old-tls", "TLSv1.1 is broken, and browsers no longer support it")
     ]
     assert _complaints(f"{CERTIFICATE}, minTLSVersion: x") == [("bad-value", "`minTLSVersion` is not a version of TLS")]
-
-
-def test_cipher_suites_that_count_for_nothing_are_warned_of():
-    """Those of TLS 1.3 are always offered."""
-    only_new = f"{CERTIFICATE}, cipherSuites: [TLS_AES_128_GCM_SHA256]"
-    assert _complaints(only_new) == [
-        ("no-effect", "`cipherSuites` has none of TLS 1.2, so the usual ones are offered there")
-    ]
-    assert _complaints(f"{only_new}, minTLSVersion: '1.3'") == []
-    assert _complaints(f"{CERTIFICATE}, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]") == []
 
 
 def test_an_endpoint_needs_its_region():
@@ -336,7 +375,7 @@ def test_the_proxy_protocol_needs_a_proxy():
 def test_credentials_need_origins(origins):
     """Browsers refuse them together with every origin."""
     cors = f"server: {{cors: {{enabled: true, allowCredentials: true{origins}}}}}\n{MINIMAL}"
-    message = "`allowCredentials` has no effect: no browser accepts it together with every origin"
+    message = "`allowCredentials` has no effect: browsers refuse it together with every origin"
     assert complaints(cors) == [("no-effect", message)]
 
 

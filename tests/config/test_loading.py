@@ -119,8 +119,8 @@ def test_case_is_told_as_it_says(case):
     assert report(text) == expected.rstrip("\n")
 
 
-def test_every_mistake_is_told_in_one_run():
-    """Faults of the YAML, mistakes in values and contradictions come together, in the order of the file."""
+def test_faults_and_mistakes_are_reported_in_one_run():
+    """Faults of the YAML and mistakes in single options come together, in the order of the file."""
     text = """\
 server: {port: x}
 server: {}
@@ -135,8 +135,19 @@ targets:
         ("duplicate-key", "`server` is given twice"),
         ("unsupported-yaml", "a tag has no meaning here"),
         ("unknown-option", "unknown option `nmae`"),
-        ("overlapping-mounts", "targets `b` and `c` are both mounted at `/` of any host"),
     ]
+
+
+def test_contradictions_are_reported_together():
+    """All of them, once each option is valid, even beside a fault of the YAML."""
+    text = """\
+log: {}
+log: {}
+targets:
+  b: {bucket: {name: B}}
+  c: {bucket: {name: c-c}}
+"""
+    assert [code for code, _ in complaints(text)] == ["duplicate-key", "bucket-name", "overlapping-mounts"]
 
 
 def test_errors_leave_no_settings():

@@ -21,12 +21,11 @@ from tornado_proxy.config.options import (
     OptionGroup,
     Size,
     all_options,
-    holds_secrets,
     option,
     options_of,
     place_of,
 )
-from tornado_proxy.config.secrets import Secret
+from tornado_proxy.config.secrets import Secret, holds_secrets
 from tornado_proxy.config.server import Log
 from tornado_proxy.config.values import InvalidValue
 

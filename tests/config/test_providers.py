@@ -51,7 +51,10 @@ def _resource(demand):
             OIDC.replace("}}}}", "}, sessionKey: {value: short}}}}") + _resource("provider: id"),
             "`sessionKey` has fewer",
         ),
-        (OIDC.replace("me,", "me, loginPath: /a, callbackPath: /a,") + _resource("provider: id"), "more than one page"),
+        (
+            OIDC.replace("me,", "me, loginPath: /a, callbackPath: /a,") + _resource("provider: id"),
+            "is already a page of `id`",
+        ),
         (OIDC.replace("me,", "me, loginPath: /,") + _resource("provider: id"), "cannot be `/`"),
         (OIDC + _resource("provider: id, header: {}"), "`header` does not fit the provider `id`"),
         (
@@ -70,7 +73,7 @@ def _resource(demand):
         (HEADER + _resource("provider: proxy"), "nobody can sign in by headers: no proxy is trusted"),
         (
             "server: {trustedProxies: [0.0.0.0/0]}\n" + HEADER + _resource("provider: proxy"),
-            "everyone is trusted as a proxy, so everyone can claim to be anybody",
+            "everyone is trusted as a proxy, so everyone can claim to be any user",
         ),
         ("server: {trustedProxies: [10.0.0]}\n" + MINIMAL, "cannot be `10.0.0`"),
         (OIDC.replace("https://id.example", "id.example") + _resource("provider: id"), "is not a URL"),
@@ -109,7 +112,7 @@ def test_a_policy_server_may_be_asked_about_users_with_passwords():
 def test_sign_in_by_certificates_needs_clients_that_are_asked_for_one(server):
     """Otherwise nobody has one."""
     told = compiled(server + CERTIFICATE + _resource("provider: devices")).diagnostics
-    assert [each.message for each in told] == ["nobody can sign in by certificates: no client is asked for one"]
+    assert [each.message for each in told] == ["nobody can sign in by certificates: clients are not asked for one"]
 
 
 def test_sign_in_by_certificates_is_no_mistake_where_they_are_asked_for():

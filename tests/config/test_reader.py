@@ -6,8 +6,7 @@ import pytest
 from configurations import DIRECTORY, MINIMAL, compiled, complaints, complaints_about_target, settings, target
 
 from tornado_proxy.config.document import compose
-from tornado_proxy.config.model import BasicUser, Resource, Settings
-from tornado_proxy.config.options import all_options
+from tornado_proxy.config.model import BasicUser, Resource
 from tornado_proxy.config.reader import read
 from tornado_proxy.config.secrets import Secret, unresolved
 from tornado_proxy.lang.diagnostic import SourceFile
@@ -266,78 +265,24 @@ def test_example_that_stands_in_is_not_looked_up():
 
 
 def test_path_given_twice_is_one_path():
-    """A mount path that a target lists twice is there once, with a warning."""
+    """A mount path that a target lists twice is there once."""
     assert target("mount: {path: [/a, /a/]}").mount.paths == ("/a/",)
 
 
-def _read(text):
-    """The context of a document, whatever is wrong with it."""
-    return read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
-
-
-def test_what_is_right_is_read_around_what_is_wrong():
-    """Wrong values give way to defaults, so that the rest can be checked."""
-    text = "server: {port: x, listenAddr: '::1'}\ntargets: {a: {bucket: {name: a-b, region: 1}, mount: {path: [/x, 5, /y]}}}"
-    settings = _read(text).settings
-    assert (settings.server.port, settings.server.address) == (8080, "::1")
-    assert settings.targets[0].bucket.region == "us-east-1"
-    assert settings.targets[0].mount.paths == ("/x/", "/y/")
-
-
-@pytest.mark.parametrize("text", ["targets: {a: {mount: {path: /x}}}", "targets: {a: {mount: {path: /x}, bucket: 5}}"])
-def test_example_stands_in_for_what_is_missing(text):
-    """A target without a valid bucket is kept, so that its mount is checked."""
-    (target,) = _read(text).settings.targets
-    assert (target.mount.paths, target.bucket.name) == (("/x/",), "my-bucket")
-
-
-def test_single_item_that_is_wrong_is_taken_out():
-    """The default stands for a wrong value that should be a list of one."""
-    (target,) = _read("targets: {a: {bucket: {name: a-b}, mount: {path: /..}}}").settings.targets
-    assert target.mount.paths == ("/",)
-
-
-def test_entry_with_a_wrong_key_is_taken_out():
-    """A target with an invalid name is left out."""
-    settings = _read('targets: {"": {bucket: {name: a-b}}, b: {bucket: {name: a-b}}}').settings
-    assert [each.name for each in settings.targets] == ["b"]
-
-
-@pytest.mark.parametrize("text", ["[]", "word", "targets: 5", "targets: {a: 5}"])
-def test_document_without_targets_has_none(text):
-    """Where no target can be read there are none, and there is an error."""
-    context = _read(text)
-    assert context.settings.targets == ()
-    assert context.diagnostics
-
-
-def test_intact_is_what_has_no_error_below():
-    """A section with an error in it is not intact, nor is what contains it; its neighbours are."""
-    text = "server: {port: x}\nlog: {level: info}\ntargets: {a: {bucket: {name: a-b}}}"
-    context = _read(text)
-    root = context.nodes[id(context.settings)]
-    assert [context.intact(each) for each in (root, root.fields["server"].value, root.fields["log"].value)] == [
-        False,
-        False,
-        True,
-    ]
-
-
 @pytest.mark.parametrize(
-    ("text", "settled"),
-    [
-        ("bucket: {name: a-b}", True),
-        ("bucket: {name: a-b}, mount: {path: /a}", True),
-        ("bucket: {name: a-b}, mount: {path: 5}", False),
-        ("bucket: {name: a-b}, muont: {path: /a}", False),
-        ("mount: {path: /a}", True),
-        ("resources: []", False),
-    ],
+    "text",
+    ["[]", "word", "targets: 5", "prot: 1", "server: {port: x}", "targets: {a: {}}", "rules: [a, 5]", "tracing: {}"],
 )
-def test_option_is_settled_if_its_value_is_meant(text, settled):
-    """A default does not count where something unknown, or missing, stands in the same section."""
-    context = _read(f"targets: {{a: {{{text}}}}}")
-    assert context.settled(context.settings.targets[0], "mount") is settled
+def test_a_mistake_anywhere_leaves_no_settings(text):
+    """A wrong, unknown or missing option is reported, and nothing stands in for it."""
+    settings, _, diagnostics = read(compose(text).root, SourceFile("config.yaml", text), Path(), unresolved)
+    assert (settings, len(diagnostics)) == (None, 1)
+
+
+def test_a_mistake_hides_no_other():
+    """What stands around a wrong value is read."""
+    text = "server: {port: x, listenAddr: 5}\ntargets: {a: {bucket: {name: 1}, mount: {path: [/x, 5, /..]}}, '': {}}"
+    assert [code for code, _ in complaints(text)] == ["wrong-type"] * 4 + ["bad-value"] * 2 + ["missing-option"]
 
 
 def test_group_that_is_not_a_mapping_is_a_mistake():
@@ -345,9 +290,3 @@ def test_group_that_is_not_a_mapping_is_a_mistake():
     assert complaints_about_target("actions: {GET: {config: 5}}") == [
         ("wrong-type", "`config` must be a mapping, but is a number")
     ]
-
-
-def test_required_text_has_an_example():
-    """A valid value can stand in for each option that is required."""
-    texts = [each.option for each in all_options(Settings) if getattr(each.option, "is_required", False)]
-    assert [each.name for each in texts if each.type.base is str and not each.example] == []

@@ -7,14 +7,15 @@ from configurations import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tornado_proxy.config.document import ScalarKind, ScalarNode, compose
-from tornado_proxy.config.redaction import bare, enumeration, quote, redacted, span_of
+from tornado_proxy.config.document import ScalarKind, ScalarNode, bare, compose, span_of
+from tornado_proxy.config.model import Settings
+from tornado_proxy.config.secrets import redacted
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
 
 
 def _shown(text):
-    return redacted(SourceFile("config.yaml", text), compose(text)).text
+    return redacted(SourceFile("config.yaml", text), compose(text), Settings).text
 
 
 _USER = "targets: {a: {resources: [{basic: {credentials: [{", "}]}}]}}"
@@ -221,21 +222,13 @@ def test_span_of_the_last_line_needs_no_line_end():
     assert span_of(node, source).text == "b"
 
 
-def test_quote_shows_what_the_file_shows():
+def test_the_bare_text_is_what_the_file_shows():
     """A message has the text of the copy that may be shown, without its quotes."""
     source, node = _node("'••••'")
-    assert quote(node, source) == "`••••`"
+    assert bare(node, source) == "••••"
 
 
 def test_long_text_is_cut():
     """A message does not grow with the file."""
     source, node = _node("x" * 200)
     assert bare(node, source) == "x" * 60 + "…"
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"), [(["a"], "`a`"), (["a", "b"], "`a` and `b`"), (["a", "b", "c"], "`a`, `b` and `c`")]
-)
-def test_words_are_enumerated(words, sentence):
-    """Words stand in backticks with commas and an `and`."""
-    assert enumeration(words) == sentence

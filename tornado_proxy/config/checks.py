@@ -1,20 +1,24 @@
-"""Checks of valid sections that contradict each other or have no effect."""
+"""Checks of options that are valid one by one, but contradict each other or have no effect."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from tornado_proxy.config import access_checks
-from tornado_proxy.config.context import ValidationContext
-from tornado_proxy.config.document import Node, ScalarNode
-from tornado_proxy.config.model import Target
-from tornado_proxy.config.tls import CIPHER_SUITES, Certificate, Ssl
+from tornado_proxy.config.actions import Webhook
+from tornado_proxy.config.document import MappingEntry, MappingNode, Node, ScalarNode, SequenceNode, bare, span_of
+from tornado_proxy.config.model import Bucket, Mount, Resource, Settings, Target
+from tornado_proxy.config.reader import SectionPlace
+from tornado_proxy.config.server import Cors, Tracing
+from tornado_proxy.config.tls import Certificate, Ssl, UrlConfig
 from tornado_proxy.config.values import aws_objection, mount_path
-from tornado_proxy.lang.diagnostic import Diagnostic
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, Severity, SourceFile
+
+_S = TypeVar("_S")
 
 MOST_PARTS = 10_000
 """The parts that an upload may have (S3 user guide, "Multipart upload limits")."""
@@ -24,274 +28,246 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
-def check(context: ValidationContext) -> Iterator[Diagnostic]:
-    """The findings of all checks."""
-    for each in _CHECKS:
-        yield from each(context)
+@dataclass(frozen=True, slots=True)
+class ValidationContext:
+    """Settings without a mistake in any single option, and where each of their sections stands.
+
+    An option is named as in the file, after its group and a dot if it has one: `context.key(put, "config.maxSize")`.
+    """
+
+    settings: Settings
+    shown: SourceFile
+    places: Mapping[int, SectionPlace]  # by the `id` of the section
+
+    def sections(self, kind: type[_S]) -> Iterator[_S]:
+        """The sections of a class that stand in the file, in its order."""
+        return (each.section for each in self.places.values() if isinstance(each.section, kind))
+
+    def name(self, section: Any) -> Node:
+        """The key that names a section, such as that of a target."""
+        return self.places[id(section)].name
+
+    def quoted_name(self, section: Any) -> str:
+        """The name of a section in backticks, as it may be shown."""
+        return f"`{self.text(self.name(section))}`"
+
+    def given(self, section: Any, option: str) -> bool:
+        """Whether the file has an option."""
+        return self._entry(section, option) is not None
+
+    def key(self, section: Any, option: str) -> Node:
+        """The key of an option; the section that could have it if it is left out."""
+        entry = self._entry(section, option)
+        return entry.key if entry else self.places[id(section)].node
+
+    def value(self, section: Any, option: str) -> Node:
+        """The value of an option that the file has."""
+        entry = self._entry(section, option)
+        assert entry is not None, "the caller knows that it is given"
+        return entry.value
+
+    def items(self, section: Any, option: str) -> tuple[Node, ...]:
+        """The items of a list that the file has, or the single one that stands for it."""
+        node = self.value(section, option)
+        return node.items if isinstance(node, SequenceNode) else (node,)
+
+    def _entry(self, section: Any, option: str) -> MappingEntry | None:
+        place = self.places.get(id(section))
+        node: Node | None = place.node if place else None
+        entry = None
+        for name in option.split("."):
+            entry = node.fields.get(name) if isinstance(node, MappingNode) else None
+            node = entry.value if entry else None
+        return entry
+
+    def text(self, node: Node) -> str:
+        """The text of a node as it may be shown."""
+        return bare(node, self.shown)
+
+    def error(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """A mistake at a node that makes the configuration unusable; `note` explains a second node."""
+        notes = (Note(note[0], span_of(note[1], self.shown)),) if note else ()
+        return Diagnostic(code, message, span_of(node, self.shown), help, notes)
+
+    def warning(
+        self, code: str, message: str, node: Node, help: str | None = None, note: tuple[str, Node] | None = None
+    ) -> Diagnostic:
+        """A mistake at a node that does not make it unusable."""
+        return replace(self.error(code, message, node, help, note), severity=Severity.WARNING)
 
 
-def _overlapping_mounts(context: ValidationContext) -> Iterator[Diagnostic]:
-    first: dict[tuple[str, str], tuple[Target, Node]] = {}
-    for target in (each for each in context.settings.targets if context.settled(each, "mount")):
-        for path, node in _mount_paths(context, target):
-            mount = (target.mount.host, path)
-            if mount in first:
-                yield _overlap(context, mount, first[mount], (target, node))
-            first.setdefault(mount, (target, node))
-
-
-def _mount_paths(context: ValidationContext, target: Target) -> list[tuple[str, Node]]:
-    """The paths of a mount as often as the file has them, each with its node."""
-    if context.given(target.mount, "path"):
-        items = context.items(target.mount, "path")
-        return [(mount_path(node.text), node) for node in items if isinstance(node, ScalarNode)]
-    node = context.key(target, "mount") if context.given(target, "mount") else context.name_key("targets", target.name)
-    return [(path, node) for path in target.mount.paths]
-
-
-def _overlap(
-    context: ValidationContext, mount: tuple[str, str], first: tuple[Target, Node], second: tuple[Target, Node]
-) -> Diagnostic:
-    host, path = mount
-    where = f"`{path}` of {f'the host `{host}`' if host else 'any host'}"
-    (one, one_node), (other, other_node) = first, second
-    one_name, other_name = (context.text(context.name_key("targets", each.name)) for each in (one, other))
-    if one is other:
-        message = f"`{one_name}` is mounted twice at {where}"
-        return context.warning("duplicate-mount", message, other_node, None, ("first given here", one_node))
-    message = f"targets `{one_name}` and `{other_name}` are both mounted at {where}"
-    note = (f"`{one_name}` is mounted here", one_node)
-    return context.error("overlapping-mounts", message, other_node, "give one of them another path or host", note)
-
-
-def _percent_escapes(context: ValidationContext) -> Iterator[Diagnostic]:
-    for target in context.settings.targets:
-        for section in (target.mount, *target.resources):
-            if not (context.given(section, "path") and context.settled(section, "path")):
-                continue
-            for node in context.items(section, "path"):
-                if found := _PERCENT_ESCAPE.search(context.text(node)):
-                    message = f"`{found.group()}` is not decoded: paths are compared after decoding"
-                    advice = "write the character that is meant"
-                    yield context.warning("percent-escape", message, node, advice)
-
-
-def _same_listener(context: ValidationContext) -> Iterator[Diagnostic]:
+def _listeners(context: ValidationContext) -> Iterator[Diagnostic]:
     server, internal = context.settings.server, context.settings.internal_server
     overlap = server.address == internal.address or _EVERY_INTERFACE & {server.address, internal.address}
-    settled = context.settled(context.settings, "server", "internalServer")
-    if settled and overlap and server.port == internal.port != 0:
-        written, other = (internal, server) if context.given(internal, "port") else (server, internal)
+    if overlap and server.port == internal.port != 0:
+        second, first = (internal, server) if context.given(internal, "port") else (server, internal)
         message = f"`server` and `internalServer` both listen on port {server.port}"
-        note = ("the other one", context.value(other, "port")) if context.given(other, "port") else None
-        node = context.value(written, "port")
-        yield context.error("same-listener", message, node, "give one of them another port", note)
+        note = ("the other one", context.value(first, "port")) if context.given(first, "port") else None
+        yield context.error(
+            "same-listener", message, context.value(second, "port"), "give one of them another port", note
+        )
 
 
-def _duplicate_places(context: ValidationContext) -> Iterator[Diagnostic]:
-    first: dict[Path, Node] = {}
+def _rules(context: ValidationContext) -> Iterator[Diagnostic]:
     settings = context.settings
-    if not settings.rules or not context.settled(settings, "rules"):
-        return
-    for path, node in zip(settings.rules, context.items(settings, "rules"), strict=True):
+    first: dict[Path, Node] = {}
+    for path, node in zip(settings.rules, context.items(settings, "rules") if settings.rules else (), strict=True):
         if path in first:
             message = f"the rules in `{context.text(node)}` are listed twice"
             yield context.error("duplicate-place", message, node, None, ("first listed here", first[path]))
         first.setdefault(path, node)
 
 
-def _bucket_names(context: ValidationContext) -> Iterator[Diagnostic]:
-    for bucket in (each.bucket for each in context.settings.targets):
-        objection = aws_objection(bucket.name)
-        if objection and bucket.s3_endpoint is None and context.settled(bucket, "name", "s3Endpoint"):
-            node = context.value(bucket, "name")
-            message = f"`{context.text(node)}` is not a valid bucket name on AWS"
-            yield context.warning("bucket-name", message, node, objection)
+def _tls(context: ValidationContext) -> Iterator[Diagnostic]:
+    for ssl in context.sections(Ssl):
+        if ssl.enabled and not ssl.certificates and not ssl.self_signed_hostnames:
+            advice = "add `certificates`, or `selfSignedHostnames` to try it out"
+            yield context.error("no-certificate", "TLS has no certificate", context.key(ssl, "enabled"), advice)
+        if ssl.min_version > ssl.max_version:
+            option = "minTLSVersion" if context.given(ssl, "minTLSVersion") else "maxTLSVersion"
+            message = f"`minTLSVersion` {ssl.min_version} is above `maxTLSVersion` {ssl.max_version}"
+            yield context.error("bad-value", message, context.key(ssl, option))
+        elif ssl.min_version < "TLSv1.2":
+            message = f"{ssl.min_version} is broken, and browsers no longer support it"
+            advice = "leave it out, for TLS 1.2 and 1.3 (RFC 8996)"
+            yield context.warning("old-tls", message, context.key(ssl, "minTLSVersion"), advice)
+        if ssl.client_auth != "none" and not ssl.client_cas:
+            message = "client certificates cannot be verified: `clientCAs` is missing"
+            advice = "such as `clientCAs: clients.pem`"
+            yield context.error("missing-option", message, context.key(ssl, "clientAuth"), advice)
+        elif ssl.client_cas and ssl.client_auth == "none":
+            message = "`clientCAs` has no effect: clients are not asked for a certificate"
+            advice = "add `clientAuth: request` or `clientAuth: require`"
+            yield context.warning("no-effect", message, context.key(ssl, "clientCAs"), advice)
 
 
-def _without_effect(context: ValidationContext) -> Iterator[Diagnostic]:
-    for bucket in (each.bucket for each in context.settings.targets):
-        if bucket.anonymous and bucket.credentials is not None:
-            message = "`credentials` have no effect: `anonymous` sends requests without them"
-            yield context.warning("no-effect", message, context.key(bucket, "credentials"))
-        if bucket.disable_ssl and (bucket.s3_endpoint or "").startswith("https:"):
-            message = "`disableSSL` has no effect: the scheme of `s3Endpoint` is `https`"
-            yield context.warning("no-effect", message, context.key(bucket, "disableSSL"))
+def _certificates(context: ValidationContext) -> Iterator[Diagnostic]:
+    """Each certificate has its two parts, from one place each."""
+    for certificate in context.sections(Certificate):
+        for name in ("certificate", "privateKey"):
+            given = context.given(certificate, name), context.given(certificate, f"{name}Url")
+            if all(given):
+                message = f"`{name}` and `{name}Url` are both given"
+                yield context.error("bad-value", message, context.key(certificate, name), "leave one of them out")
+            elif not any(given):
+                message = f"a certificate lacks `{name}` or `{name}Url`"
+                yield context.error("missing-option", message, context.key(certificate, name), Certificate.shape)
+    for fetched in context.sections(UrlConfig):
+        if fetched.aws_endpoint and not fetched.aws_region:
+            message = "`awsEndpoint` is given without `awsRegion`"
+            yield context.error("missing-option", message, context.key(fetched, "awsEndpoint"), "add its region")
 
 
-def _upload_sizes(context: ValidationContext) -> Iterator[Diagnostic]:
-    for target in context.settings.targets:
-        put, bucket = target.actions.put, target.bucket
-        most = bucket.part_size * MOST_PARTS
-        if put.max_size and put.max_size > most and context.settled(bucket, "partSize"):
-            message = f"`maxSize` is larger than {MOST_PARTS} parts of `partSize`, the most that S3 accepts"
-            advice = f"raise `bucket.partSize` to at least {-(-put.max_size // MOST_PARTS)} bytes"
-            yield context.warning("too-many-parts", message, context.value(put, "config.maxSize"), advice)
+def _proxies(context: ValidationContext) -> Iterator[Diagnostic]:
+    server, providers = context.settings.server, context.settings.header_providers
+    advice = "add `server.trustedProxies`"
+    if server.proxy_protocol and not server.trusted_proxies:
+        message = "`proxyProtocol` has no effect: no proxy is trusted"
+        yield context.warning("no-effect", message, context.key(server, "proxyProtocol"), advice)
+    if providers and not server.trusted_proxies:
+        message = "nobody can sign in by headers: no proxy is trusted"
+        yield context.warning("untrusted-headers", message, context.name(providers[0]), advice)
+    if any(network.endswith("/0") for network in server.trusted_proxies):
+        message = "everyone is trusted as a proxy, so everyone can claim to be any user"
+        advice = "name the addresses of your proxies"
+        yield context.warning("trusted-everyone", message, context.key(server, "trustedProxies"), advice)
 
 
-def _direct_uploads(context: ValidationContext) -> Iterator[Diagnostic]:
-    """A form of S3 stores whatever is there: it has no condition that nothing is."""
-    for target in context.settings.targets:
-        put = target.actions.put
-        if put.direct_uploads and not put.allow_override and context.settled(put, "config.allowOverride"):
-            message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
-            advice = "add `allowOverride: true`, or leave `directUploads` out"
-            yield context.error("contradiction", message, context.key(put, "config.directUploads"), advice)
+def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
+    for cors in context.sections(Cors):
+        all_origins = cors.allow_all or not cors.allow_origins or "*" in cors.allow_origins
+        if cors.enabled and cors.allow_credentials and all_origins:
+            message = "`allowCredentials` has no effect: browsers refuse it together with every origin"
+            node = context.key(cors, "allowCredentials")
+            yield context.warning("no-effect", message, node, "name the origins in `allowOrigins`")
 
 
 def _open_secrets(context: ValidationContext) -> Iterator[Diagnostic]:
     """Secret headers of webhooks and traces that go over the network unencrypted."""
-    actions = (each.actions for each in context.settings.targets)
-    hooks = (hook for each in actions for one in (each.get, each.head, each.put, each.delete) for hook in one.webhooks)
-    called: list[tuple[Any, str, str]] = [(hook, "url", hook.url) for hook in hooks if hook.secret_headers]
-    tracing = context.settings.tracing
-    if tracing is not None and tracing.secret_headers:
-        called.append((tracing, "endpoint", tracing.endpoint))
-    for section, option, url in called:
+    hooks = [(each, "url", each.url) for each in context.sections(Webhook) if each.secret_headers]
+    traces = [(each, "endpoint", each.endpoint) for each in context.sections(Tracing) if each.secret_headers]
+    for section, option, url in (*hooks, *traces):
         parts = urlsplit(url)
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
             message = f"`{option}` is `http`, so `secretHeaders` can be read on the way"
             yield context.warning("open-secret", message, context.value(section, option), "use `https`")
 
 
-def _disabled_actions(context: ValidationContext) -> Iterator[Diagnostic]:
-    for actions in (each.actions for each in context.settings.targets):
-        given = context.given(actions.put, "config") and not context.given(actions.put, "enabled")
-        if given and context.settled(actions.put, "enabled"):
-            node = context.key(actions, "PUT")
+def _mounts(context: ValidationContext) -> Iterator[Diagnostic]:
+    if not context.settings.targets:
+        key = context.key(context.settings, "targets")
+        yield context.warning("no-targets", "there are no targets, so every request is answered with 404", key)
+    first: dict[tuple[str, str], Target] = {}
+    for target in context.settings.targets:
+        host = target.mount.host
+        for path in target.mount.paths:
+            other = first.setdefault((host, path), target)
+            if other is not target:
+                one, two = context.quoted_name(other), context.quoted_name(target)
+                where = f"`{path}` of {f'the host `{host}`' if host else 'any host'}"
+                message = f"targets {one} and {two} are both mounted at {where}"
+                note = (f"{one} is mounted here", _mount_node(context, other, path))
+                advice = "give one of them another path or host"
+                yield context.error("overlapping-mounts", message, _mount_node(context, target, path), advice, note)
+
+
+def _mount_node(context: ValidationContext, target: Target, path: str) -> Node:
+    """The first item that stands for a path; the target's name where the mount is left out."""
+    items = context.items(target.mount, "path") if context.given(target.mount, "path") else ()
+    texts = (each for each in items if isinstance(each, ScalarNode) and mount_path(each.text) == path)
+    return next(texts, context.name(target))
+
+
+def _percent_escapes(context: ValidationContext) -> Iterator[Diagnostic]:
+    for section in (*context.sections(Mount), *context.sections(Resource)):
+        for node in context.items(section, "path") if context.given(section, "path") else ():
+            if found := _PERCENT_ESCAPE.search(context.text(node)):
+                message = f"`{found.group()}` is not decoded: paths are compared after decoding"
+                yield context.warning("percent-escape", message, node, "write the decoded character")
+
+
+def _buckets(context: ValidationContext) -> Iterator[Diagnostic]:
+    for bucket in context.sections(Bucket):
+        objection = aws_objection(bucket.name)
+        if objection and bucket.s3_endpoint is None:
+            node = context.value(bucket, "name")
+            message = f"`{context.text(node)}` is not a valid bucket name on AWS"
+            yield context.warning("bucket-name", message, node, objection)
+        if bucket.anonymous and bucket.credentials is not None:
+            message = "`credentials` have no effect: `anonymous` sends requests without them"
+            yield context.warning("no-effect", message, context.key(bucket, "credentials"))
+
+
+def _uploads(context: ValidationContext) -> Iterator[Diagnostic]:
+    for target in context.settings.targets:
+        put, part_size = target.actions.put, target.bucket.part_size
+        if put.max_size and put.max_size > part_size * MOST_PARTS:
+            message = f"`maxSize` is larger than {MOST_PARTS} parts of `partSize`, the most that S3 accepts"
+            advice = f"raise `bucket.partSize` to at least {-(-put.max_size // MOST_PARTS)} bytes"
+            yield context.warning("too-many-parts", message, context.value(put, "config.maxSize"), advice)
+        # A form of S3 has no condition that the key is new.
+        if put.direct_uploads and not put.allow_override:
+            message = "`directUploads` needs `allowOverride`: an upload straight to S3 replaces what is there"
+            advice = "add `allowOverride: true`, or leave `directUploads` out"
+            yield context.error("contradiction", message, context.key(put, "config.directUploads"), advice)
+        if context.given(put, "config") and not context.given(put, "enabled"):
+            node = context.key(target.actions, "PUT")
             yield context.warning("no-effect", "`PUT` is configured but not enabled", node, "add `enabled: true`")
 
 
-def _no_targets(context: ValidationContext) -> Iterator[Diagnostic]:
-    """A service without targets answers on the admin listener only."""
-    if not context.settings.targets and context.settled(context.settings, "targets"):
-        key = context.key(context.settings, "targets")
-        yield context.warning("no-targets", "there are no targets, so every request is answered with 404", key)
-
-
-def _sections(context: ValidationContext) -> Iterator[Ssl]:
-    for listener in (context.settings.server, context.settings.internal_server):
-        if listener.ssl is not None:
-            yield listener.ssl
-
-
-def _no_certificates(context: ValidationContext) -> Iterator[Diagnostic]:
-    for ssl in _sections(context):
-        settled = context.settled(ssl, "enabled", "certificates", "selfSignedHostnames")
-        if ssl.enabled and settled and not ssl.certificates and not ssl.self_signed_hostnames:
-            message = "TLS has no certificate"
-            advice = "add `certificates`, or `selfSignedHostnames` to try it out"
-            yield context.error("no-certificate", message, context.key(ssl, "enabled"), advice)
-
-
-def _versions(context: ValidationContext) -> Iterator[Diagnostic]:
-    for ssl in _sections(context):
-        if not context.settled(ssl, "minTLSVersion", "maxTLSVersion"):
-            continue
-        if ssl.min_version > ssl.max_version:
-            option = "minTLSVersion" if context.given(ssl, "minTLSVersion") else "maxTLSVersion"
-            message = f"`minTLSVersion` {ssl.min_version} is above `maxTLSVersion` {ssl.max_version}"
-            yield context.error("bad-value", message, context.key(ssl, option))
-        elif ssl.min_version < "TLSv1.2":
-            message = f"{ssl.min_version} is broken, and no browser speaks it any more"
-            node = context.key(ssl, "minTLSVersion")
-            yield context.warning("old-tls", message, node, "leave it out, for TLS 1.2 and 1.3 (RFC 8996)")
-
-
-def _cipher_suites(context: ValidationContext) -> Iterator[Diagnostic]:
-    for ssl in _sections(context):
-        named = ssl.cipher_suites
-        if not context.settled(ssl, "cipherSuites", "minTLSVersion") or not named or ssl.min_version == "TLSv1.3":
-            continue
-        if not any(each in CIPHER_SUITES for each in named):
-            message = "`cipherSuites` has none of TLS 1.2, so the usual ones are offered there"
-            advice = "add `minTLSVersion: TLSv1.3`, or name suites that begin with `TLS_ECDHE_`"
-            yield context.warning("no-effect", message, context.key(ssl, "cipherSuites"), advice)
-
-
-def _parts(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Each certificate has its two parts, from one place each."""
-    for ssl in _sections(context):
-        for certificate in ssl.certificates:
-            for name in ("certificate", "privateKey"):
-                given = [each for each in (name, f"{name}Url") if context.given(certificate, each)]
-                if len(given) != 1 and context.settled(certificate, name, f"{name}Url"):
-                    yield _part(context, certificate, name, given)
-
-
-def _part(context: ValidationContext, certificate: Certificate, name: str, given: list[str]) -> Diagnostic:
-    if given:
-        message = f"`{name}` and `{name}Url` are both given"
-        return context.error("bad-value", message, context.key(certificate, name), "leave one of them out")
-    message = f"a certificate lacks `{name}` or `{name}Url`"
-    return context.error("missing-option", message, context.key(certificate, name), Certificate.shape)
-
-
-def _endpoints(context: ValidationContext) -> Iterator[Diagnostic]:
-    configs = (
-        config
-        for ssl in _sections(context)
-        for each in ssl.certificates
-        for config in (each.certificate_url_config, each.private_key_url_config)
-    )
-    for config in configs:
-        if config.aws_endpoint and not config.aws_region and context.settled(config, "awsEndpoint", "awsRegion"):
-            message = "`awsEndpoint` is given without `awsRegion`"
-            yield context.error("missing-option", message, context.key(config, "awsEndpoint"), "add its region")
-
-
-def _client_authorities(context: ValidationContext) -> Iterator[Diagnostic]:
-    """Certificates of clients are asked for together with the authorities that sign them."""
-    for ssl in _sections(context):
-        if not context.settled(ssl, "clientAuth", "clientCAs"):
-            continue
-        if ssl.client_auth != "none" and not ssl.client_cas:
-            message = "nobody's certificate can be verified: `clientCAs` is missing"
-            advice = "such as `clientCAs: clients.pem`"
-            yield context.error("missing-option", message, context.key(ssl, "clientAuth"), advice)
-        elif ssl.client_cas and ssl.client_auth == "none":
-            message = "`clientCAs` has no effect: no client is asked for a certificate"
-            advice = "add `clientAuth: request` or `clientAuth: require`"
-            yield context.warning("no-effect", message, context.key(ssl, "clientCAs"), advice)
-
-
-def _proxy_protocol(context: ValidationContext) -> Iterator[Diagnostic]:
-    server = context.settings.server
-    if server.proxy_protocol and not server.trusted_proxies and context.settled(server, "trustedProxies"):
-        message = "`proxyProtocol` has no effect: no proxy is trusted"
-        node = context.key(server, "proxyProtocol")
-        yield context.warning("no-effect", message, node, "add `server.trustedProxies`")
-
-
-def _cors(context: ValidationContext) -> Iterator[Diagnostic]:
-    cors = context.settings.server.cors
-    if cors is None or not cors.enabled or not context.settled(cors, "allowOrigins", "allowAll", "allowCredentials"):
-        return
-    if cors.allow_credentials and (cors.allow_all or not cors.allow_origins or "*" in cors.allow_origins):
-        message = "`allowCredentials` has no effect: no browser accepts it together with every origin"
-        node = context.key(cors, "allowCredentials")
-        yield context.warning("no-effect", message, node, "name the origins in `allowOrigins`")
-
-
-_CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
-    _overlapping_mounts,
-    _percent_escapes,
-    _same_listener,
-    _duplicate_places,
-    _bucket_names,
-    _without_effect,
-    _upload_sizes,
-    _direct_uploads,
-    _open_secrets,
-    _disabled_actions,
-    _no_targets,
-    *access_checks.CHECKS,
-    _no_certificates,
-    _versions,
-    _cipher_suites,
-    _parts,
-    _endpoints,
-    _client_authorities,
-    _proxy_protocol,
+CHECKS: tuple[Callable[[ValidationContext], Iterator[Diagnostic]], ...] = (
+    _listeners,
+    _rules,
+    _tls,
+    _certificates,
+    _proxies,
     _cors,
+    _open_secrets,
+    _mounts,
+    _percent_escapes,
+    _buckets,
+    _uploads,
 )
+"""The checks of this module."""

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tornado_proxy.lang.diagnostic import SourceFile, Span
+
 DEEPEST = 64
 """How deep collections may nest, aliases followed."""
 
@@ -25,6 +27,7 @@ LARGEST = 200_000
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|\Z)", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LONGEST = 60  # characters of a value that messages quote
 _TAG = "tag:yaml.org,2002:"
 _DECIMALS = {"int": re.compile(r"-?(?:0|[1-9][0-9]{0,17})"), "float": re.compile(r"-?[0-9]{1,15}\.[0-9]{1,9}")}
 _TOO_MUCH = f"with aliases followed, this nests deeper than {DEEPEST} levels or holds more than {LARGEST} values"
@@ -107,6 +110,19 @@ def merged(entry: MappingEntry) -> tuple[MappingNode, ...]:
         return ()
     sources = entry.value.items if isinstance(entry.value, SequenceNode) else (entry.value,)
     return tuple(each for each in sources if isinstance(each, MappingNode))
+
+
+def span_of(node: Node, shown: SourceFile) -> Span:
+    """The place of a node in a file; of one that runs over several lines, the first."""
+    line_end = shown.text.find("\n", node.start)
+    end = node.end if line_end < 0 else min(node.end, line_end)
+    return Span(shown, node.start, max(node.start, end))
+
+
+def bare(node: Node, shown: SourceFile) -> str:
+    """The text of a node without its quotes, cut if it is long."""
+    text = span_of(node, shown).text.strip("\"'")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 _TRUTHS = ("true", "yes", "on")

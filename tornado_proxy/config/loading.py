@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tornado_proxy.config.checks import check
-from tornado_proxy.config.document import Composed, Fault, Node, compose
+from tornado_proxy.config import access_checks
+from tornado_proxy.config.checks import CHECKS, ValidationContext
+from tornado_proxy.config.document import Composed, Fault, Node, compose, span_of
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.reader import read as read_settings
-from tornado_proxy.config.redaction import redacted, span_of
-from tornado_proxy.config.secrets import Resolver, resolver
+from tornado_proxy.config.secrets import Resolver, redacted, resolver
 from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
@@ -59,7 +59,7 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
 
 
 def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
-    shown = redacted(SourceFile(name, content.decode(errors="replace")), Composed(whole=False))
+    shown = redacted(SourceFile(name, content.decode(errors="replace")), Composed(whole=False), Settings)
     offset = len(content[:start].decode())
     message = f"invalid UTF-8: byte 0x{content[start]:02X}"
     span = Span(shown, offset, offset + 1)
@@ -70,7 +70,7 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
     """Compile a configuration; `directory` is what its relative paths start from. Never raises for its content."""
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = compose(source.text)
-    shown = redacted(source, composed)
+    shown = redacted(source, composed, Settings)
     found = [_diagnostic(fault, shown) for fault in composed.faults]
     settings = None
     if composed.whole and composed.root is None:
@@ -85,13 +85,15 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
 
 def _settings(
     root: Node, shown: SourceFile, directory: Path, secrets: Resolver
-) -> tuple[Settings, tuple[Diagnostic, ...]]:
-    context = read_settings(root, shown, directory, secrets)
-    diagnostics = (*context.diagnostics, *check(context))
-    settings = context.settings
-    spans = [span_of(node, shown) for node in context.items(settings, "rules")] if settings.rules else []
-    rule_spans = dict(zip(settings.rules, spans, strict=False))  # an item without a valid path has no rules
-    return replace(settings, directory=directory, rule_spans=rule_spans), diagnostics
+) -> tuple[Settings | None, list[Diagnostic]]:
+    settings, places, found = read_settings(root, shown, directory, secrets)
+    if settings is None:
+        return None, found
+    context = ValidationContext(settings, shown, places)
+    found += [diagnostic for check in (*CHECKS, *access_checks.CHECKS) for diagnostic in check(context)]
+    nodes = context.items(settings, "rules") if settings.rules else ()
+    rule_spans = {path: span_of(node, shown) for path, node in zip(settings.rules, nodes, strict=True)}
+    return replace(settings, directory=directory, rule_spans=rule_spans), found
 
 
 def _diagnostic(fault: Fault, shown: SourceFile) -> Diagnostic:

@@ -329,15 +329,3 @@ def _walk(section: type[Any], path: tuple[str, ...]) -> Iterator[OptionPath]:
         below, steps = each.type.nested
         if below:
             yield from _walk(below, (*here, *steps))
-
-
-def holds_secrets(section: type[Any]) -> bool:
-    """Whether a secret may stand in a section or below."""
-    return any(each.type.is_secret or _leads_to_secrets(each.type) for each in options_of(section))
-
-
-def _leads_to_secrets(kind: OptionType) -> bool:
-    if kind.is_list and kind.item.is_secret:
-        return True
-    below, _ = kind.nested
-    return below is not None and holds_secrets(below)

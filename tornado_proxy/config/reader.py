@@ -1,21 +1,28 @@
-"""From YAML nodes to settings: each value by its option's type, a diagnostic for each mistake, and a valid rest.
+"""From YAML nodes to settings: each value by its option's type, with a diagnostic for each mistake in one run.
 
-A mistake in one place hides none in another: a default, or an option's example, stands where a wrong value was. Checks
-of the rest ask whether a value is `settled`, so that a stand-in is never judged.
+A mistake in one place hides none in another. Settings come only of a document without mistakes, together with the
+places of their sections: checks compare options with one another, and point at them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, assert_never, get_args, get_origin
+from typing import Any, Literal, NamedTuple, assert_never, get_args, get_origin
 
 from tornado_proxy.config import values
-from tornado_proxy.config.context import ValidationContext
-from tornado_proxy.config.document import MappingEntry, MappingNode, Node, ScalarKind, ScalarNode, SequenceNode
+from tornado_proxy.config.document import (
+    MappingNode,
+    Node,
+    ScalarKind,
+    ScalarNode,
+    SequenceNode,
+    bare,
+    span_of,
+)
 from tornado_proxy.config.model import Settings
 from tornado_proxy.config.options import (
     Bounds,
@@ -29,33 +36,45 @@ from tornado_proxy.config.options import (
     all_options,
     options_of,
 )
-from tornado_proxy.config.redaction import bare, enumeration, quote, span_of
 from tornado_proxy.config.secrets import HASHES, Reference, Resolver, Secret, SecretMissing
 from tornado_proxy.config.values import InvalidValue, OutOfBounds
 from tornado_proxy.lang.diagnostic import Diagnostic, Severity, SourceFile, Span, did_you_mean
 
-_INVALID: Any = object()
+_NAME = OptionType(str, (Constraint(values.line),))
+"""A key of a mapping whose names the user chooses."""
 
 # Options of s3-proxy that have another place here.
 _MOVED = {"keyRewriteList": "write rewrites in rule files, and list these or their directory in `rules`"}
 
 
-def read(root: Node, shown: SourceFile, directory: Path, resolve: Resolver) -> ValidationContext:
-    """Read a document as settings. Paths start from `directory`; messages quote only `shown`."""
+class SectionPlace(NamedTuple):
+    """A section, the key that names it (the section itself where no key does), and its mapping."""
+
+    section: Any
+    name: Node
+    node: MappingNode
+
+
+def read(
+    root: Node, shown: SourceFile, directory: Path, resolve: Resolver
+) -> tuple[Settings | None, dict[int, SectionPlace], list[Diagnostic]]:
+    """Read a document as settings; None where an option is wrong, unknown or missing.
+
+    The places are those of the sections that the document has, by the `id` of the section. Paths start from
+    `directory`; messages quote only `shown`.
+    """
     reader = _DocumentReader(shown, directory, resolve)
-    place = _NamedNode(root, None, shown)
-    settings = reader.attempt(place, reader.value, OptionType(Settings), place)
-    return ValidationContext(
-        settings=Settings() if settings is _INVALID else settings,
-        shown=shown,
-        diagnostics=tuple(reader.diagnostics),
-        nodes=reader.nodes,
-        damaged=frozenset(reader.damaged),
-        incomplete=frozenset(reader.incomplete),
-    )
+    settings = reader.attempt(_NamedNode(root, None, shown), partial(reader.value, OptionType(Settings)))
+    return settings, reader.places, reader.diagnostics
 
 
-@dataclass(frozen=True)  # no slots: `cached_property` needs a place
+def enumeration(words: Iterable[str]) -> str:
+    """Words in backticks: `a`, `b` and `c`."""
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+@dataclass(frozen=True, slots=True)
 class _NamedNode:
     """A node, the key that names it, and what messages call it."""
 
@@ -65,20 +84,20 @@ class _NamedNode:
     option: Option | OptionGroup | None = None
     is_item: bool = False
 
-    @cached_property
+    @property
     def name(self) -> str:
         """The subject of a message."""
         if self.key is None:
             return "the configuration"
-        name = quote(self.key, self.shown)
+        name = f"`{bare(self.key, self.shown)}`"
         return f"an item of {name}" if self.is_item else name
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The value as it may be shown."""
         return bare(self.node, self.shown)
 
-    @cached_property
+    @property
     def span(self) -> Span:
         """The value if it is a scalar with a text or an item; else its key."""
         if self.key is None:
@@ -86,126 +105,111 @@ class _NamedNode:
         shows_itself = isinstance(self.node, ScalarNode) and self.node.end > self.node.start
         return span_of(self.node if shows_itself or self.is_item else self.key, self.shown)
 
-    @cached_property
+    @property
     def key_span(self) -> Span:
         """The key, or the value where there is no key for it alone."""
         return self.span if self.key is None or self.is_item else span_of(self.key, self.shown)
 
-    @cached_property
+    @property
     def meaning(self) -> str | None:
         """The description of the option, to follow `help:`."""
         told = self.option.description if self.option else ""
         return told[:1].lower() + told[1:].removesuffix(".") if told else None
 
+    def mapping(self, owner: type[Any] | OptionGroup) -> MappingNode:
+        """The node as the mapping that a section or a group is; raises `InvalidValue` for any other node."""
+        if not isinstance(self.node, MappingNode):
+            raise _wrong_type("a mapping", self, _shape(owner))
+        return self.node
+
 
 class _DocumentReader:
-    """One run over a document."""
+    """One run over a document. A value that cannot be read is None, after a diagnostic."""
 
     def __init__(self, shown: SourceFile, directory: Path, resolve: Resolver) -> None:
         self._shown = shown
         self._directory = directory
         self._resolve = resolve
-        self._way: list[Node] = []
+        self._failures = 0
         self.diagnostics: list[Diagnostic] = []
-        self.nodes: dict[int, MappingNode] = {}
-        self.damaged: set[int] = set()
-        self.incomplete: set[int] = set()
+        self.places: dict[int, SectionPlace] = {}
 
-    def attempt(self, place: _NamedNode, read: Callable[..., Any], *arguments: Any) -> Any:
-        """The value that `read` returns, or `_INVALID` after a diagnostic at a place."""
-        self._way.append(place.node)
+    def attempt(self, place: _NamedNode, read: Callable[[_NamedNode], Any]) -> Any:
+        """What `read` returns for a place, or None after a diagnostic."""
         try:
-            return read(*arguments)
+            return read(place)
         except InvalidValue as error:
-            advice = place.meaning if isinstance(error, OutOfBounds) else error.help
-            self._report(Diagnostic(error.code, f"{place.name} {error.message}", place.span, advice), place.node)
-            return _INVALID
-        finally:
-            self._way.pop()
+            self._failures += 1
+            # The document has told what is wrong with a broken node.
+            if not (isinstance(place.node, ScalarNode) and place.node.kind is ScalarKind.BROKEN):
+                advice = place.meaning if isinstance(error, OutOfBounds) else error.help
+                self.diagnostics.append(Diagnostic(error.code, f"{place.name} {error.message}", place.span, advice))
+            return None
 
-    def _report(self, diagnostic: Diagnostic, node: Node | None = None) -> None:
-        """Note a mistake on the way to the current node; a broken node has been reported before."""
-        self.damaged.update(map(id, self._way))
-        if not (isinstance(node, ScalarNode) and node.kind is ScalarKind.BROKEN):
-            self.diagnostics.append(diagnostic)
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self._failures += 1
+        self.diagnostics.append(Diagnostic(code, message, span, help))
 
-    def _section(self, section: type[Any], place: _NamedNode, **given: Any) -> Any:
-        """An instance of a section; only a node that is not a mapping raises `InvalidValue`."""
-        node = _mapping(place, section)
-        given |= self._options(options_of(section), place, section)
-        for each in fields(section):
-            if option := each.metadata.get("place_of"):
-                key = node.fields[option].key if option in node.fields else node
-                given[each.name] = span_of(key, self._shown)
-        made = section(**given)
-        self.nodes[id(made)] = node
-        return made
-
-    def _options(self, options: Iterable[Option], place: _NamedNode, owner: type[Any] | OptionGroup) -> dict[str, Any]:
-        """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
-        node = _mapping(place, owner)
-        inside = owner if isinstance(owner, OptionGroup) else None
-        here = {each.name: each for each in options if each.group is inside}
-        groups = {each.group.name: each.group for each in options if each.group and each.group is not inside}
-        names = dict.fromkeys(
-            each.name if each.group is inside or not each.group else each.group.name for each in options
-        )
-        meant = self._unknown(node, tuple(names))
-        found: dict[str, Any] = {}
-        for name, option in here.items():
-            if name in node.fields:
-                found[option.attribute] = self._value_of(option, node.fields[name])
-            elif option.is_required and name not in meant:
-                self._miss(name, place, owner)
-            if option.is_required and found.get(option.attribute, _INVALID) is _INVALID:
-                found[option.attribute] = _stand_in(option)
-        for name, group in groups.items():
-            if name in node.fields:
-                entry = node.fields[name]
-                inner = _NamedNode(entry.value, entry.key, self._shown, group)
-                members = [each for each in options if each.group is group]
-                read = self.attempt(inner, self._options, members, inner, group)
-                found |= {} if read is _INVALID else read
-        return {attribute: value for attribute, value in found.items() if value is not _INVALID}
-
-    def _value_of(self, option: Option, entry: MappingEntry) -> Any:
-        place = _NamedNode(entry.value, entry.key, self._shown, option)
-        return self.attempt(place, self.value, option.type, place)
-
-    def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str]:
-        """Report unknown names; return the options that they probably mean."""
-        meant = set()
-        for name in node.fields.keys() - set(names):
-            key = node.fields[name].key
-            self.incomplete.add(id(node))
-            message = f"unknown option {quote(key, self._shown)}"
-            self._report(Diagnostic("unknown-option", message, span_of(key, self._shown), _instead_of(name, names)))
-            meant.add(did_you_mean(name, names) or "")
-        return meant
-
-    def _miss(self, name: str, place: _NamedNode, owner: type[Any] | OptionGroup) -> None:
-        self.incomplete.add(id(place.node))
-        shape = getattr(owner, "shape", None)
-        self._report(Diagnostic("missing-option", f"{place.name} lacks `{name}`", place.key_span, shape))
-
-    def value(self, kind: OptionType, place: _NamedNode, name: str | None = None) -> Any:
-        """The value of a node; raises `InvalidValue`. `name` is the key of a section that is written by name."""
+    def value(self, kind: OptionType, place: _NamedNode, *, name: str | None = None) -> Any:
+        """The value of a node; `name` is that of a section in a mapping by name."""
         node = place.node
         if isinstance(node, ScalarNode) and node.kind in _UNFIT:
             code, message, advice = _UNFIT[node.kind]
-            raise InvalidValue(message, getattr(kind.section, "shape", None) or advice, code)
+            raise InvalidValue(message, _shape(kind.section) or advice, code)
         if kind.is_secret:
             return self._secret(kind, place)
         if kind.section:
-            named = name is not None and any(each.name == "name" for each in fields(kind.section))
-            return self._section(kind.section, place, **({"name": name} if named else {}))
+            return self._section(kind.section, place, {} if name is None else {"name": name})
         found: Any = self._collection(kind, place) if kind.is_list else _scalar(kind, place)
         for mark in kind.marks:
-            found = mark.function(found) if isinstance(mark, Constraint) else found
+            found = mark.function(found) if isinstance(mark, Constraint) and found is not None else found
         return self._directory / values.line(found) if kind.base is Path else found
 
-    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...]:
-        node = place.node
+    def _section(self, section: type[Any], place: _NamedNode, given: Mapping[str, Any]) -> Any:
+        node, before = place.mapping(section), self._failures
+        found = {**given, **self._options(options_of(section), section, place)}
+        if self._failures > before:
+            return None
+        for each in fields(section):
+            if option := each.metadata.get("place_of"):
+                key = node.fields[option].key if option in node.fields else node
+                found[each.name] = span_of(key, self._shown)
+        made = section(**found)
+        self.places[id(made)] = SectionPlace(made, place.key or node, node)
+        return made
+
+    def _options(self, options: Iterable[Option], owner: type[Any] | OptionGroup, place: _NamedNode) -> dict[str, Any]:
+        """The values of options by attribute, and a diagnostic for each name that is unknown or missing."""
+        node = place.mapping(owner)
+        named: dict[str, list[Option]] = {}
+        for each in options:
+            named.setdefault(each.group.name if each.group and each.group is not owner else each.name, []).append(each)
+        meant = self._unknown(node, tuple(named))
+        found: dict[str, Any] = {}
+        for name, members in named.items():
+            group = members[0].group if members[0].group is not owner else None
+            if name in node.fields:
+                key, value = node.fields[name]
+                inner = _NamedNode(value, key, self._shown, group or members[0])
+                if group:
+                    found |= self.attempt(inner, partial(self._options, members, group)) or {}
+                else:
+                    found[members[0].attribute] = self.attempt(inner, partial(self.value, members[0].type))
+            elif members[0].is_required and name not in meant:
+                self._report("missing-option", f"{place.name} lacks `{name}`", place.key_span, _shape(owner))
+        return found
+
+    def _unknown(self, node: MappingNode, names: tuple[str, ...]) -> set[str | None]:
+        """Report unknown names; return the options that they probably mean."""
+        unknown = node.fields.keys() - set(names)
+        for name in unknown:
+            key = node.fields[name].key
+            message = f"unknown option `{bare(key, self._shown)}`"
+            self._report("unknown-option", message, span_of(key, self._shown), _instead_of(name, names))
+        return {did_you_mean(name, names) for name in unknown}
+
+    def _collection(self, kind: OptionType, place: _NamedNode) -> tuple[Any, ...] | None:
+        node, before = place.node, self._failures
         if Mark.ONE_OR_MANY in kind.marks and isinstance(node, ScalarNode) and node.kind is ScalarKind.STRING:
             return (self.value(kind.item, place),)
         if not isinstance(node, MappingNode if kind.is_mapping else SequenceNode):
@@ -213,48 +217,46 @@ class _DocumentReader:
         children = self._named(kind, node, place) if isinstance(node, MappingNode) else self._items(kind, node, place)
         if Mark.NOT_EMPTY in kind.marks and not children:
             raise InvalidValue("is empty", code="empty-value")
-        return tuple(each for each in children if each is not _INVALID)
+        return tuple(children) if self._failures == before else None
 
     def _items(self, kind: OptionType, node: SequenceNode, place: _NamedNode) -> list[Any]:
         inner = [_NamedNode(item, place.key, self._shown, place.option, is_item=True) for item in node.items]
-        return [self.attempt(each, self.value, kind.item, each) for each in inner]
+        return [self.attempt(each, partial(self.value, kind.item)) for each in inner]
 
     def _named(self, kind: OptionType, node: MappingNode, place: _NamedNode) -> list[Any]:
         found = []
         for name, (key, value) in node.fields.items():
-            if self.attempt(_NamedNode(key, key, self._shown), values.line, name) is not _INVALID:
-                inner = _NamedNode(value, key, self._shown, place.option)
-                read = self.attempt(inner, self.value, kind.item, inner, name)
-                found.append((name, read) if Mark.PAIRS in kind.marks and read is not _INVALID else read)
+            self.attempt(_NamedNode(key, key, self._shown), partial(self.value, _NAME))
+            inner = _NamedNode(value, key, self._shown, place.option)
+            own_name = name if Mark.BY_NAME in kind.marks else None
+            read = self.attempt(inner, partial(self.value, kind.item, name=own_name))
+            found.append((name, read) if Mark.PAIRS in kind.marks else read)
         return found
 
-    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret:
-        reference: Reference = self._section(Reference, place)
-        assert isinstance(place.node, MappingNode), "else it is not a section"
-        if id(place.node) in self.damaged:
-            return Secret("", "")
+    def _secret(self, kind: OptionType, place: _NamedNode) -> Secret | None:
+        reference: Reference | None = self._section(Reference, place, {})
+        if reference is None:
+            return None
         if len(reference.kinds) != 1:
             message = f"names {'more than one' if reference.kinds else 'no'} place to find the secret"
             raise InvalidValue(message, Reference.shape, "secret-reference")
-        entry = place.node.fields[reference.kind.value]
+        key, value = place.mapping(Reference).fields[reference.kind.value]
         is_hash = Mark.MAY_BE_HASHED in kind.marks and reference.text.startswith(HASHES)
         if reference.value is not None and not is_hash:
             message = "a secret stands in the configuration file itself"
-            span = span_of(entry.key, self._shown)
+            span = span_of(key, self._shown)
             self.diagnostics.append(Diagnostic("plain-secret", message, span, Reference.shape, (), Severity.WARNING))
         try:
             return self._resolve(reference)
         except SecretMissing as missing:
-            self.diagnostics.append(
-                Diagnostic("missing-secret", missing.message, span_of(entry.value, self._shown), missing.help)
-            )
+            span = span_of(value, self._shown)
+            self.diagnostics.append(Diagnostic("missing-secret", missing.message, span, missing.help))
             return Secret(reference.origin, "")
 
 
-def _mapping(place: _NamedNode, owner: type[Any] | OptionGroup) -> MappingNode:
-    if not isinstance(place.node, MappingNode):
-        raise _wrong_type("a mapping", place, getattr(owner, "shape", None))
-    return place.node
+def _shape(owner: type[Any] | OptionGroup | None) -> str | None:
+    """An example of a section or a group."""
+    return getattr(owner, "shape", None)
 
 
 def _scalar(kind: OptionType, place: _NamedNode) -> Any:
@@ -324,16 +326,6 @@ def _instead_of(name: str, names: tuple[str, ...]) -> str:
     if len(elsewhere) == 1:
         return f"did you mean `{elsewhere[0]}`?"
     return f"the options here are {enumeration(names)}" if len(names) > 1 else f"the only option here is `{names[0]}`"
-
-
-def _stand_in(option: Option) -> Any:
-    """A valid value of a required option, so that the rest can be checked."""
-    if option.type.is_secret:
-        return Secret("", "")
-    if option.type.section:
-        required = (each for each in options_of(option.type.section) if each.is_required)
-        return option.type.section(**{each.attribute: _stand_in(each) for each in required})
-    return option.example if option.example is not None else option.default
 
 
 _WHOLE_NUMBER, _TRUTH = "a whole number", "`true` or `false`"
