@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tornado_proxy.config.document import ScalarKind, ScalarNode, bare, compose, span_of
-from tornado_proxy.config.model import Settings
-from tornado_proxy.config.secrets import redacted
+from tornado_proxy.config.loading import redacted
 from tornado_proxy.lang.diagnostic import SourceFile
 from tornado_proxy.lang.excerpt import render
 
 
 def _shown(text):
-    return redacted(SourceFile("config.yaml", text), compose(text), Settings).text
+    return redacted(SourceFile("config.yaml", text), compose(text)).text
 
 
 _USER = "targets: {a: {resources: [{basic: {credentials: [{", "}]}}]}}"

@@ -1,21 +1,53 @@
-"""From a configuration file to settings, with a diagnostic for every mistake in one run."""
+"""From a configuration file to settings and diagnostics, which quote only a redacted copy of the file.
+
+The copy is of equal length, with a dot for each character that may belong to a secret. The value of a known option is
+shown unless the option is a secret's. Comments are hidden, and so are the values of unknown options, which may be a
+misspelt `password`. A text that is not YAML is hidden completely.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, assert_never
 
 from tornado_proxy.config import access_checks
 from tornado_proxy.config.checks import CHECKS, ValidationContext
-from tornado_proxy.config.document import Composed, Fault, Node, compose, span_of
+from tornado_proxy.config.document import (
+    Composed,
+    Fault,
+    MappingEntry,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    compose,
+    merged,
+    span_of,
+)
 from tornado_proxy.config.model import Settings
+from tornado_proxy.config.options import OptionType, options_of
 from tornado_proxy.config.reader import read as read_settings
-from tornado_proxy.config.secrets import Resolver, redacted, resolver
-from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, errors, read_file
+from tornado_proxy.config.secrets import Reference, ReferenceKind, Resolver, holds_secrets, resolver
+from tornado_proxy.lang.diagnostic import Diagnostic, Note, SourceFile, Span, did_you_mean, errors, read_file
 
 LARGEST = 8 * 1024 * 1024
 """The most bytes that a configuration file may have."""
+
+MASK = "•"
+
+_Range = tuple[int, int]
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
+_PARTS_OF_LINES = re.compile(r"\S(?:[^\n\r]*\S)?")
+_TELLS = re.compile(r"//[^/\s]*@|(?:pass|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]", re.IGNORECASE)
+_NAMES = {  # what the name of a secret looks like; a secret that was put there by mistake seldom does
+    ReferenceKind.ENV.value: re.compile(r"\w+"),
+    ReferenceKind.PATH.value: re.compile(r"\S.*"),
+    ReferenceKind.CREDENTIAL.value: re.compile(r"[\w.@:-]+"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +91,7 @@ def read(path: Path | str, *, again: bool = False) -> SourceFile | Loaded:
 
 
 def _not_utf8(name: str, content: bytes, start: int) -> Loaded:
-    shown = redacted(SourceFile(name, content.decode(errors="replace")), Composed(whole=False), Settings)
+    shown = redacted(SourceFile(name, content.decode(errors="replace")), Composed(whole=False))
     offset = len(content[:start].decode())
     message = f"invalid UTF-8: byte 0x{content[start]:02X}"
     span = Span(shown, offset, offset + 1)
@@ -70,7 +102,7 @@ def compile_configuration(source: SourceFile, directory: Path, secrets: Resolver
     """Compile a configuration; `directory` is what its relative paths start from. Never raises for its content."""
     source = SourceFile(source.name, source.text.removeprefix("\ufeff"))
     composed = compose(source.text)
-    shown = redacted(source, composed, Settings)
+    shown = redacted(source, composed)
     found = [_diagnostic(fault, shown) for fault in composed.faults]
     settings = None
     if composed.whole and composed.root is None:
@@ -102,3 +134,114 @@ def _diagnostic(fault: Fault, shown: SourceFile) -> Diagnostic:
     notes = (Note(fault.note[0], Span(shown, fault.note[1], fault.note[2])),) if fault.note else ()
     advice = fault.help.replace("{}", text) if fault.help else None
     return Diagnostic(fault.code, fault.message.replace("{}", text), span, advice, notes)
+
+
+def redacted(source: SourceFile, composed: Composed) -> SourceFile:
+    """The copy of a source file that may be shown."""
+    if not composed.whole:
+        return SourceFile(source.name, _masked(source.text, [(0, len(source.text))]))
+    redactor = _Redactor()
+    for number, document in enumerate(composed.documents):
+        if number:
+            redactor.hide(document)
+        else:
+            redactor.section(Settings, document)
+    comments = (found.span() for found in _COMMENT.finditer(_masked(source.text, redactor.scalars)))
+    return SourceFile(source.name, _masked(source.text, (*redactor.hidden, *comments)))
+
+
+def _masked(text: str, ranges: Iterable[_Range]) -> str:
+    parts, reached = [], 0
+    for start, end in sorted(ranges):
+        if end > reached:
+            start = max(start, reached)  # noqa: PLW2901 - ranges may overlap
+            parts += [text[reached:start], _PARTS_OF_LINES.sub(_mask, text[start:end])]
+            reached = end
+    return "".join((*parts, text[reached:]))
+
+
+def _mask(found: re.Match[str]) -> str:
+    return MASK * len(found.group())
+
+
+class _Redactor:
+    """A walk over documents along the options, which notes what must not be shown."""
+
+    def __init__(self) -> None:
+        self.scalars: list[_Range] = []
+        self.hidden: list[_Range] = []
+
+    def hide(self, node: Node) -> None:
+        """Hides all scalars at a node and below."""
+        match node:
+            case ScalarNode():
+                self._scalar(node, hidden=True)
+            case SequenceNode():
+                for item in node.items:
+                    self.hide(item)
+            case MappingNode():
+                for entry in node.entries:
+                    self.hide(entry.key)
+                    self.hide(entry.value)
+            case _:
+                assert_never(node)
+
+    def section(self, section: type[Any], node: Node, group: str | None = None) -> None:
+        """Hides what may be a secret in a section, or in a group of its options."""
+        if not isinstance(node, MappingNode):
+            self._value_of(node, may_hold_secrets=section is Reference or holds_secrets(section))
+            return
+        for entry in node.entries:
+            for source in merged(entry):
+                self.section(section, source, group)
+            if not merged(entry):
+                self._entry(section, entry, group)
+
+    def _entry(self, section: type[Any], entry: MappingEntry, group: str | None) -> None:
+        key, value = entry
+        here = {each.name: each for each in options_of(section) if (each.group.name if each.group else None) == group}
+        groups = {each.group.name for each in options_of(section) if each.group and not group}
+        name = key.text if isinstance(key, ScalarNode) else ""
+        guarded = section is Reference or any(each.type.is_secret for each in here.values())
+        if isinstance(key, ScalarNode):
+            # `{ann: hunter2}` is what one writes who expects a name and a password.
+            self._scalar(key, hidden=guarded and name not in here and not did_you_mean(name, here))
+        else:
+            self.hide(key)
+        if name in groups:
+            self.section(section, value, name)
+        elif name not in here:
+            self.hide(value)
+        elif section is Reference:
+            pattern = _NAMES.get(name)
+            is_name = pattern and isinstance(value, ScalarNode) and pattern.fullmatch(value.text)
+            self._value_of(value, may_hold_secrets=not is_name)
+        elif guarded and isinstance(value, ScalarNode) and ":" in value.text:  # `user: ann:hunter2` is the same
+            self.hide(value)
+        else:
+            self._value(here[name].type, value)
+
+    def _value(self, kind: OptionType, node: Node) -> None:
+        if kind.section:
+            self.section(kind.section, node)
+        elif kind.is_mapping and isinstance(node, MappingNode):
+            for key, value in node.entries:
+                self._value_of(key, may_hold_secrets=False)
+                self._value(kind.item, value)
+        elif kind.is_list and isinstance(node, SequenceNode):
+            for item in node.items:
+                self._value(kind.item, item)
+        else:
+            self._value_of(node, may_hold_secrets=kind.is_list and kind.item.section is not None)
+
+    def _value_of(self, node: Node, *, may_hold_secrets: bool) -> None:
+        """Shows a scalar where no secret can be; hides anything else."""
+        if isinstance(node, ScalarNode) and not may_hold_secrets:
+            self._scalar(node, hidden=False)
+        else:
+            self.hide(node)
+
+    def _scalar(self, node: ScalarNode, *, hidden: bool) -> None:
+        self.scalars.append((node.start, node.end))
+        if hidden or _TELLS.search(node.text):
+            self.hidden.append((node.start, node.end))
