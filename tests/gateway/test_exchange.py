@@ -15,8 +15,7 @@ from tornado_proxy.config.actions import Actions, GetAction, PutAction
 from tornado_proxy.config.model import BasicUser, Bucket, Mount, Resource
 from tornado_proxy.config.secrets import Secret
 from tornado_proxy.config.server import Cors, Server
-from tornado_proxy.pages.render import Pages
-from tornado_proxy.pages.theme import Look, Theme
+from tornado_proxy.pages.render import Pages, Theme
 from tornado_proxy.semantics.conditions import UNCONDITIONAL
 from tornado_proxy.storage.errors import AccessDenied, BucketMissing, ObjectMissing, Unreachable
 from tornado_proxy.storage.store import ObjectInfo
@@ -345,7 +344,7 @@ async def test_behind_a_trusted_proxy_the_page_has_the_origin_of_the_proxy():
 
 async def test_a_targets_pages_wear_its_theme():
     """Listings and errors of the target, and the files of the theme; what leads to no target has none."""
-    themed = Pages(Theme(Look("Our files", css=("a.css", b"a{}"))))
+    themed = Pages(Theme("Our files", css=("a.css", b"a{}")))
     async with serve({"a": b"x"}, mount=Mount("files.test"), themed=themed) as site:
         listing, missing = await site.get("/", Accept="text/html"), await site.get("/b", Accept="text/html")
         outside = await site.get("/b", Accept="text/html", Host="other")

@@ -56,7 +56,7 @@ def test_links_have_the_port_that_was_asked():
     ("recipe", "message"),
     [
         (Recipe("put", "x", (("A", "a\x01"),)), "the template of the header `A` writes a control character"),
-        (Recipe("put", "x", (), "{{ 99 }}"), "writes `99`, which is not a status from 200 to 599"),
+        (Recipe("put", "x", (), "{{ 99 }}"), "writes `99` instead of a status from 200 to 599"),
         (Recipe("put", "{{ .Entries }}"), "Entries"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_page_of_several_says_that_it_is_sorted_by_itself():
     lines = (Line("a", 1), Line("b", 1))
     several = Pages().listing(Listing("/", "/", lines, {}, "YQ"), Form.HTML).body.decode()
     assert "2 files, 2 B on this page" in several
-    assert "Each page is sorted and filtered by itself." in several
+    assert "Sorting and filtering apply to one page at a time." in several
     assert "by itself" not in Pages().listing(Listing("/", "/", lines), Form.HTML).body.decode()
 
 
@@ -153,7 +153,7 @@ def test_text_stays_text():
         "<style>*{display:none}</style>",
         "<iframe src=x></iframe><object data=x></object><embed src=x>",
         "<form action=/x><input name=a><button>b</button></form>",
-        "<p style='position:fixed' class='upload' id='said'>x</p>",
+        "<p style='position:fixed' class='upload' id='announcement'>x</p>",
         "<svg onload=alert(1)><math><mtext></mtext></math></svg>",
         "<base href='//evil.example/'><meta http-equiv=refresh content=0><link rel=stylesheet href=x>",
         "<details ontoggle=alert(1) open>x</details>",

@@ -7,8 +7,7 @@ from configurations import MINIMAL, settings
 
 from tornado_proxy.pages.custom import FILE_HEADERS, CustomPage, PageData, Recipe
 from tornado_proxy.pages.loading import LARGEST, compile_pages, read_templates, template_places
-from tornado_proxy.pages.render import Failure, Form, Pages
-from tornado_proxy.pages.theme import Look, Theme
+from tornado_proxy.pages.render import Failure, Form, Pages, Theme
 from tornado_proxy.rules.loading import Read, RuleFile
 from tornado_proxy.templates.template import RequestData
 
@@ -121,7 +120,7 @@ def test_the_examples_of_the_docs():
     examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     assert len(examples) == 4
     (template,) = re.findall(r"```jinja\n(.*?)```", text, re.DOTALL)
-    Pages(Theme(Look(templates={"listing.html": template}))).check()
+    Pages(Theme(templates={"listing.html": template})).check()
     for example in examples:
         found = settings(example)
         read = Read(tuple(RuleFile(str(path), b"") for path in template_places(found)))

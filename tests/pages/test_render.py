@@ -8,13 +8,15 @@ import re
 import resource
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from jinja2 import TemplateError
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing
-from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, UploadResult, choose, target_links
+from tornado_proxy.pages.render import Failure, Form, Pages, TargetLinks, Theme, choose, target_links
 from tornado_proxy.routing.request import UnknownFormat
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -37,7 +39,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     ],
 )
 def test_the_query_overrides_the_header(accept, override, expected):
-    """`?format=` decides where it names a form that is offered; else Accept does; else the first offer."""
+    """`?format=` decides if it names a form that is offered, else Accept, else the first offer."""
     assert choose((Form.HTML, Form.JSON, Form.TEXT), accept, override) is expected
 
 
@@ -112,21 +114,21 @@ def _header(rendering, name: str) -> str | None:
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("name", LISTINGS)
-def test_a_listing_looks_as_it_did(pages, name, form):
+def test_a_listing_is_as_in_its_golden_file(pages, name, form):
     """Each listing in each form is the golden file's text."""
     _compare(f"{name}.{SUFFIXES[form]}", pages.listing(LISTINGS[name], form).body)
 
 
 @pytest.mark.parametrize("form", Form)
-def test_a_failure_looks_as_it_did(pages, form):
+def test_a_failure_is_as_in_its_golden_file(pages, form):
     """An error's page in each form is the golden file's text."""
     _compare(f"failure.{SUFFIXES[form]}", pages.failure(FAILURE, form).body)
 
 
 @pytest.mark.parametrize("form", [Form.JSON, Form.TEXT])
-def test_an_uploads_answer_looks_as_it_did(pages, form):
+def test_an_uploads_answer_is_as_in_its_golden_file(pages, form):
     """An upload's answer in both forms is the golden file's text."""
-    _compare(f"upload.{SUFFIXES[form]}", pages.upload(UploadResult("/a%20b/c.txt", 12, '"e"'), form).body)
+    _compare(f"upload.{SUFFIXES[form]}", pages.upload("/a%20b/c.txt", 12, '"e"', form).body)
 
 
 @pytest.mark.parametrize("page", ["listing", "failure", "targets"])
@@ -144,8 +146,8 @@ def test_the_policy_allows_our_own_files_and_nothing_inline(pages, page):
     assert re.search(r"<style|<[^>]* (?:style|on[a-z]+)=|<script>", html) is None
 
 
-def test_what_a_page_refers_to_is_found_below_its_mount(pages):
-    """The addresses of style and script name their content, and lie where the mount's clients can ask for them."""
+def test_assets_are_below_the_mount(pages):
+    """The addresses of style and script contain a digest, and clients of the mount can request them."""
     html = pages.listing(LISTINGS["listing"], Form.HTML).body.decode()
     found = re.findall(r'(?:src|href)="/files/\.tornado-proxy/([a-z]+\.[0-9a-f]{16}\.(?:css|js))"', html)
     assert sorted(found) == sorted(pages.assets)
@@ -164,22 +166,22 @@ def test_what_a_page_refers_to_is_found_below_its_mount(pages):
         ("/", "/a b/c", "/a%20b/"),
     ],
 )
-def test_an_error_leads_home_and_up(pages, root, path, up):
-    """To the mount's root, and to the directory above, where that is another one."""
+def test_an_error_has_links_home_and_up(pages, root, path, up):
+    """They are the mount's root, and the directory above unless it is the root."""
     html = pages.failure(Failure(404, "a sentence", "id", root, path), Form.HTML).body.decode()
     assert f'href="{root}">Home</a>' in html
     assert (f'href="{up}">Up' in html) if up else ("Up to" not in html)
 
 
-def test_who_must_sign_in_can_try_again(pages):
-    """The page of a 401 leads back to what was asked for."""
+def test_a_401_has_a_link_to_sign_in(pages):
+    """The link is the requested path."""
     html = pages.failure(Failure(401, "a sentence", "id", "/", "/a b"), Form.HTML).body.decode()
     assert '<a class="button" href="/a%20b">Sign in</a>' in html
 
 
 @pytest.mark.parametrize("form", Form)
-def test_every_page_is_safe_to_be_sniffed_at(pages, form):
-    """Each form carries the headers that keep a browser from guessing and from telling others."""
+def test_every_page_has_headers_for_safety(pages, form):
+    """No browser guesses the type or sends the address to other sites."""
     rendering = pages.failure(FAILURE, form)
     assert _header(rendering, "X-Content-Type-Options") == "nosniff"
     assert _header(rendering, "Referrer-Policy") == "same-origin"
@@ -187,8 +189,8 @@ def test_every_page_is_safe_to_be_sniffed_at(pages, form):
     assert _header(rendering, "Content-Type") == form.content_type
 
 
-def test_an_error_is_not_kept():
-    """No cache stores an error's page; a listing is asked for again each time."""
+def test_an_error_is_not_cached():
+    """No cache stores an error's page; a listing is validated each time."""
     pages = Pages()
     assert _header(pages.failure(FAILURE, Form.HTML), "Cache-Control") == "no-store"
     assert _header(pages.listing(LISTINGS["listing"], Form.HTML), "Cache-Control") == "no-cache"
@@ -201,14 +203,14 @@ def test_the_next_page_is_a_header_too(pages, form):
 
 
 def test_json_stays_readable(pages):
-    """Names of any script stand in JSON as they are."""
+    """JSON has names of any script without escapes."""
     body = pages.listing(LISTINGS["listing"], Form.JSON).body
     assert "Größe 日本.txt" in body.decode()
     assert [entry["type"] for entry in json.loads(body)["entries"]][:2] == ["directory", "file"]
 
 
-def test_a_name_that_is_no_unicode_breaks_no_page(pages):
-    """A lone surrogate, which no encoding can write, is replaced."""
+def test_a_lone_surrogate_in_a_name_is_replaced(pages):
+    """No encoding can write it."""
     listing = Listing("/", "/", (Line("a\ud800", 1),))
     assert json.loads(pages.listing(listing, Form.JSON).body)["entries"][0]["name"] == "a?"
 
@@ -221,7 +223,7 @@ def test_a_status_has_a_title(status, title):
 
 @contextmanager
 def _no_descriptor_left():
-    """The limit on descriptors is what is open."""
+    """Lowers the limit on descriptors to those that are open."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
@@ -233,7 +235,7 @@ def _no_descriptor_left():
 
 
 def test_no_page_opens_a_file():
-    """Every template is read at the start: a page can be made where no descriptor is left."""
+    """Every template is read at the start: a page can be made when no descriptor is left."""
     pages = Pages()
     with _no_descriptor_left():
         page = pages.failure(Failure(503, "a sentence", "id"), Form.HTML)
@@ -254,11 +256,103 @@ def test_the_page_of_all_targets_has_a_form_for_everybody():
     assert b"There are no targets." in Pages().targets((), Form.HTML).body
 
 
-def test_links_of_a_target_lead_to_each_of_its_mounts():
-    """Where any host leads there, to the one that was asked."""
+def test_links_of_a_target_have_each_path_of_its_mount():
+    """A mount for any host has links to the host of the request."""
     assert target_links(Mount("", ("/a b/", "/c/")), "https", "files.example:8443") == (
         "https://files.example:8443/a%20b/",
         "https://files.example:8443/c/",
     )
     assert target_links(Mount("www.example", ("/",)), "http", "x") == ("http://www.example/",)
     assert target_links(Mount("*.example", ("/",)), "http", "x.example") == ("http://x.example/",)
+
+
+def test_an_assets_name_has_a_digest_of_it():
+    """A changed asset has another address, so caches may keep it for ever."""
+    theme = Theme()
+    assert len(theme.assets) == 2
+    for name, asset in theme.assets.items():
+        assert name.split(".")[1] == sha256(asset.body).hexdigest()[:16]
+        headers = dict(asset.headers)
+        assert headers["Content-Length"] == str(len(asset.body))
+        assert headers["Content-Type"] in ("text/css; charset=utf-8", "text/javascript; charset=utf-8")
+
+
+def test_a_theme_refers_to_its_own_assets():
+    """They are the sheet and the script."""
+    theme = Theme()
+    assert {*theme.sheets, theme.script} == set(theme.assets)
+
+
+def test_files_of_a_theme_are_assets():
+    """A logo and a sheet are served like the service's own; a picture that is opened by itself runs no script."""
+    theme = Theme("Files", ("brand/logo.SVG", b"<svg/>"), ("brand.css", b"a{}"))
+    logo, sheet = theme.assets[theme.logo], theme.assets[theme.sheets[-1]]
+    assert (logo.body, dict(logo.headers)["Content-Type"]) == (b"<svg/>", "image/svg+xml")
+    assert "sandbox" in dict(logo.headers)["Content-Security-Policy"]
+    assert (sheet.body, len(theme.sheets)) == (b"a{}", 2)
+
+
+def test_urls_of_a_theme_are_allowed_by_the_policy():
+    """Each origin is allowed for its own kind of file only."""
+    theme = Theme("", "https://cdn.example:8443/logo.png", "https://css.example/a.css")
+    rendering = Pages(theme).failure(Failure(404, "a", "id"), Form.HTML)
+    policy = dict(rendering.headers)["Content-Security-Policy"]
+    assert "style-src 'self' https://css.example;" in policy
+    assert "img-src 'self' data: https://cdn.example:8443;" in policy
+    assert 'href="https://css.example/a.css"' in rendering.body.decode()
+
+
+def test_title_and_logo_stand_on_the_pages():
+    """They replace the mount's path, and the title follows the title of each page."""
+    pages = Pages(Theme("Our <files>", ("logo.png", b"x")))
+    listing = pages.listing(Listing("/m/a/", "/m/", ()), Form.HTML).body.decode()
+    assert "<title>a – Our &lt;files&gt;</title>" in listing
+    assert '<img src="/m/.tornado-proxy/logo.' in listing
+    assert "<bdi>Our &lt;files&gt;</bdi>" in listing
+    assert 'href="/">Our &lt;files&gt;</a>' in pages.failure(Failure(404, "a", "id"), Form.HTML).body.decode()
+
+
+OWN = '{% extends "default/listing.html" %}{% block below %}<p>{{ here.name }}, below</p>{% endblock %}'
+
+
+def test_a_template_may_extend_the_one_that_it_replaces():
+    """It fills a block; the rest stays."""
+    listing = Pages(Theme(templates={"listing.html": OWN})).listing(Listing("/a&b/", "/", ()), Form.HTML)
+    assert "<p>a&amp;b, below</p>" in listing.body.decode()
+    assert 'class="crumbs"' in listing.body.decode()
+
+
+def test_the_frame_of_all_pages_may_be_replaced():
+    """Listings and errors use the theme's `page.html`, which may include others."""
+    templates = {"page.html": "{% include '_a.html' %}{% block body %}{% endblock %}", "_a.html": "<p>ours</p>"}
+    pages = Pages(Theme(templates=templates))
+    for rendering in (
+        pages.listing(Listing("/", "/", ()), Form.HTML),
+        pages.failure(Failure(404, "a", "i"), Form.HTML),
+    ):
+        assert rendering.body.startswith(b"<p>ours</p>")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ missing }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ 1 // 0 }}",
+        "{{ theme.render.__globals__ }}",
+        "{% include 'nothing.html' %}",
+    ],
+)
+def test_a_template_that_fails_is_replaced_by_the_services_own(template, caplog):
+    """The log has the reason, and the client gets a page; `check` finds most such templates at load."""
+    pages = Pages(Theme(templates={"failure.html": template}))
+    with pytest.raises((TemplateError, ArithmeticError)):
+        pages.check()
+    html = pages.failure(Failure(404, "a sentence", "id"), Form.HTML).body.decode()
+    assert "a sentence." in html
+    assert "`failure.html` of a theme failed" in caplog.text
+
+
+def test_the_services_own_templates_are_sound():
+    """They pass the check of themes."""
+    Pages().check()

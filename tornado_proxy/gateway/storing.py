@@ -11,7 +11,7 @@ from tornado_proxy.gateway.custom_pages import customized
 from tornado_proxy.gateway.generation import RequestContext
 from tornado_proxy.gateway.upload import FileHead, check_raw
 from tornado_proxy.pages.custom import PutPageData, StoredUpload
-from tornado_proxy.pages.render import UPLOAD_FORMS, UploadResult, choose
+from tornado_proxy.pages.render import UPLOAD_FORMS, choose
 from tornado_proxy.routing.plan import Presign, Receive
 from tornado_proxy.routing.request import LengthRequired, ObjectKey, RequestError
 from tornado_proxy.routing.uploads import (
@@ -168,7 +168,7 @@ async def _stored(
 ) -> Answer:
     """Returns the answer to a file that was stored."""
     form = choose(UPLOAD_FORMS, context.headers.get("Accept"), context.request.parameters.get("format"))
-    rendering = context.pages.upload(UploadResult(attempt.location, data.content_size, etag), form)
+    rendering = context.pages.upload(attempt.location, data.content_size, etag, form)
     custom = await context.written("put", lambda: PutPageData(context.request, context.user, data))
     return customized(page(201, rendering, (("Location", attempt.location),)), custom)
 

@@ -1,4 +1,4 @@
-"""Custom pages: Go templates of a body, of headers and of a status, compiled before they are needed.
+"""Custom pages: Go templates of a body, of headers and of a status, and the data that they read.
 
 A page with templates in a bucket is a `Recipe` until they have been read.
 """
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tornado_proxy.templates.golang.pages import PageTemplate
 
 CONTENT_TYPE = ("Content-Type", '{{ template "main.headers.contentType" . }}')
-"""The type of a page that does not give its own."""
+"""The Content-Type of a page whose headers have none."""
 
 FILE_HEADERS = "streamed_file_headers"
-"""The kind of page that is nothing but the headers of a file."""
+"""The kind of page that has only headers: those of a file."""
 
 _SMALL = RenderLimits(steps=20_000, text=64 << 10, items=10_000)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -42,18 +42,18 @@ _ERRORS = {
     "internal_server_error": (500, 502, 503, 504),
 }
 ERROR_PAGES: Mapping[int, str] = {status: kind for kind, statuses in _ERRORS.items() for status in statuses}
-"""The page of each status of an error; all others have the service's own."""
+"""The kind of page of each error status; other statuses have the service's own page."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketKey:
-    """The key of a template or a helper in the bucket of its target."""
+    """The key of a template in the bucket of its target."""
 
     key: str
 
 
 Part = str | BucketKey
-"""The text of a template, or where it lies."""
+"""The text of a template, or its key."""
 
 
 class CustomPageMistake(Exception):
@@ -67,7 +67,7 @@ class CustomPageMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CustomRendering:
-    """The result of a page; None keeps the service's own body or status."""
+    """A rendered page; None for a body or status means the service's own."""
 
     body: bytes | None
     headers: tuple[tuple[str, str], ...]
@@ -101,13 +101,13 @@ def _header(name: str, text: str) -> str:
 def _status(text: str) -> int:
     value = trimmed(text)
     if not re.fullmatch("[2-5][0-9]{2}", value):
-        raise RenderError(f"the template of the status writes `{value[:40]}`, which is not a status from 200 to 599")
+        raise RenderError(f"the template of the status writes `{value[:40]}` instead of a status from 200 to 599")
     return int(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The templates of a page as they are configured; `headers` are those of a body's type, too."""
+    """The templates of a page as they are configured."""
 
     kind: str
     body: Part | None
@@ -117,11 +117,11 @@ class Recipe:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that must be read from the bucket first."""
+        """The keys of the templates in the bucket."""
         return tuple(each.key for each in (*self.helpers, self.body) if isinstance(each, BucketKey))
 
     def compiled(self, texts: Mapping[str, str] | None = None) -> CustomPage:
-        """The page, with the texts of `keys`; raises `CustomPageMistake`."""
+        """Compiles the page with the texts of its `keys`; raises `CustomPageMistake`."""
         found = texts or {}
         helpers = [found[each.key] if isinstance(each, BucketKey) else each for each in self.helpers]
         body = found[self.body.key] if isinstance(self.body, BucketKey) else self.body
@@ -137,7 +137,7 @@ class Recipe:
 
 
 def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
-    # A fifth of the service's modules, for custom pages only.
+    # A fifth of the service's modules, which only custom pages need.
     from tornado_proxy.templates.golang.pages import PageMistake, compile_page  # noqa: PLC0415
     from tornado_proxy.templates.golang.program import built_in, calls_helpers  # noqa: PLC0415
 
@@ -149,20 +149,20 @@ def _compiled(part: str, text: str, helpers: Sequence[str]) -> PageTemplate:
 
 @dataclass(frozen=True, slots=True)
 class CustomPages:
-    """All pages of a configuration, by target (None: for all) and kind, and the themes, by target."""
+    """The custom pages of a configuration by target (None: for all) and kind, and the themed pages by target."""
 
     pages: Mapping[tuple[str | None, str], CustomPage | Recipe] = field(default_factory=dict)
-    themed: Mapping[str | None, Pages] = field(default_factory=dict)  # the service's pages in other clothes
+    themed: Mapping[str | None, Pages] = field(default_factory=dict)
 
     def find(self, target: str | None, kind: str) -> CustomPage | Recipe | None:
-        """The page of a target, or else the one for all."""
+        """Returns the page of a target, or else the one for all targets."""
         return self.pages.get((target, kind)) or self.pages.get((None, kind))
 
 
 NEVER = datetime(1, 1, 1, tzinfo=UTC)
 """Go's zero time."""
 
-# What follows is read by templates, under the names that s3-proxy gives it.
+# Templates read the following classes by the names of s3-proxy: `content_type` is `.ContentType`.
 
 
 class PageError(Exception):
@@ -196,14 +196,14 @@ class StoredUpload:
 
 @dataclass(frozen=True, slots=True)
 class DeleteData:
-    """A removed object."""
+    """A deleted object."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFile:
-    """A file that is sent."""
+    """A file in an answer."""
 
     content_length: int
     content_type: str = ""
@@ -246,7 +246,7 @@ class FolderListData(PageData):
 
 @dataclass(frozen=True, slots=True)
 class TargetListData(PageData):
-    """The data of the page of all targets."""
+    """The data of the page of all targets by name."""
 
     targets: Mapping[str, TargetData]
 
@@ -267,6 +267,6 @@ class DeletePageData(PageData):
 
 @dataclass(frozen=True, slots=True)
 class StreamFileData(PageData):
-    """The data of the headers of a file."""
+    """The data of the headers of a file in an answer."""
 
     stream_file: StreamFile

@@ -14,12 +14,12 @@ from tornado_proxy.semantics.fields import path_reference
 
 
 def link(path: str, query: Sequence[tuple[str, str]] = ()) -> str:
-    """The reference to a decoded request path, with a query if there is one."""
+    """Returns the reference to a decoded request path with a query."""
     return path_reference(path) + (f"?{urlencode(query)}" if query else "")
 
 
 def link_to(directory: str, name: str) -> str | None:
-    """Returns the reference to an entry of a directory; None if no request can name it."""
+    """Returns the reference to an entry of a directory; None if no request path can contain its name."""
     path = directory + name
     return None if path_objection(path) else link(path)
 
@@ -44,11 +44,11 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def human_size(size: int) -> str:
-    """A number of bytes as people read it: `0 B`, `1023 B`, `1.5 KiB`, `5.0 GiB`."""
+    """Formats a number of bytes: `0 B`, `1023 B`, `1.5 KiB`, `5.0 GiB`."""
     if size < 1024:
         return f"{size} B"
     power = 1
-    # What would be shown as 1024.0 is one of the next unit.
+    # A value that rounds to 1024.0 is 1.0 of the next unit.
     while power < len(_UNITS) and size / 1024**power >= 1023.95:
         power += 1
     return f"{size / 1024**power:.1f} {_UNITS[power - 1]}"
@@ -57,10 +57,10 @@ def human_size(size: int) -> str:
 SortKey = Literal["name", "size", "date"]
 SORT_KEYS: tuple[SortKey, ...] = ("name", "size", "date")
 
-# Query parameters that every link from a listing to a page of it keeps.
+# Query parameters that the links between the pages of a listing keep.
 _KEPT = ("limit", "format", "sort", "order")
-_MOST_EARLIER = 30  # pages to which a link remembers the way back
-_FORGOTTEN = "-"  # stands for those before them
+_MOST_EARLIER = 30  # earlier pages whose tokens a link contains
+_FORGOTTEN = "-"  # replaces the tokens before those
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,1500}")
 _DIGITS = re.compile(r"([0-9]+)")
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A file or a directory in a listing; a directory has only a name, which ends in `/`."""
+    """A file or a directory in a listing; a directory has only a name, which ends with `/`."""
 
     name: str
     size: int | None = None  # bytes
@@ -82,23 +82,18 @@ class Line:
         """Whether it is a directory."""
         return self.name.endswith("/")
 
-    @property
-    def kind(self) -> str:
-        """`file` or `directory`."""
-        return "directory" if self.is_directory else "file"
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How the lines of a page are sorted: names naturally (`a9` before `a10`), and as a tie-break everywhere."""
+    """The order of the lines of a page; names sort naturally (`a9` before `a10`), and decide between equals."""
 
     by: SortKey = "name"
     descending: bool = False
     directories_first: bool = True
 
     def applied(self, lines: Iterable[Line]) -> list[Line]:
-        """The lines in this order."""
-        # Each sort keeps the order of the one before where its own keys are equal, reversed or not.
+        """Returns the lines in this order."""
+        # Each sort is stable, reversed or not: equal keys keep the order of the sort before.
         found = sorted(lines, key=_natural, reverse=self.descending and self.by == "name")
         if self.by == "size":
             found.sort(key=lambda line: -1 if line.size is None else line.size, reverse=self.descending)
@@ -110,7 +105,7 @@ class Order:
 
 
 def _natural(line: Line) -> tuple[list[str | int], str]:
-    """Texts and numbers in turn, so that the two are never compared."""
+    """Returns texts and numbers in turn, so that they are never compared with each other."""
     parts: list[str | int] = list(_DIGITS.split(line.name.casefold()))
     parts[1::2] = [int(part) for part in parts[1::2]]
     return parts, line.name
@@ -128,8 +123,8 @@ class Crumb:
 class Listing:
     """A page of the direct entries of a directory, in S3's order.
 
-    `path` is the directory's request path, `root` the mount's; both end in `/`. `query` is the request's: `after` is
-    the token of the page, `via` the tokens of the pages before it, `sort` and `order` the requested order.
+    `path` is the directory's request path, `root` the mount's; both end with `/`. `query` is the request's: `after` is
+    the token of the page, `via` has those of the pages before it, `sort` and `order` are the requested order.
     """
 
     path: str
@@ -146,12 +141,12 @@ class Listing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether this page is all there is."""
+        """Whether this is the only page."""
         return self.first and self.next_token is None
 
     @property
     def order(self) -> Order | None:
-        """The order that the client asked for; None where it did not, or for one that does not exist."""
+        """The requested order; None if there is none or it is unknown."""
         by = self.query.get("sort")
         if by not in SORT_KEYS:
             return None
@@ -159,7 +154,7 @@ class Listing:
 
     @property
     def ordered(self) -> list[Line]:
-        """The lines as programs get them: in S3's order, unless they asked for another."""
+        """The lines for programs: in S3's order unless another is requested."""
         return self.order.applied(self.lines) if self.order else list(self.lines)
 
     @property
@@ -169,7 +164,7 @@ class Listing:
 
     @property
     def next_page(self) -> str | None:
-        """The link to the next page, from which there is a way back."""
+        """The link to the next page, which contains the way back."""
         if self.next_token is None:
             return None
         via = (*self._via, self.query["after"]) if not self.first else ()
@@ -178,7 +173,7 @@ class Listing:
 
     @property
     def previous_page(self) -> str | None:
-        """The link to the page before; None on the first page, and where a link led into the middle."""
+        """The link to the page before; None on the first page, or if the request does not contain the way back."""
         if self.first or "via" not in self.query:
             return None
         *earlier, before = self._via or ("",)
@@ -188,11 +183,11 @@ class Listing:
 
     @property
     def first_page(self) -> str:
-        """The link to where the listing begins."""
+        """The link to the first page."""
         return link(self.path, self._kept)
 
     def sorted_by(self, key: SortKey) -> str:
-        """The link to this page in the order of a key: descending, if it is in the ascending one already."""
+        """Returns the link to this page sorted by a key: descending if it is already sorted by it, else ascending."""
         shown = self.order or Order()
         order = "desc" if shown.by == key and not shown.descending else "asc"
         here = tuple((name, self.query[name]) for name in ("after", "via", "limit", "format") if name in self.query)
@@ -200,7 +195,7 @@ class Listing:
 
     @property
     def crumbs(self) -> tuple[Crumb, ...]:
-        """The directories from the mount's root to the listed one, itself included."""
+        """The directories from the mount's root to the listed one, both included."""
         names = self.path[len(self.root) :].split("/")[:-1]
         crumbs = [Crumb(self.root, link(self.root))]
         path = self.root
@@ -210,7 +205,7 @@ class Listing:
         return tuple(crumbs)
 
     def href(self, line: Line) -> str | None:
-        """The link to an entry; None where no request can name it."""
+        """Returns the link to an entry; None if no request path can contain its name."""
         return link_to(self.path, line.name)
 
     @property
@@ -238,7 +233,7 @@ def as_json(listing: Listing) -> dict[str, object]:
         {
             "name": line.name,
             "href": listing.href(line),
-            "type": line.kind,
+            "type": "directory" if line.is_directory else "file",
             "size": line.size,
             "lastModified": timestamp(line.last_modified),
             "etag": line.etag,
@@ -249,10 +244,9 @@ def as_json(listing: Listing) -> dict[str, object]:
 
 
 def as_text(listing: Listing) -> str:
-    """One line an entry: name, size, time of the last change, with tabs between; the name comes first for `cut`."""
-    return "".join(f"{_text_line(line)}\n" for line in listing.ordered)
-
-
-def _text_line(line: Line) -> str:
-    size = "" if line.size is None else str(line.size)
-    return "\t".join((visible(line.name), size, timestamp(line.last_modified) or "")).rstrip("\t")
+    """Returns a line for each entry: name, size and time of the last change, separated by tabs."""
+    rows = (
+        (visible(each.name), "" if each.size is None else str(each.size), timestamp(each.last_modified) or "")
+        for each in listing.ordered
+    )
+    return "".join("\t".join(row).rstrip("\t") + "\n" for row in rows)

@@ -1,4 +1,4 @@
-"""The view of a listing in HTML: rows with icons, exact sizes and times, the actions of its viewer, and the README."""
+"""The parts of a listing in HTML: rows with icons, sizes and times, the viewer's actions, and the README."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _COLUMNS: tuple[tuple[SortKey, str, str], ...] = (
 class Offers:
     """The actions of a viewer in a directory, and the content below the list.
 
-    `removable` has the names of files. `readme` is HTML that was made harmless. `reserved` marks a directory where
-    nothing can be changed, since its names are the service's. The last two are origins of S3: where files come from if
-    they are not sent by this service, and where the page can send large files to.
+    `removable` has the names of files. `readme` is sanitised HTML. `reserved` marks a directory in which nothing can be
+    changed, because the service uses its names. The last two are origins of S3: the source of files that this service
+    only redirects to, and the destination of large files that the page sends straight to S3.
     """
 
     upload: bool = False
@@ -57,16 +57,6 @@ class Offers:
     uploads_to: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The head of a column: `sort` is the value of `aria-sort`, empty where the page is not sorted by it."""
-
-    label: str
-    style: str
-    href: str
-    sort: str
-
-
 def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
     """Returns the variables of the template of a listing."""
     *parents, here = listing.crumbs
@@ -75,7 +65,15 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
     return {
         "here": here,
         "parents": parents,
-        "columns": [_column(listing, order, *each) for each in _COLUMNS],
+        "columns": [
+            {
+                "label": label,
+                "style": style,
+                "href": listing.sorted_by(key),
+                "sort": ("descending" if order.descending else "ascending") if order.by == key else "",
+            }
+            for key, label, style in _COLUMNS
+        ],
         "rows": _rows(listing, lines, offers),
         "totals": _totals(listing),
         "whole": listing.is_whole,
@@ -90,23 +88,18 @@ def listing_view(listing: Listing, offers: Offers) -> dict[str, object]:
     }
 
 
-def _column(listing: Listing, order: Order, key: SortKey, label: str, style: str) -> Column:
-    sort = "descending" if order.descending else "ascending"
-    return Column(label, style, listing.sorted_by(key), sort if order.by == key else "")
-
-
 def _rows(listing: Listing, lines: Sequence[Line], offers: Offers) -> Markup:
-    """The rows of the table; made here, since a page may have a thousand and a template takes ten times as long."""
-    # All names are escaped by one call: no visible name has a line end.
+    """Returns the rows of the table; a template would take ten times as long for the thousand rows of a page."""
+    # One call escapes all names, since no visible name contains a line end.
     names = str(escape("\n".join([visible(line.name) for line in lines]))).split("\n")
     rows = [_row(line, name, listing.href(line), offers) for line, name in zip(lines, names, strict=False)]
-    return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no character that HTML knows
+    return Markup("".join(rows))  # noqa: S704 - names are escaped, and a reference has no special character of HTML
 
 
 def _row(line: Line, name: str, href: str | None, offers: Offers) -> str:
-    """The row of an entry, whose name is escaped."""
+    """Returns the row of an entry; its name is escaped."""
     opening, closing = (f'<a class="{_icon(line.name)}" href="{href}">', "</a>") if href else (_DEAD, "</span>")
-    # What is the same text twice costs nothing when it is compressed; so the shorter ones begin the longer ones.
+    # Compression removes repeated texts; so the shorter form of a time is the beginning of the longer one.
     size = time = ""
     if line.size is not None:
         size = f'<data value="{line.size}" title="{line.size} bytes">{human_size(line.size)}</data>'
@@ -128,8 +121,8 @@ def _totals(listing: Listing) -> str:
     files = [line for line in listing.lines if not line.is_directory]
     counts = [_count(len(listing.lines) - len(files), "directory", "directories"), _count(len(files), "file", "files")]
     size = human_size(sum(line.size or 0 for line in files)) if files else ""
-    said = ", ".join(part for part in (*counts, size) if part)
-    return said if listing.is_whole or not said else f"{said} on this page"
+    totals = ", ".join(part for part in (*counts, size) if part)
+    return totals if listing.is_whole or not totals else f"{totals} on this page"
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -137,7 +130,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 LARGEST_README = 32 * 1024
-"""The most bytes that a README may have to be shown."""
+"""The most bytes of a README that is shown."""
 
 _NAMES = ("readme.md", "readme.markdown", "readme.txt", "readme")
 
@@ -163,17 +156,17 @@ def find_readme(names: Iterable[str]) -> str | None:
 
 @lru_cache(64)
 def render_readme(name: str, text: str) -> Markup:
-    """The HTML of a README; half a second of work at worst, so it belongs in a thread."""
+    """Returns a README as HTML; at worst half a second of work, so callers use a thread."""
     if not name.lower().endswith((".md", ".markdown")):
         return Markup("<pre>{}</pre>\n").format(text)
-    # Megabytes that few configurations need.
+    # These take megabytes, and few configurations need them.
     import nh3  # noqa: PLC0415
 
     parser = _parser()
     tokens = parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
-            # The page has its own first heading.
+            # The page has its own heading of the first level.
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
     html = parser.renderer.render(tokens, parser.options, {})
     clean = nh3.clean(

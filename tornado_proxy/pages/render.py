@@ -1,4 +1,4 @@
-"""The pages: templates compiled once, values in, bytes and their headers out, in the form that a client chooses."""
+"""The service's own pages: their theme, and their bytes and headers in the form that a client chooses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
 from tornado_proxy.config.model import Mount
 from tornado_proxy.pages.listing import Line, Listing, as_json, as_text, link
 from tornado_proxy.pages.listing_view import Offers, listing_view
-from tornado_proxy.pages.theme import Asset, Theme, own_theme
 from tornado_proxy.routing.request import ASSETS_AT, UnknownFormat
 from tornado_proxy.semantics.fields import REASONS, negotiate, path_reference
 
@@ -28,14 +31,9 @@ class Form(Enum):
     TEXT = "text"
 
     @property
-    def media_type(self) -> str:
-        """The type and subtype that an Accept header names it by."""
-        return _MEDIA_TYPES[self]
-
-    @property
     def content_type(self) -> str:
         """The value of Content-Type; JSON is UTF-8 by definition (RFC 8259 11) and takes no charset."""
-        return self.media_type if self is Form.JSON else f"{self.media_type}; charset=utf-8"
+        return _MEDIA_TYPES[self] + ("" if self is Form.JSON else "; charset=utf-8")
 
 
 _MEDIA_TYPES = {Form.HTML: "text/html", Form.JSON: "application/json", Form.TEXT: "text/plain"}
@@ -49,14 +47,14 @@ def choose(
     is_strict: bool = False,
     others: Sequence[str] = (),
 ) -> Form:
-    """Returns the form that a client prefers, of equals the first; `override` is `?format=`.
+    """Returns the form that a client prefers, the first of equals; `override` is `?format=`.
 
-    Raises `UnknownFormat` for an unknown override if `is_strict`; the error names the offers and `others`.
+    If `is_strict`, an unknown override raises `UnknownFormat`, which names the offers and `others`.
     """
     named = next((form for form in offers if form.value == override), None)
     if is_strict and override and named is None:
         raise UnknownFormat(f"A listing is available as {', '.join((*(form.value for form in offers), *others))}")
-    by_type = {form.media_type: form for form in offers}
+    by_type = {_MEDIA_TYPES[form]: form for form in offers}
     return named or by_type[negotiate(accept, tuple(by_type))]
 
 
@@ -66,9 +64,9 @@ UPLOAD_FORMS = (Form.JSON, Form.TEXT)
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The public part of an error; the message is a sentence without its full stop.
+    """The public part of an error; `root` is the mount's path and `path` the request's, if known.
 
-    `root` is the mount's path and `path` the request's, if known.
+    The message is a sentence without its full stop.
     """
 
     status: int
@@ -98,15 +96,6 @@ class Failure:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class UploadResult:
-    """The public result of an upload; `location` is the file's link."""
-
-    location: str
-    size: int
-    etag: str | None
-
-
 class TargetLinks(NamedTuple):
     """A target's name and the absolute URLs that lead to it."""
 
@@ -128,24 +117,134 @@ class Rendering:
     headers: tuple[tuple[str, str], ...]
 
 
-_LOG = logging.getLogger("tornado_proxy")
+REPLACEABLE = ("page.html", "listing.html", "failure.html")
+"""The templates that a theme can replace."""
 
-# `img-src data:` is for the icons in the sheet, and for the empty one that keeps browsers from asking for another.
-_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
-_NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_SCRIPT = "script-src 'self'; connect-src 'self'{}; media-src 'self'{}; require-trusted-types-for 'script'"
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+}
+# Scripts in a picture do not run when it is opened by itself.
+_SANDBOX = ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 
 Headers = tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that pages refer to; its name contains a digest of it, so caches may keep it."""
+
+    name: str
+    body: bytes
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of the answer."""
+        kind = _TYPES[self.name.rpartition(".")[2]]
+        return (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(self.body))),
+            ("Cache-Control", "public, max-age=31536000, immutable"),
+            ("X-Content-Type-Options", "nosniff"),
+            *((_SANDBOX,) if kind.startswith("image/") else ()),
+        )
+
+
+def asset(*names: str) -> Asset:
+    """Returns the asset of some files of the package, which has the name of the last one."""
+    folder = files("tornado_proxy.pages").joinpath("assets")
+    return _named(names[-1], b"".join(folder.joinpath(name).read_bytes() for name in names))
+
+
+def _named(name: str, body: bytes) -> Asset:
+    stem, _, ending = name.rpartition(".")
+    return Asset(f"{stem}.{sha256(body).hexdigest()[:16]}.{ending.lower()}", body)
+
+
+class Theme:
+    """The templates of the pages, autoescaped and in a sandbox, and their assets.
+
+    Logo and style sheet are URLs, or names and contents of files. A template that does not compile raises
+    `jinja2.TemplateError`.
+    """
+
+    def __init__(
+        self,
+        title: str = "",
+        logo: str | tuple[str, bytes] = "",
+        css: str | tuple[str, bytes] = "",
+        templates: Mapping[str, str] | None = None,
+    ) -> None:
+        # Neither the tools nor the first requests of a service need a page.
+        from jinja2 import ChoiceLoader, DictLoader, PackageLoader, PrefixLoader, StrictUndefined  # noqa: PLC0415
+        from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
+
+        style, script = asset("tokens.css", "style.css"), asset("uploads.js", "listing.js")
+        self.title = title
+        self.script = script.name
+        self.assets = {each.name: each for each in (style, script)}
+        self.logo, self.image_source = self._reference("logo", logo)
+        sheet, self.style_source = self._reference("theme", css)
+        self.sheets = (style.name, sheet) if sheet else (style.name,)
+        self.has_own_templates = bool(templates)
+        default = PackageLoader("tornado_proxy.pages")
+        environment = SandboxedEnvironment(
+            loader=ChoiceLoader([DictLoader(templates or {}), default, PrefixLoader({"default": default})]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            keep_trailing_newline=True,
+            auto_reload=False,
+        )
+        environment.globals["theme"] = self
+        # All at once, also those that others extend: a request opens no file, since no descriptor may be left for it.
+        self._templates = {
+            name: environment.get_template(name) for name in environment.list_templates(extensions=["html"])
+        }
+
+    def render(self, name: str, root: str, values: Mapping[str, object]) -> str:
+        """Returns a page of a mount, or of another directory; its assets lie below that."""
+        return self._templates[f"{name}.html"].render(values, assets=link(root + ASSETS_AT))
+
+    def _reference(self, stem: str, place: str | tuple[str, bytes]) -> tuple[str, str]:
+        """Returns the reference to a file or a URL, and the source that the policy of pages must allow."""
+        if isinstance(place, str):
+            parts = urlsplit(place)
+            return place, f" {parts.scheme}://{parts.netloc}" if place else ""
+        name, body = place
+        made = _named(f"{stem}.{name.rpartition('.')[2]}", body)
+        self.assets[made.name] = made
+        return made.name, ""
+
+
+@cache
+def own_theme() -> Theme:
+    """Returns the service's own theme, compiled once."""
+    return Theme()
+
+
+_LOG = logging.getLogger("tornado_proxy")
+
+# `img-src data:` is for the icons in the sheet, and for the empty icon that stops browsers from requesting one.
+_POLICY = "default-src 'none'; style-src 'self'{}; img-src 'self' data:{}{}"
+_NO_MORE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_SCRIPT = "script-src 'self'; connect-src 'self'{}; media-src 'self'{}; require-trusted-types-for 'script'"
+
+
 class Pages:
-    """All pages of the service with a theme; nothing is inline or from other hosts."""
+    """The pages with a theme; nothing in them is inline."""
 
     def __init__(self, theme: Theme | None = None) -> None:
         self._given = theme
 
     def prepare(self) -> None:
-        """Read and compile the templates; a page that is made before does so itself."""
+        """Reads and compiles the templates, unless a page has done so."""
         own_theme()
 
     @property
@@ -154,11 +253,11 @@ class Pages:
 
     @property
     def assets(self) -> Mapping[str, Asset]:
-        """The files that the pages refer to, by name."""
+        """The assets by name."""
         return self._theme.assets
 
     def listing(self, listing: Listing, form: Form, offers: Offers | None = None) -> Rendering:
-        """A page of a directory; `offers` is what HTML shows besides."""
+        """Returns a page of a directory; `offers` are for HTML only."""
         offers = offers or Offers()
         writers: Mapping[Form, Callable[[], str]] = {
             Form.HTML: lambda: self._html("listing", listing.root, listing_view(listing, offers)),
@@ -170,17 +269,17 @@ class Pages:
         return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"), *more), offers)
 
     def targets(self, targets: Sequence[TargetLinks], form: Form, path: str = "/") -> Rendering:
-        """The page of all targets, which has a path of its own."""
-        lines = (f"{each.name}\t{link}\n" for each in targets for link in each.links)
+        """Returns the page of all targets; `path` is its own."""
+        lines = (f"{each.name}\t{url}\n" for each in targets for url in each.links)
         writers: Mapping[Form, Callable[[], str]] = {
             Form.HTML: lambda: self._html("targets", path, {"targets": targets}),
-            Form.JSON: lambda: json.dumps([each._asdict() for each in targets], ensure_ascii=False) + "\n",
+            Form.JSON: lambda: _json([each._asdict() for each in targets]),
             Form.TEXT: lambda: "".join(lines),
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-cache"),))
 
     def failure(self, failure: Failure, form: Form) -> Rendering:
-        """The page of an error."""
+        """Returns the page of an error."""
         fields = {"status": failure.status, "title": failure.title, "message": failure.message}
         writers: Mapping[Form, Callable[[], str]] = {
             Form.HTML: lambda: self._html("failure", failure.root, failure.values),
@@ -189,40 +288,35 @@ class Pages:
         }
         return self._rendering(form, writers[form](), (("Cache-Control", "no-store"),))
 
-    def upload(self, upload: UploadResult, form: Form) -> Rendering:
-        """The answer to a stored upload."""
-        fields = {"location": upload.location, "size": upload.size, "etag": upload.etag}
-        return _rendering(form, _json(fields) if form is Form.JSON else f"{upload.location}\n", ())
+    def upload(self, location: str, size: int, etag: str | None, form: Form) -> Rendering:
+        """Returns the answer to an upload; `location` is the file's link."""
+        fields = {"location": location, "size": size, "etag": etag}
+        return _rendering(form, _json(fields) if form is Form.JSON else f"{location}\n", ())
 
     def check(self) -> None:
-        """Make a page of each kind; raises what templates of a theme's own raise."""
+        """Makes a page of each kind; raises the errors of the theme's templates."""
         lines = (Line("directory/"), Line("file.txt", 1, datetime.now(UTC)))
         offers = Offers(upload=True, removable=frozenset({"file.txt"}), archives=("zip",), readme=Markup("<p>text</p>"))
         whole, part = Listing("/a/b/", "/a/", lines), Listing("/", "/", (), {"after": "a", "via": "b"}, "c")
         values = [(listing.root, listing_view(listing, offers)) for listing in (whole, part)]
         for root, each in values:
-            self._made(self._theme, "listing", root, each)
-        self._made(self._theme, "targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
+            self._theme.render("listing", root, each)
+        self._theme.render("targets", "/", {"targets": (TargetLinks("a", ("http://localhost/",)),)})
         for status in (401, 404):
-            self._made(self._theme, "failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
+            self._theme.render("failure", "/", Failure(status, "a sentence", "id", "/", "/a/b").values)
 
     def _html(self, name: str, root: str, values: Mapping[str, object]) -> str:
-        """A page of a mount, or of another directory, whose assets are found below it."""
         try:
-            return self._made(self._theme, name, root, values)
+            return self._theme.render(name, root, values)
         except Exception:
             if not self._theme.has_own_templates:
                 raise
-            # A template of the theme's own, which may be wrong about what it has not met before.
-            _LOG.exception("the template `%s.html` of a theme failed; the service's own took its place", name)
-            return self._made(own_theme(), name, root, values)
-
-    @staticmethod
-    def _made(theme: Theme, name: str, root: str, values: Mapping[str, object]) -> str:
-        return theme.template(f"{name}.html").render(values, assets=link(root + ASSETS_AT))
+            # A template of the theme can fail for values that `check` does not have.
+            _LOG.exception("the template `%s.html` of a theme failed; the service's own template replaces it", name)
+            return own_theme().render(name, root, values)
 
     def _rendering(self, form: Form, text: str, more: Headers, offers: Offers | None = None) -> Rendering:
-        """A page with its policy, which lets a listing with `offers` run its script."""
+        """Returns a page with its policy; the script is for listings, which have `offers`."""
         if form is not Form.HTML:
             return _rendering(form, text, more)
         files, uploads = (offers.files_from, offers.uploads_to) if offers else ("", "")
@@ -234,7 +328,7 @@ class Pages:
 
 
 def _sources(*origins: str) -> str:
-    """Returns origins as a policy lists them."""
+    """Returns origins in the syntax of a policy."""
     return "".join(f" {each}" for each in dict.fromkeys(origins) if each)
 
 
@@ -249,5 +343,5 @@ def _rendering(form: Form, text: str, more: Headers) -> Rendering:
     return Rendering(text.encode("utf-8", "replace"), headers)
 
 
-def _json(value: Mapping[str, object]) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The status page of the admin listener: what it shows, as values, its charts as SVG, and the page itself."""
+"""The status page of the admin listener: its values, its charts as SVG, and the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import ceil
 from markupsafe import Markup, escape
 
 from tornado_proxy.pages.listing import human_size, visible
-from tornado_proxy.pages.theme import Asset, asset
+from tornado_proxy.pages.render import Asset, asset
 
 WIDTH, HEIGHT = 300, 72
 _TOP = 4  # pixels left free above the highest point
@@ -22,7 +22,7 @@ Points = Sequence[tuple[float, float | None]]
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line of a chart; `style` is its class in the stylesheet, which also fills the area below an `area`."""
+    """A line of a chart; `style` is its class in the style sheet. The area below an `area` is filled."""
 
     name: str
     style: str
@@ -36,7 +36,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines over a span of time; `start` and `end` are Unix times in seconds, `shown` writes a value with its unit."""
+    """Lines over a span of time; `start` and `end` are Unix times in seconds, `shown` formats a value with its unit."""
 
     title: str
     lines: tuple[ChartLine, ...]
@@ -64,7 +64,7 @@ class Chart:
 
     @property
     def svg(self) -> Markup:
-        """The drawing, which scales to its container, with a label for screen readers."""
+        """The chart, which scales to its container, with a label for screen readers."""
         now = ", ".join(f"{name} {value}" for name, _, value in self.legend)
         label = f"{self.title}: {now}" + (f"; at most {self.peak}" if self.peak else "")
         paths = Markup("").join(path for line in self.lines for path in self._paths(line))
@@ -84,7 +84,7 @@ class Chart:
                 yield Markup('<path class="fill {}" d="M{:.1f} {}L{}L{:.1f} {}Z"/>').format(
                     style, places[0][0], HEIGHT, steps, places[-1][0], HEIGHT
                 )
-            # A single point is a line without length, which a round cap shows.
+            # A single point is a line of length zero; its round cap is visible.
             yield Markup('<path class="line {}" d="M{}{}"/>').format(style, steps, "h0" if len(places) == 1 else "")
 
     def _place(self, at: float, value: float) -> tuple[float, float]:
@@ -92,13 +92,9 @@ class Chart:
         return across, HEIGHT - 1 - (HEIGHT - 1 - _TOP) * (value / self.top if self.top else 0.0)
 
 
-METHODS = ("GET", "HEAD", "PUT", "DELETE")
-"""The methods that the form of the page offers to explain."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReloadRow:
-    """A reload that found something new; `outcome` is `started`, `loaded`, `refused`, `failed` or `reverted`."""
+    """A reload after a change; `outcome` is `started`, `loaded`, `refused`, `failed` or `reverted`."""
 
     outcome: str
     generation: int  # in force afterwards
@@ -107,7 +103,7 @@ class ReloadRow:
     changes: tuple[str, ...] = ()
     kept_back: tuple[str, ...] = ()  # settings that only a restart changes
     diagnostics: tuple[str, ...] = ()  # each with its excerpt
-    unshown: int = 0  # diagnostics besides those
+    unshown: int = 0  # further diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +137,7 @@ class RewriteRow:
 
 @dataclass(frozen=True, slots=True)
 class RewriteTable:
-    """The first rewrites of a kind, and the number of all of them."""
+    """The first rewrites of a kind, and the total number of that kind."""
 
     rows: tuple[RewriteRow, ...] = ()
     total: int = 0
@@ -149,7 +145,7 @@ class RewriteTable:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A request that got an error."""
+    """A request that was answered with an error."""
 
     at: float  # Unix time, seconds
     status: int
@@ -170,7 +166,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Everything on the page; `asked` are the fields of its form, `state` is what `/-/status` answers."""
+    """The values of the page; `state` is the JSON of `/-/status`, `asked` are the fields of the page's form."""
 
     state: Mapping[str, object]
     at: float  # Unix time, seconds
@@ -192,10 +188,10 @@ class Overview:
 
 
 class StatusPages:
-    """The status page, compiled once, since later there may be no descriptor for its files."""
+    """The status page, compiled once: later there may be no descriptor left to read its files."""
 
     def __init__(self) -> None:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - when the service is ready
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only after the service is ready
 
         environment = Environment(
             loader=PackageLoader("tornado_proxy.pages"),
@@ -225,7 +221,7 @@ class StatusPages:
 
     def render(self, overview: Overview) -> bytes:
         """Returns the page."""
-        text = self._template.render(page=overview, style=self._style.name, script=self._script.name, methods=METHODS)
+        text = self._template.render(page=overview, style=self._style.name, script=self._script.name)
         return text.encode("utf-8", "replace")
 
 
@@ -236,13 +232,13 @@ _POLICY = (
 
 
 def _text(message: str) -> Markup:
-    """Returns a message as HTML with its names in backticks as code."""
+    """Returns a message as HTML; names in backticks become code."""
     parts = enumerate(visible(message).split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in parts)
 
 
 def _age(seconds: float) -> str:
-    """A duration in its largest unit: `now`, `59 s`, `3 min`, `7 h`, `12 d`."""
+    """Formats a duration in its largest unit: `now`, `59 s`, `3 min`, `7 h`, `12 d`."""
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
@@ -254,5 +250,5 @@ def _moment(at: float) -> str:
 
 
 def _clock(at: float) -> str:
-    """Date and time in UTC, for people."""
+    """Formats a date and time in UTC for people."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -87,7 +87,7 @@ def test_a_large_file_goes_in_parts(page, bucket, tmp_path):
         choose(browser, tmp_path / "large film é.mp4", tmp_path / "small.txt")
         bar = "return document.querySelector('progress')?.position"
         eventually(lambda: 0 < (browser.execute_script(bar) or 0) < 1)
-    eventually(lambda: texts(browser, "#said") == ["2 uploaded"])
+    eventually(lambda: texts(browser, "#announcement") == ["2 uploaded"])
     assert bucket.get("parts/large film é.mp4") == content
     assert bucket.client.head_object(Bucket=bucket.name, Key="parts/large film é.mp4")["ContentType"] == "video/mp4"
     assert bucket.get("parts/small.txt") == b"x"
@@ -101,8 +101,8 @@ def test_a_broken_connection_costs_no_more_than_a_part(page, bucket, tmp_path):
     browser = page("parts/")
     with blocked(browser, "*number=3*"):
         choose(browser, tmp_path / "broken.bin")
-        eventually(lambda: texts(browser, ".transfers .said") == ["the connection broke, another try in a moment"])
-    eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+        eventually(lambda: texts(browser, ".transfers .message") == ["the connection broke, another try in a moment"])
+    eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("parts/broken.bin") == content
 
 
@@ -112,7 +112,7 @@ def test_an_upload_goes_on_where_it_stopped(page, bucket, proxy, tmp_path):
     browser = page("parts/")
     with blocked(browser, "*number=5*"):
         choose(browser, tmp_path / "resumed.bin")
-        eventually(lambda: "another try" in "".join(texts(browser, ".transfers .said")))
+        eventually(lambda: "another try" in "".join(texts(browser, ".transfers .message")))
         (upload,) = bucket.client.list_multipart_uploads(Bucket=bucket.name)["Uploads"]
         named = {"Bucket": bucket.name, "Key": upload["Key"], "UploadId": upload["UploadId"]}
         eventually(lambda: len(bucket.client.list_parts(**named).get("Parts", ())) == 4)
@@ -121,7 +121,7 @@ def test_an_upload_goes_on_where_it_stopped(page, bucket, proxy, tmp_path):
         browser.get(f"{proxy.url}/parts/")
     with blocked(browser, "*number=1*", "*number=2*", "*number=3*", "*number=4*"):
         choose(browser, tmp_path / "resumed.bin")
-        eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+        eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("parts/resumed.bin") == content
 
 
@@ -134,7 +134,7 @@ def test_a_stop_leaves_nothing_behind(page, bucket, tmp_path):
         eventually(lambda: bucket.uploads() == ["parts/stopped.bin"])
         find(browser, "button[aria-label='Stop stopped.bin']").click()
         eventually(lambda: bucket.uploads() == [])
-    assert texts(browser, ".transfers .said") == ["stopped"]
+    assert texts(browser, ".transfers .message") == ["stopped"]
     assert "parts/stopped.bin" not in bucket.all_keys()
 
 
@@ -146,7 +146,7 @@ def test_a_large_file_is_replaced_after_a_question(page, bucket, tmp_path):
     choose(browser, tmp_path / "replaced.bin")
     eventually(lambda: texts(browser, "dialog h2"))
     click(browser, "Replace")
-    eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+    eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("parts/replaced.bin") == content
 
 
@@ -157,7 +157,7 @@ def test_a_large_file_goes_straight_to_s3(page, bucket, tmp_path):
     # No step of an upload in parts would get anywhere.
     with blocked(browser, "*upload=start*"):
         choose(browser, tmp_path / "direct.bin")
-        eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+        eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("direct/direct.bin") == content
     assert _complaints(browser) == []
 
@@ -168,8 +168,10 @@ def test_a_large_file_goes_through_the_service_where_s3_lets_no_page_in(page, bu
     browser = page("direct/")
     with blocked(browser, f"{bucket.endpoint}/*"), slow(browser, 12 * MIB):
         choose(browser, tmp_path / "around.bin")
-        eventually(lambda: "since S3 cannot be reached from this page" in "".join(texts(browser, ".transfers .said")))
-    eventually(lambda: texts(browser, "#said") == ["1 uploaded"])
+        eventually(
+            lambda: "since S3 cannot be reached from this page" in "".join(texts(browser, ".transfers .message"))
+        )
+    eventually(lambda: texts(browser, "#announcement") == ["1 uploaded"])
     assert bucket.get("direct/around.bin") == content
 
 

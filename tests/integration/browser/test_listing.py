@@ -297,7 +297,7 @@ def test_without_javascript_the_page_says_how_to_upload(browser, demo, files):
     browser.get("about:blank")
     with screen(browser, scripts=False):
         browser.get(_as(demo, "ann", "/team/home/hostile/"))
-        assert "switch JavaScript on" in find(browser, ".note").text
+        assert "enable JavaScript" in find(browser, ".note").text
         assert not find(browser, ".upload").is_displayed()
         assert not find(browser, ".filter").is_displayed()
 

@@ -1,9 +1,9 @@
-// What a listing does besides being read: local times, a filter, previews, removals. The page works without it.
+// Local times, a filter, previews and deletions for a listing, which also works without this script.
 
 const table = document.querySelector(".listing");
 const rows = table ? [...table.tBodies[0].rows].filter(row => !row.classList.contains("parent")) : [];
 const linkOf = row => row.querySelector("th a");
-// Without the password that the page's own address may have: `fetch` refuses one.
+// Without the password that the address of the page may contain: `fetch` refuses it.
 const addressOf = row => location.origin + new URL(linkOf(row).href).pathname;
 const nameOf = row => row.querySelector("bdi").textContent;
 
@@ -13,9 +13,9 @@ function make(tag, properties = {}, ...children) {
     return element;
 }
 
-// Said aloud by screen readers.
-function say(text) {
-    document.getElementById("said").textContent = text;
+// Screen readers speak the text.
+function announce(text) {
+    document.getElementById("announcement").textContent = text;
 }
 
 function humanSize(size) {
@@ -24,7 +24,7 @@ function humanSize(size) {
     return unit ? `${size.toFixed(1)} ${["KiB", "MiB", "GiB", "TiB"][unit - 1]}` : `${size} B`;
 }
 
-// Times of the reader's own zone; exact times and sizes on hover.
+// Times in the zone of the reader; exact times and sizes on hover.
 
 function localise() {
     const two = number => String(number).padStart(2, "0");
@@ -43,7 +43,7 @@ function localise() {
     document.querySelector(".zone")?.remove();
 }
 
-// A filter as one types, and the keys `/`, up and down.
+// A filter while the user types, and the keys `/`, up and down.
 
 function addFilter() {
     const field = document.querySelector(".filter");
@@ -58,7 +58,7 @@ function addFilter() {
             shown += !row.hidden;
         });
         clearTimeout(timer);
-        timer = setTimeout(() => say(words.length ? `${shown} of ${rows.length} shown` : ""), 400);
+        timer = setTimeout(() => announce(words.length ? `${shown} of ${rows.length} shown` : ""), 400);
     };
     if (field) {
         field.hidden = false;
@@ -137,7 +137,7 @@ async function viewOf(row) {
     return view;
 }
 
-// The beginning of a body, even where the whole was sent.
+// The beginning of a body, even if the whole body is sent.
 async function firstOf(answer) {
     const reader = answer.body.getReader();
     const decoder = new TextDecoder();
@@ -207,15 +207,15 @@ async function remove(row) {
     const near = rows[rows.indexOf(row) + 1] ?? rows[rows.indexOf(row) - 1];
     rows.splice(rows.indexOf(row), 1);
     row.remove();
-    say(`${name} is deleted`);
+    announce(`${name} is deleted`);
     if (near) linkOf(near)?.focus();
     else location.reload();
 }
 
 async function reasonOf(answer) {
     if (!answer) return "the service cannot be reached";
-    const told = await answer.json().catch(() => ({}));
-    return told.message ?? `the service answered ${answer.status}`;
+    const error = await answer.json().catch(() => ({}));
+    return error.message ?? `the service answered ${answer.status}`;
 }
 
 function addActions() {

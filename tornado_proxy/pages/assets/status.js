@@ -1,4 +1,4 @@
-// Brings the live parts of the page up to date, as long as somebody looks at it and has not paused it.
+// Updates the live parts of the page while it is visible and not paused.
 "use strict";
 
 const EVERY = 5000; // milliseconds

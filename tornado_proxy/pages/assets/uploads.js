@@ -1,14 +1,14 @@
-// Uploads by hand: three files at a time, each a form or, if it is large, parts or a form for S3 (docs/http.md).
+// Uploads: three files at a time, each as a form or, if it is large, in parts or as a form for S3 (docs/http.md).
 "use strict";
 
 const AT_ONCE = 3;
-const LARGE = 32 * 2 ** 20; // bytes of a file that is worth more than one request
+const LARGE = 32 * 2 ** 20; // bytes; a larger file is sent in several requests
 const PART = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 2;
 const PAUSES = [1, 2, 4, 8, 15, 30, 30, 30]; // seconds before another try
 const MOST_PARTS = 10000;
 
-// What the browser keeps of unfinished uploads, if it keeps anything.
+// The unfinished uploads that the browser remembers, if it can.
 function memory(use) {
     try {
         return use(localStorage);
@@ -26,19 +26,19 @@ class Transfer {
         this.name = directory + file.name;
         this.bar = make("progress", {max: file.size || 1, value: 0});
         this.bar.setAttribute("aria-label", this.name);
-        this.said = make("span", {className: "said", textContent: "waiting"});
+        this.message = make("span", {className: "message", textContent: "waiting"});
         this.stop = make("button", {type: "button", className: "button", textContent: "Stop", onclick: () => this.abort()});
         this.stop.setAttribute("aria-label", `Stop ${this.name}`);
-        this.item = make("li", {}, make("span", {className: "name", textContent: this.name}), this.stop, this.bar, this.said);
+        this.item = make("li", {}, make("span", {className: "name", textContent: this.name}), this.stop, this.bar, this.message);
         this.state = "waiting";
-        this.requests = new Map(); // those on their way, with the bytes that each has sent
+        this.requests = new Map(); // requests in flight, each with the bytes that it has sent
         this.stored = 0; // bytes of parts that are stored
     }
 
     end(state, text) {
         this.state = state;
-        this.said.textContent = text;
-        this.said.classList.toggle("failed", state === "failed");
+        this.message.textContent = text;
+        this.message.classList.toggle("failed", state === "failed");
         this.stop.remove();
         if (state !== "done") this.bar.remove();
     }
@@ -60,7 +60,7 @@ class Transfer {
         return this.directoryUrl + encodeURIComponent(this.file.name);
     }
 
-    // Whether a file of this name is there; where that cannot be asked, the upload itself will tell.
+    // Whether a file of this name exists; if that is unknown, the upload fails with 412.
     async isTaken() {
         const answer = await fetch(this.url, {method: "HEAD"}).catch(() => null);
         return Boolean(answer?.ok);
@@ -69,10 +69,10 @@ class Transfer {
     progress() {
         const sent = this.stored + [...this.requests.values()].reduce((sum, each) => sum + each, 0);
         this.bar.value = Math.min(sent, this.bar.max);
-        this.said.textContent = `${humanSize(this.bar.value)} of ${humanSize(this.file.size)}${this.note ?? ""}`;
+        this.message.textContent = `${humanSize(this.bar.value)} of ${humanSize(this.file.size)}${this.note ?? ""}`;
     }
 
-    // Resolves with the status and, of an error, the message; 0 where the connection broke, -1 where the user stopped it.
+    // Resolves with the status and the message of an error; 0 is a broken connection, -1 an abort by the user.
     request(method, url, body, headers = {}) {
         return new Promise(resolve => {
             const request = new XMLHttpRequest();
@@ -91,7 +91,7 @@ class Transfer {
 
     async send(replace, direct) {
         this.state = "sending";
-        this.said.textContent = "";
+        this.message.textContent = "";
         const headers = {Accept: "application/json", ...(replace ? {} : {"If-None-Match": "*"})};
         if (this.file.size <= LARGE) return this.sendWhole(headers);
         return (direct && await this.sendToS3()) || await this.sendInParts(headers) || this.sendWhole(headers);
@@ -103,7 +103,7 @@ class Transfer {
         return this.request("PUT", this.directoryUrl, form, headers);
     }
 
-    // Straight to S3; nothing where S3 cannot be reached from a page, which needs a CORS rule of the bucket.
+    // Straight to S3; undefined if the page cannot reach S3, which needs a CORS rule of the bucket.
     async sendToS3() {
         const answer = await fetch(`${this.url}?upload=direct`, {method: "PUT", headers: this.type}).catch(() => null);
         if (!answer?.ok) return null;
@@ -181,7 +181,7 @@ class Transfer {
         for (let tries = 0; ; tries++) {
             const result = await trial();
             if (!isPassing(result[0]) || tries === PAUSES.length || this.state !== "sending") return result;
-            this.said.textContent = "the connection broke, another try in a moment";
+            this.message.textContent = "the connection broke, another try in a moment";
             await new Promise(resolve => {
                 setTimeout(resolve, PAUSES[tries] * 1000);
                 addEventListener("online", resolve, {once: true});
@@ -190,7 +190,7 @@ class Transfer {
         }
     }
 
-    // The sizes of the parts that are stored of an earlier upload of this file, by number.
+    // The sizes of the stored parts of an earlier upload of this file, by number.
     async resume() {
         this.upload = memory(kept => kept.getItem(this.memoryKey));
         if (!this.upload) return null;
@@ -288,7 +288,7 @@ class Uploads {
         }
     }
 
-    // One question at a time; an answer may hold for all that follow.
+    // One question at a time; the answer may apply to all that follow.
     decide(transfer) {
         const asked = this.asking.then(async () => {
             if (this.answerForAll) return this.answerForAll;
@@ -307,7 +307,7 @@ class Uploads {
         const count = state => this.all.filter(each => each.state === state).length;
         const parts = [[count("done"), "uploaded"], [count("skipped"), "skipped"], [count("stopped"), "stopped"],
             [count("failed"), "failed"]].filter(([number]) => number).map(([number, word]) => `${number} ${word}`);
-        say(parts.join(", "));
+        announce(parts.join(", "));
         this.answerForAll = "";
         if (count("done") && !count("failed")) {
             sessionStorage.setItem("uploaded", parts.join(", "));
@@ -318,7 +318,7 @@ class Uploads {
     }
 }
 
-// The files of a drop, those in directories too, each with the directory that it is in.
+// The files of a drop, also those in directories, each with its directory.
 async function dropped(items) {
     const found = [];
     const walk = async (entry, directory) => {
@@ -371,6 +371,6 @@ function addUploads() {
     });
     addEventListener("beforeunload", event => { if (uploads.running) event.preventDefault(); });
     const before = sessionStorage.getItem("uploaded");
-    if (before) { sessionStorage.removeItem("uploaded"); say(before); }
+    if (before) { sessionStorage.removeItem("uploaded"); announce(before); }
 }
 
