@@ -40,7 +40,8 @@ def template_places(settings: Settings) -> Mapping[Path, Span | None]:
 
 def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
     general = settings.templates
-    yield from ((path, general.helpers_span) for path in general.helpers)
+    for path in general.helpers:
+        yield path, general.helpers_span
     options: list[PageOptions | HelperOptions] = [*_pages(general).values()]
     for target in settings.targets:
         options += (*target.templates.helpers, *_pages(target.templates).values())
@@ -59,15 +60,13 @@ def _named(settings: Settings) -> Iterator[tuple[str, Span | None]]:
 
 def _pages(templates: Templates | TargetTemplates) -> dict[str, PageOptions]:
     """Returns the configured pages by kind."""
-    found = {kind: getattr(templates, kind, None) for kind in PAGES}
-    return {kind: page for kind, page in found.items() if page is not None}
+    return {kind: page for kind in PAGES if (page := getattr(templates, kind, None)) is not None}
 
 
 def _themes(settings: Settings) -> Mapping[str | None, ThemeOptions]:
     """Returns the themes of a configuration by target; None is for all other pages."""
-    themes: dict[str | None, ThemeOptions | None] = {None: settings.pages}
-    themes |= {each.name: each.pages for each in settings.targets}
-    return {name: theme for name, theme in themes.items() if theme is not None}
+    named = ((None, settings.pages), *((each.name, each.pages) for each in settings.targets))
+    return {name: theme for name, theme in named if theme is not None}
 
 
 def read_templates(settings: Settings | None) -> Read:
